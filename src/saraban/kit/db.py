@@ -1,0 +1,246 @@
+"""
+The database: how sessions begin, what each fault means, and the column types that make two databases agree.
+
+SQLite runs in WAL with `synchronous=FULL`; sessions that write begin `IMMEDIATE`, because the default loses
+concurrent increments silently. MariaDB runs at READ COMMITTED (ruling N10). Only `transact` and the number
+allocator commit.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+from uuid import UUID
+
+import orjson
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.dialects import mysql
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
+
+from saraban.kit.ids import new_id
+
+T = TypeVar("T")
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class UtcDateTime(sa.TypeDecorator[datetime]):
+    """Aware UTC in Python, naive UTC with microseconds in both databases (`DATETIME(6)` on MariaDB)."""
+
+    impl = sa.DateTime
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
+        if dialect.name in {"mysql", "mariadb"}:
+            return dialect.type_descriptor(mysql.DATETIME(fsp=6))
+        return dialect.type_descriptor(sa.DateTime())
+
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a datetime without a zone must not reach the database")
+        return value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+def Code(length: int) -> sa.String:  # noqa: N802  it reads as a type in a mapping
+    """Text that compares byte for byte on both databases: `a` is not `A`, and `'A '` is not `'A'` (ruling I3)."""
+    binary = mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_nopad_bin")
+    return sa.String(length).with_variant(binary, "mysql", "mariadb")
+
+
+class Base(DeclarativeBase):
+    """All tables; the migrations under `migrations/` are what creates them."""
+
+    metadata = sa.MetaData(naming_convention=NAMING)
+    type_annotation_map = {datetime: UtcDateTime(), UUID: sa.Uuid(), dict[str, Any]: sa.JSON(), list[Any]: sa.JSON()}
+
+
+class HasPublicId:
+    """The `uuid` column of ADR-019: the only identifier of a row that leaves the process, as `publicId`."""
+
+    @declared_attr
+    @classmethod
+    def public_id(cls) -> Mapped[UUID]:
+        return mapped_column("uuid", sa.Uuid(), default=new_id, nullable=False)
+
+    @declared_attr.directive
+    @classmethod
+    def __table_args__(cls) -> tuple[Any, ...]:
+        return public_id_index(cls.__tablename__)  # type: ignore[attr-defined]
+
+
+def public_id_index(table: str, *more: Any, unique: bool = True) -> tuple[Any, ...]:
+    """This will give `__table_args__` with the index that ADR-019 names, and whatever `more` the table has."""
+    return (sa.Index(f"idx_{table}_uuid", "uuid", unique=unique), *more)
+
+
+class Fault(StrEnum):
+    """Why a statement failed, as far as it decides what to do next."""
+
+    COLLISION = "collision"  # deadlock, lock wait, snapshot: roll back and run the use case again
+    CONNECTION = "connection"  # the outcome of a commit under way is unknown
+    POOL = "pool"  # no connection became free in time
+
+
+_COLLISIONS = {1020, 1205, 1213}
+_LOST = {1053, 1152, 1927, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031}
+
+
+def fault_of(error: BaseException) -> Fault | None:
+    """This will say which expected database fault `error` is, or None when it is a bug or a broken rule."""
+    if isinstance(error, PoolTimeout):
+        return Fault.POOL
+    if isinstance(error, OSError) and not isinstance(error, FileNotFoundError | PermissionError):
+        return Fault.CONNECTION
+    if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
+        return None
+    number = error.orig.args[0] if error.orig is not None and error.orig.args else None
+    if number in _COLLISIONS:
+        return Fault.COLLISION
+    text = str(error.orig).lower()
+    if "database is locked" in text or "database table is locked" in text:
+        return Fault.COLLISION
+    if error.connection_invalidated or number in _LOST or "lost connection" in text or "not connected" in text:
+        return Fault.CONNECTION
+    return None
+
+
+def broken_constraint(error: IntegrityError, *names: str) -> bool:
+    """This will say whether `error` comes from one of the named unique constraints or columns (`table.column`)."""
+    text = str(error.orig)
+    return any(name in text for name in names)
+
+
+class Database:
+    """
+    One database and its pool.
+
+    :param url: `sqlite:///path` or `mysql://user:password@host:port/name`; the driver is chosen here
+    :param read_timeout: seconds until a silent MariaDB connection counts as lost (ruling N9)
+    """
+
+    def __init__(
+        self, url: str, *, pool_size: int = 10, pool_timeout: float = 2.0, read_timeout: float = 15.0, echo: bool = False
+    ) -> None:
+        self.url = _with_driver(make_url(url))
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self._writer = asyncio.Lock()
+        options: dict[str, Any] = {
+            "pool_size": pool_size,
+            "max_overflow": pool_size,
+            "pool_timeout": 30.0 if self.is_sqlite else pool_timeout,
+            "echo": echo,
+            "json_serializer": lambda value: orjson.dumps(value).decode(),
+            "json_deserializer": orjson.loads,
+        }
+        if not self.is_sqlite:
+            options |= {
+                "isolation_level": "READ COMMITTED",
+                "pool_recycle": 1800,
+                "pool_pre_ping": False,
+                "connect_args": {
+                    "connect_timeout": 3,
+                    "read_timeout": read_timeout,
+                    "init_command": "SET SESSION time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ZERO_DATE,"
+                    "NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO', innodb_lock_wait_timeout=10",
+                },
+            }
+        self.engine = create_async_engine(self.url, **options)
+        self._writing_engine = self.engine.execution_options(saraban_writes=True)
+        if self.is_sqlite:
+            _teach_sqlite(self.engine.sync_engine)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncSession]:
+        """A session for reads; whatever is written in it is rolled back."""
+        async with AsyncSession(self.engine, expire_on_commit=False) as session:
+            yield session
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncSession]:
+        """
+        A session whose transaction is committed when the block ends without an error.
+
+        On SQLite the writers of one process wait here in order of arrival instead of polling the file's lock.
+        """
+        if self.is_sqlite:
+            async with self._writer:
+                async with AsyncSession(self._writing_engine, expire_on_commit=False) as session, session.begin():
+                    yield session
+            return
+        async with AsyncSession(self._writing_engine, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], *, attempts: int = 3) -> T:
+        """
+        This will run a use case and commit it, and run it again, from a rollback and a new session, when it collided.
+
+        A lost connection is not retried here: the outcome of its commit is unknown (ruling N9).
+        """
+        for attempt in range(1, attempts + 1):
+            try:
+                async with self.writing() as session:
+                    return await work(session)
+            except Exception as error:
+                if fault_of(error) is not Fault.COLLISION or attempt == attempts:
+                    raise
+                await asyncio.sleep(0.02 * attempt)
+        raise AssertionError("unreachable")
+
+    async def ping(self) -> None:
+        async with self.engine.connect() as connection:
+            await connection.execute(sa.text("SELECT 1"))
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+    def pool_status(self) -> Mapping[str, int]:
+        pool: Any = self.engine.pool
+        return {"size": pool.size(), "in_use": pool.checkedout(), "overflow": max(pool.overflow(), 0)}
+
+
+def _with_driver(url: URL) -> URL:
+    backend = url.get_backend_name()
+    if backend == "sqlite":
+        return url.set(drivername="sqlite+aiosqlite")
+    if backend in {"mysql", "mariadb"}:
+        return url.set(drivername="mariadb+asyncmy").update_query_dict({"charset": "utf8mb4"})
+    raise ValueError(f"Saraban runs on SQLite and MariaDB, not on {backend}.")
+
+
+def _teach_sqlite(engine: sa.Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def on_connect(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def on_begin(connection: sa.Connection) -> None:
+        writes = connection.get_execution_options().get("saraban_writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+async def returning_id(connection: AsyncConnection | AsyncSession, statement: sa.Insert) -> int:
+    """This will run an insert and give the integer key of its row, for use inside the process only."""
+    result = await connection.execute(statement)
+    return int(result.inserted_primary_key[0])  # type: ignore[attr-defined]

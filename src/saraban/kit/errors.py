@@ -1,0 +1,123 @@
+"""
+Outcomes a caller must expect.
+
+No HTTP here: `kit.problem` gives a kind its status, the command line its exit code, and the worker its
+verdict. An error class stands beside the function that raises it and carries its words in both languages.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar
+
+
+class Kind(StrEnum):
+    """What sort of outcome it is; each door translates it in its own way."""
+
+    INVALID = "invalid"
+    UNAUTHENTICATED = "unauthenticated"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    GONE = "gone"
+    STALE = "stale"
+    TOO_LARGE = "too_large"
+    THROTTLED = "throttled"
+    BUSY = "busy"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One sentence in Thai and English; `{name}` places are filled from the error's `values`."""
+
+    th: str
+    en: str
+
+    def say(self, language: str, values: Mapping[str, object] | None = None) -> str:
+        text = self.th if language == "th" else self.en
+        for name, value in (values or {}).items():
+            text = text.replace("{" + name + "}", str(value))
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """
+    One fault of one input field.
+
+    :param pointer: JSON pointer into the request body (`/recipients/0`), or `query:name`, `header:name`, `path:name`
+    """
+
+    pointer: str
+    code: str
+    text: Text
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+RETRY = Text("ลองใหม่อีกครั้ง", "Try again.")
+REFRESH = Text("รีเฟรชหน้าแล้วลองใหม่", "Refresh the page and try again.")
+CHECK_INPUT = Text("ตรวจสอบข้อมูลที่กรอก", "Check what was entered.")
+ASK_ADMIN = Text("ติดต่อผู้ดูแลระบบ", "Contact the administrator.")
+
+
+class DomainError(Exception):
+    """
+    An expected outcome. Subclasses set `kind`, `code` and `says`; `docs/errors.md` has a heading for every code.
+
+    :param detail: for developers and logs, English, may name internals but never an integer key
+    :param values: fill the `{name}` places of `says` and `recovery`
+    :param retry_after: seconds after which trying again makes sense
+    """
+
+    kind: ClassVar[Kind]
+    code: ClassVar[str]
+    says: ClassVar[Text]
+    recovery: ClassVar[tuple[Text, ...]] = ()
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        fields: Sequence[FieldProblem] = (),
+        values: Mapping[str, object] | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(detail or self.says.say("en", values))
+        self.detail = detail or self.says.say("en", values)
+        self.fields = tuple(fields)
+        self.values = dict(values or {})
+        self.retry_after = retry_after
+
+
+class Invalid(DomainError):
+    """The payload is not acceptable; `fields` name what and why."""
+
+    kind, code = Kind.INVALID, "VALIDATION_ERROR"
+    says = Text("ข้อมูลที่กรอกไม่ถูกต้อง กรุณาตรวจสอบและลองใหม่", "Some of what was entered is not valid.")
+    recovery = (CHECK_INPUT, Text("แก้ไขข้อมูลที่ผิดพลาด", "Correct the fields that are named."))
+
+
+class NotFound(DomainError):
+    """It is not there, or the caller may not know that it is."""
+
+    kind, code = Kind.NOT_FOUND, "NOT_FOUND"
+    says = Text("ไม่พบข้อมูลที่ค้นหา", "What was asked for was not found.")
+    recovery = (Text("ตรวจสอบลิงก์หรือเลขที่", "Check the link or the number."),)
+
+
+class Forbidden(DomainError):
+    kind, code = Kind.FORBIDDEN, "PERMISSION_DENIED"
+    says = Text("คุณไม่มีสิทธิ์ดำเนินการนี้", "You may not do this.")
+    recovery = (Text("ขอสิทธิ์จากผู้ดูแลโครงการ", "Ask the project administrator for the permission."),)
+
+
+def invalid(pointer: str, code: str, th: str, en: str, **values: object) -> Invalid:
+    """This will give an `Invalid` for a single field."""
+    problem = FieldProblem(pointer, code, Text(th, en), values)
+    return Invalid(f"{pointer}: {problem.text.say('en', values)}", fields=[problem])
+
+
+def unknown(pointer: str, what: str) -> Invalid:
+    """This will give the `Invalid` for a code or id that names nothing the caller may use here."""
+    return invalid(pointer, "unknown", "ไม่พบ “{value}” ในโครงการนี้", "“{value}” is not known here.", value=what)

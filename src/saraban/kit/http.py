@@ -1,0 +1,97 @@
+"""
+What every HTTP door shares: the reading session, the problem answer, the language, headers for races and repeats.
+
+Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import it.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Depends, Header, Query, Request
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import JSONResponse, Response
+
+from saraban.kit.clock import Clock
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, invalid
+from saraban.kit.pagination import MAX_PAGE
+from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
+from saraban.kit.trace import trace_id
+
+
+class Schema(BaseModel):
+    """The base of every request and answer: camelCase outside, unknown fields refused."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True)
+
+
+class OrjsonResponse(JSONResponse):
+    def render(self, content: Any) -> bytes:
+        return orjson.dumps(content)
+
+
+def database(request: Request) -> Database:
+    return request.app.state.db  # type: ignore[no-any-return]
+
+
+def clock(request: Request) -> Clock:
+    return request.app.state.clock  # type: ignore[no-any-return]
+
+
+async def read_session(db: Annotated[Database, Depends(database)]) -> AsyncIterator[AsyncSession]:
+    async with db.reading() as session:
+        yield session
+
+
+def language(request: Request) -> str:
+    """This will give `th` or `en`: the `lang` cookie of the pages, then `Accept-Language`, then Thai."""
+    chosen = request.cookies.get("lang")
+    if chosen in {"th", "en"}:
+        return chosen
+    for part in request.headers.get("accept-language", "").split(","):
+        tag = part.split(";")[0].strip().lower()[:2]
+        if tag in {"th", "en"}:
+            return tag
+    return "th"
+
+
+def client_address(request: Request) -> str:
+    """This will give the caller's address; the server resolves trusted proxies before the application sees it."""
+    return request.client.host if request.client else ""
+
+
+def idempotency_key(idempotency_key: Annotated[str | None, Header(max_length=128)] = None) -> str | None:
+    if idempotency_key is not None and not (idempotency_key.strip() and idempotency_key.isprintable()):
+        raise invalid(
+            "header:Idempotency-Key",
+            "malformed",
+            "Idempotency-Key ต้องเป็นข้อความที่พิมพ์ได้ 1-128 ตัวอักษร",
+            "The Idempotency-Key must be 1 to 128 printable characters.",
+        )
+    return idempotency_key
+
+
+def problem_response(request: Request, error: DomainError) -> Response:
+    """This will give the RFC 9457 answer for an expected outcome."""
+    headers = {"Retry-After": str(max(1, round(error.retry_after)))} if error.retry_after is not None else {}
+    if status_of(error) == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return OrjsonResponse(
+        to_problem(error, language=language(request), trace_id=trace_id()),
+        status_code=status_of(error),
+        media_type=MEDIA_TYPE,
+        headers=headers,
+    )
+
+
+ReadSession = Annotated[AsyncSession, Depends(read_session, scope="function")]
+Db = Annotated[Database, Depends(database)]
+Now = Annotated[Clock, Depends(clock)]
+Language = Annotated[str, Depends(language)]
+Address = Annotated[str, Depends(client_address)]
+IdempotencyKey = Annotated[str | None, Depends(idempotency_key)]
+PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Rows of one page.")]
+PageCursor = Annotated[str | None, Query(max_length=64, description="`nextCursor` of the page before.")]
