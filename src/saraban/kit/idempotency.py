@@ -1,0 +1,200 @@
+"""
+`Idempotency-Key`: the same request sent twice has one effect and one answer (ruling N9).
+
+A key is claimed in a short transaction of its own, so that a second request with it is told at once that the first
+still runs; the answer is stored in the transaction of the work itself, so that both or neither exist. A claim whose
+server died is free again when its lease ends; what it committed is then found by the request token.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from saraban.kit.db import Base, Code, Database
+from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
+from saraban.kit.ids import new_id
+
+LEASE = timedelta(seconds=60)
+KEPT = timedelta(hours=24)
+
+
+class IdempotencyKey(Base):
+    """One key of one user; `answer` is null while the first request still runs."""
+
+    __tablename__ = "idempotency_keys"
+    __table_args__ = (
+        sa.Index("idx_idempotency_keys_user_key", "user_uuid", "idempotency_key", unique=True),
+        sa.Index("idx_idempotency_keys_expires", "expires_at"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_uuid: Mapped[UUID]
+    idempotency_key: Mapped[str] = mapped_column(Code(128))
+    operation: Mapped[str] = mapped_column(sa.String(80))
+    payload_hash: Mapped[str] = mapped_column(sa.String(64))
+    claim: Mapped[UUID]
+    locked_until: Mapped[datetime]
+    answer: Mapped[str | None] = mapped_column(sa.Text(length=16_000_000))
+    expires_at: Mapped[datetime]
+
+
+class KeyReused(DomainError):
+    """The key was used before for a request with another method, address or body."""
+
+    kind, code = Kind.INVALID, "IDEMPOTENCY_KEY_REUSED"
+    says = Text(
+        "Idempotency-Key นี้เคยใช้กับคำขออื่นแล้ว", "This Idempotency-Key was used before for a different request."
+    )
+    recovery = (Text("ส่งคำขอใหม่ด้วย key ใหม่", "Send the new request with a new key."),)
+
+
+class KeyInUse(DomainError):
+    """The first request with this key has not finished yet."""
+
+    kind, code = Kind.CONFLICT, "IDEMPOTENCY_KEY_IN_USE"
+    says = Text("คำขอเดียวกันนี้กำลังดำเนินการอยู่", "The same request is still being worked on.")
+    recovery = (Text("รอสักครู่แล้วส่งคำขอเดิมอีกครั้ง", "Wait a moment and send the same request again."),)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a door sends: status, JSON body and headers."""
+
+    status: int
+    body: Any
+    headers: Mapping[str, str] = field(default_factory=dict)
+    replayed: bool = False
+
+
+Remember = Callable[[AsyncSession, Answer], Awaitable[None]]
+
+
+async def answer_once(
+    db: Database,
+    *,
+    key: str | None,
+    user: UUID,
+    operation: str,
+    payload: Any,
+    now: datetime,
+    run: Callable[[Remember], Awaitable[Answer]],
+) -> Answer:
+    """
+    This will run the work once for a key, and give the stored answer to every repetition within 24 hours.
+
+    :param operation: method and route, such as `POST /rfas`
+    :param payload: the request body as JSON-able data; it decides whether a repetition is the same request
+    :param run: does the work and calls `remember(session, answer)` inside its own transaction, before the commit
+    :raises KeyReused: when the key came before with another operation or payload
+    :raises KeyInUse: when the first request still runs
+    """
+    if key is None:
+        return await run(_forget)
+    claim = _Claim(user, key, operation, _fingerprint(operation, payload), new_id())
+    stored = await _claim_or_replay(db, claim, now)
+    if stored is not None:
+        return stored
+
+    async def remember(session: AsyncSession, answer: Answer) -> None:
+        await claim.store(session, answer, now)
+
+    try:
+        return await run(remember)
+    except BaseException:
+        # Conditional on "no answer stored": where the commit went through after all, the answer stays.
+        await db.transact(claim.release)
+        raise
+
+
+async def _forget(_session: AsyncSession, _answer: Answer) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    user: UUID
+    key: str
+    operation: str
+    fingerprint: str
+    claim: UUID
+
+    @property
+    def _mine(self) -> sa.ColumnElement[bool]:
+        return sa.and_(
+            IdempotencyKey.user_uuid == self.user,
+            IdempotencyKey.idempotency_key == self.key,
+            IdempotencyKey.claim == self.claim,
+        )
+
+    async def store(self, session: AsyncSession, answer: Answer, now: datetime) -> None:
+        text = orjson.dumps({"status": answer.status, "body": answer.body, "headers": dict(answer.headers)}).decode()
+        done = await session.execute(
+            sa.update(IdempotencyKey).where(self._mine).values(answer=text, expires_at=now + KEPT)
+        )
+        if done.rowcount != 1:  # type: ignore[attr-defined]  # the lease ended and another request took the key over
+            raise KeyInUse
+
+    async def release(self, session: AsyncSession) -> None:
+        await session.execute(sa.delete(IdempotencyKey).where(self._mine, IdempotencyKey.answer.is_(None)))
+
+
+def _fingerprint(operation: str, payload: Any) -> str:
+    return hashlib.sha256(operation.encode() + b"\0" + orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+async def _claim_or_replay(db: Database, claim: _Claim, now: datetime) -> Answer | None:
+    try:
+        return await db.transact(lambda session: _look(session, claim, now))
+    except IntegrityError:  # another request inserted the same key between our look and our insert
+        return await db.transact(lambda session: _look(session, claim, now))
+
+
+async def _look(session: AsyncSession, claim: _Claim, now: datetime) -> Answer | None:
+    row = await session.scalar(
+        sa.select(IdempotencyKey).where(
+            IdempotencyKey.user_uuid == claim.user, IdempotencyKey.idempotency_key == claim.key
+        ).with_for_update()
+    )
+    if row is None:
+        await session.execute(
+            sa.insert(IdempotencyKey).values(
+                user_uuid=claim.user,
+                idempotency_key=claim.key,
+                operation=claim.operation,
+                payload_hash=claim.fingerprint,
+                claim=claim.claim,
+                locked_until=now + LEASE,
+                expires_at=now + KEPT,
+            )
+        )
+        return None
+    if row.expires_at > now:
+        if row.payload_hash != claim.fingerprint:
+            raise KeyReused(
+                fields=[FieldProblem("header:Idempotency-Key", "reused", KeyReused.says)],
+            )
+        if row.answer is not None:
+            stored = orjson.loads(row.answer)
+            return Answer(stored["status"], stored["body"], stored["headers"], replayed=True)
+        if row.locked_until > now:
+            raise KeyInUse(retry_after=1)
+    row.operation, row.payload_hash, row.claim = claim.operation, claim.fingerprint, claim.claim
+    row.answer, row.locked_until, row.expires_at = None, now + LEASE, now + KEPT
+    return None
+
+
+async def forget_expired(session: AsyncSession, *, now: datetime, limit: int = 1000) -> int:
+    """This will delete keys past their 24 hours, for the worker's clean-up."""
+    old = (await session.scalars(sa.select(IdempotencyKey.id).where(IdempotencyKey.expires_at < now).limit(limit))).all()
+    if old:
+        await session.execute(sa.delete(IdempotencyKey).where(IdempotencyKey.id.in_(old)))
+    return len(old)
