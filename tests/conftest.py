@@ -1,0 +1,163 @@
+"""Fixtures of every test: fresh migrated databases copied from a template, the wired system, clients that are signed in."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from saraban.config import Settings
+from saraban.kit.db import Database
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from saraban.bootstrap import System
+
+PASSWORD = "saraban-demo"  # the demo accounts' password, told to everybody
+SIGNING_KEY = "a-key-that-signs-nothing-but-the-tokens-of-tests"
+
+SignIn = Callable[[str], Awaitable[httpx.AsyncClient]]
+
+
+def run_apart(work: Coroutine[Any, Any, Any]) -> Any:
+    """This will run a coroutine on an event loop of its own thread: the test's loop must not notice."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+def settings_in(folder: Path, **changes: Any) -> Settings:
+    """This will give the settings of one test: its own folder, no `.env`, no worker unless the test wants one."""
+    chosen: dict[str, Any] = {"env": "test", "data_dir": folder, "run_worker": False, "secret_key": SIGNING_KEY}
+    return Settings(_env_file=None, **(chosen | changes))
+
+
+async def make_schema(url: str) -> None:
+    """Until the migrations exist: straight from the models."""
+    import importlib
+    import pkgutil
+
+    import saraban
+    from saraban.kit.db import Base
+
+    for module in pkgutil.walk_packages(saraban.__path__, "saraban."):
+        if module.name.rpartition(".")[2] in {"models", "idempotency"}:
+            importlib.import_module(module.name)
+    database = Database(url)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(Base.metadata.create_all)
+    await database.close()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_outside_settings() -> Iterator[None]:
+    """Variables of the developer's shell must not decide the outcome of a test."""
+    patch = pytest.MonkeyPatch()
+    for name in Settings.model_fields:
+        patch.delenv(f"SARABAN_{name.upper()}", raising=False)
+    patch.delenv("N8N_WEBHOOK_URL", raising=False)
+    yield
+    patch.undo()
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file at the newest revision, made once; tests get copies."""
+    path = tmp_path_factory.mktemp("template") / "saraban.db"
+    run_apart(make_schema(f"sqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Path:
+    """A data folder with master data, the demo project and its accounts, made once; tests get copies."""
+    from saraban.bootstrap import closing, seed, wire
+
+    folder = tmp_path_factory.mktemp("demo-template")
+    shutil.copy(migrated_file, folder / "saraban.db")
+
+    async def fill() -> None:
+        async with closing(wire(settings_in(folder))) as system:
+            await seed(system, demo=True)
+
+    run_apart(fill())
+    return folder
+
+
+@pytest_asyncio.fixture
+async def db(migrated_file: Path, tmp_path: Path) -> AsyncIterator[Database]:
+    """An empty database at the newest revision."""
+    shutil.copy(migrated_file, tmp_path / "saraban.db")
+    database = Database(f"sqlite:///{tmp_path / 'saraban.db'}")
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def settings(demo_folder: Path, tmp_path: Path) -> Settings:
+    """Settings of a data folder that has the demo project."""
+    folder = tmp_path / "data"
+    shutil.copytree(demo_folder, folder)
+    return settings_in(folder)
+
+
+@pytest_asyncio.fixture
+async def system(settings: Settings) -> "AsyncIterator[System]":
+    """Everything wired on the demo project, without a server."""
+    from saraban.bootstrap import closing, wire
+
+    async with closing(wire(settings)) as wired:
+        yield wired
+
+
+@pytest.fixture
+def demo_db(system: "System") -> Database:
+    """The database with master data, the demo project and its accounts."""
+    return system.db
+
+
+@pytest_asyncio.fixture
+async def app(settings: Settings) -> "AsyncIterator[FastAPI]":
+    """The application with its lifespan running."""
+    from saraban.app import create_app
+
+    application = create_app(settings)
+    async with application.router.lifespan_context(application):
+        yield application
+
+
+def client_of(app: "FastAPI", **headers: str) -> httpx.AsyncClient:
+    """This will give a client that speaks to `app` in this process; unhandled errors become answers, as on a server."""
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url="http://saraban.test", headers=headers)
+
+
+@pytest_asyncio.fixture
+async def client(app: "FastAPI") -> AsyncIterator[httpx.AsyncClient]:
+    """A client that nobody has signed in, asking for English."""
+    async with client_of(app, **{"Accept-Language": "en"}) as anonymous:
+        yield anonymous
+
+
+@pytest_asyncio.fixture
+async def signed_in(app: "FastAPI") -> AsyncIterator[SignIn]:
+    """`await signed_in("dc.contractor")` gives that account's client; asked twice, the same one."""
+    async with AsyncExitStack() as stack:
+        known: dict[str, httpx.AsyncClient] = {}
+
+        async def sign_in(username: str) -> httpx.AsyncClient:
+            if username not in known:
+                client = await stack.enter_async_context(client_of(app, **{"Accept-Language": "en"}))
+                answer = await client.post("/api/v1/auth/login", json={"username": username, "password": PASSWORD})
+                assert answer.status_code == httpx.codes.OK, answer.text
+                client.headers["Authorization"] = f"Bearer {answer.json()['accessToken']}"
+                known[username] = client
+            return known[username]
+
+        yield sign_in
