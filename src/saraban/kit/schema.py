@@ -1,0 +1,73 @@
+"""
+The base of every request and answer, and the text fields that all of them share.
+
+It knows pydantic and no HTTP, so that services may speak in the same shapes as the door.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from saraban.kit.text import control_character, fold
+
+
+class Schema(BaseModel):
+    """camelCase outside, unknown fields refused."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True)
+
+
+def _folded(value: Any) -> Any:
+    return fold(value) if isinstance(value, str) else value
+
+
+def _refuse(th: str, en: str, code: str, **values: Any) -> PydanticCustomError:
+    # The context carries the Thai sentence to the door, which knows the caller's language.
+    return PydanticCustomError(code, en, {**values, "th": th})
+
+
+def _check(*, multiline: bool) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        position = control_character(value, multiline=multiline)
+        if position is None:
+            return value
+        raise _refuse(
+            f"มีอักขระควบคุมที่ใช้ไม่ได้ ที่ตำแหน่ง {position + 1}",
+            "There is a character at position {position} that cannot be used.",
+            "control_character",
+            position=position + 1,
+        )
+
+    return check
+
+
+def _text(length: int, shortest: int, *, multiline: bool) -> CoreSchema:
+    text = core_schema.str_schema(strip_whitespace=True, min_length=shortest, max_length=length)
+    printable = core_schema.no_info_after_validator_function(_check(multiline=multiline), text)
+    return core_schema.no_info_before_validator_function(_folded, printable)
+
+
+@dataclass(frozen=True)
+class Line:
+    """`Annotated[str, Line(500)]`: one folded line, no control characters, no outer blanks, `shortest` to `length` long."""
+
+    length: int
+    shortest: int = 1
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        return _text(self.length, self.shortest, multiline=False)
+
+
+@dataclass(frozen=True)
+class Paragraphs:
+    """`Annotated[str, Paragraphs(5000)]`: folded text that may have several lines."""
+
+    length: int
+    shortest: int = 0
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        return _text(self.length, self.shortest, multiline=True)
