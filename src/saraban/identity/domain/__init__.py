@@ -1,0 +1,1 @@
+"""Rules of who may do what; pure."""

@@ -1,0 +1,55 @@
+"""Who is asking: one signed-in person or program, with what it may do."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from saraban.identity.domain.permission import Grant, Scope, allows, allows_somewhere
+from saraban.kit.errors import Forbidden
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """
+    Loaded anew for each request, so a changed role counts at once.
+
+    :param organization_id: the organization the user mainly works for, None for the system itself
+    :param organization_ids: that one and each in which the user has a role: what the caller may act for
+    """
+
+    user_id: int
+    public_id: UUID
+    username: str
+    display_name: str
+    organization_id: int | None
+    organization_ids: frozenset[int]
+    grants: tuple[Grant, ...]
+    is_service: bool = False
+    language: str = "th"
+
+    def may(self, permission: str, scope: Scope) -> bool:
+        return allows(self.grants, permission, scope)
+
+    def may_anywhere(self, permission: str) -> bool:
+        return allows_somewhere(self.grants, permission)
+
+    @property
+    def roles(self) -> frozenset[str]:
+        return frozenset(grant.role for grant in self.grants)
+
+    @property
+    def permissions(self) -> frozenset[str]:
+        return frozenset(name for grant in self.grants for name in grant.permissions)
+
+    def require(self, permission: str, scope: Scope) -> None:
+        """
+        :raises Forbidden: when `permission` is not given in `scope`
+        """
+        if not self.may(permission, scope):
+            raise Forbidden(f"The permission {permission} is needed here.")
+
+    def require_somewhere(self, permission: str) -> None:
+        """
+        :raises Forbidden: when no role of the caller gives `permission`
+        """
+        if not self.may_anywhere(permission):
+            raise Forbidden(f"The permission {permission} is needed.")

@@ -1,0 +1,172 @@
+"""
+Rows of people, the organizations they work for, what their roles allow, and their refresh tokens.
+
+Rules live in `domain`; which organization takes part in which project is `projects`' business.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.schema import conv
+
+from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+
+
+class OrganizationRole(Base):
+    """The business role of an organization: OWNER, DESIGNER, CONSULTANT, CONTRACTOR, …"""
+
+    __tablename__ = "organization_roles"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    role_name: Mapped[str] = mapped_column(Code(20), unique=True)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    deleted_at: Mapped[datetime | None]
+
+
+class Organization(HasPublicId, Base):
+    """`organization_code` is printed inside document numbers, so it compares byte for byte."""
+
+    __tablename__ = "organizations"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    organization_code: Mapped[str] = mapped_column(Code(20), unique=True)
+    organization_name: Mapped[str] = mapped_column(sa.String(255))
+    role_id: Mapped[int | None] = mapped_column(sa.ForeignKey("organization_roles.id", ondelete="SET NULL"), index=True)
+    is_active: Mapped[bool] = mapped_column(default=True)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    deleted_at: Mapped[datetime | None]
+
+
+class User(HasPublicId, Base):
+    """An account. A service account (`is_service`) acts for a program; one without a usable hash cannot log in."""
+
+    __tablename__ = "users"
+
+    user_id: Mapped[int] = mapped_column(primary_key=True)
+    username: Mapped[str] = mapped_column(Code(50), unique=True)
+    password_hash: Mapped[str] = mapped_column(sa.String(255))
+    first_name: Mapped[str | None] = mapped_column(sa.String(50))
+    last_name: Mapped[str | None] = mapped_column(sa.String(50))
+    email: Mapped[str] = mapped_column(Code(100), unique=True)
+    line_id: Mapped[str | None] = mapped_column(sa.String(100))
+    primary_organization_id: Mapped[int | None] = mapped_column(
+        sa.ForeignKey("organizations.id", ondelete="SET NULL"), index=True
+    )
+    is_active: Mapped[bool] = mapped_column(default=True)
+    is_service: Mapped[bool] = mapped_column(default=False)
+    must_change_password: Mapped[bool] = mapped_column(default=False)
+    failed_attempts: Mapped[int] = mapped_column(default=0)
+    locked_until: Mapped[datetime | None]
+    last_login_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    deleted_at: Mapped[datetime | None]
+
+
+class UserPreference(Base):
+    """How one user wants to be told things, and in which language."""
+
+    __tablename__ = "user_preferences"
+
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
+    notify_email: Mapped[bool] = mapped_column(default=True)
+    notify_line: Mapped[bool] = mapped_column(default=True)
+    digest_mode: Mapped[bool] = mapped_column(default=False)
+    ui_theme: Mapped[str] = mapped_column(sa.String(20), default="light")
+    language: Mapped[str] = mapped_column(sa.String(5), default="th")
+    updated_at: Mapped[datetime]
+
+
+class Role(HasPublicId, Base):
+    """A named set of permissions; `scope` is the level at which it can be assigned."""
+
+    __tablename__ = "roles"
+
+    role_id: Mapped[int] = mapped_column(primary_key=True)
+    role_name: Mapped[str] = mapped_column(Code(100), unique=True)
+    scope: Mapped[str] = mapped_column(sa.String(20))
+    description: Mapped[str | None] = mapped_column(sa.Text())
+    is_system: Mapped[bool] = mapped_column(default=False)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    deleted_at: Mapped[datetime | None]
+
+
+class Permission(Base):
+    """One thing that may be allowed, named `module.action`."""
+
+    __tablename__ = "permissions"
+
+    permission_id: Mapped[int] = mapped_column(primary_key=True)
+    permission_name: Mapped[str] = mapped_column(Code(100), unique=True)
+    description: Mapped[str | None] = mapped_column(sa.Text())
+    module: Mapped[str | None] = mapped_column(sa.String(50))
+    scope_level: Mapped[str | None] = mapped_column(sa.String(20))
+    is_active: Mapped[bool] = mapped_column(default=True)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    deleted_at: Mapped[datetime | None]
+
+
+class RolePermission(Base):
+    __tablename__ = "role_permissions"
+
+    role_id: Mapped[int] = mapped_column(sa.ForeignKey("roles.role_id", ondelete="CASCADE"), primary_key=True)
+    permission_id: Mapped[int] = mapped_column(
+        sa.ForeignKey("permissions.permission_id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+
+
+class UserAssignment(HasPublicId, Base):
+    """A user has a role in one organization, one project or one contract, or everywhere when none is set."""
+
+    __tablename__ = "user_assignments"
+    __table_args__ = public_id_index(
+        "user_assignments",
+        sa.CheckConstraint(
+            "(CASE WHEN organization_id IS NULL THEN 0 ELSE 1 END)"
+            " + (CASE WHEN project_id IS NULL THEN 0 ELSE 1 END)"
+            " + (CASE WHEN contract_id IS NULL THEN 0 ELSE 1 END) <= 1",
+            name=conv("chk_scope"),
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    role_id: Mapped[int] = mapped_column(sa.ForeignKey("roles.role_id", ondelete="CASCADE"), index=True)
+    organization_id: Mapped[int | None] = mapped_column(
+        sa.ForeignKey("organizations.id", ondelete="CASCADE"), index=True
+    )
+    project_id: Mapped[int | None] = mapped_column(sa.ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    contract_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contracts.id", ondelete="CASCADE"), index=True)
+    assigned_by_user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"), index=True)
+    assigned_at: Mapped[datetime]
+
+
+class RefreshToken(HasPublicId, Base):
+    """
+    One link of a chain (`family`) of rotating refresh tokens; only the SHA-256 of the token is kept.
+
+    `revoked_at` tells a second browser tab, seconds later, from a stolen token that is used much later.
+    """
+
+    __tablename__ = "refresh_tokens"
+
+    token_id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    family: Mapped[UUID] = mapped_column(index=True)
+    token_hash: Mapped[str] = mapped_column(Code(64), unique=True)
+    expires_at: Mapped[datetime]
+    is_revoked: Mapped[bool] = mapped_column(default=False)
+    revoked_at: Mapped[datetime | None]
+    replaced_by_token: Mapped[str | None] = mapped_column(Code(64))
+    device_name: Mapped[str | None] = mapped_column(sa.String(100))
+    ip_address: Mapped[str | None] = mapped_column(sa.String(45))
+    user_agent: Mapped[str | None] = mapped_column(sa.String(255))
+    last_active_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
