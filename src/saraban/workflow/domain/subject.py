@@ -1,0 +1,84 @@
+"""
+What a workflow knows of the thing it moves, and what it shows of itself: plain facts, no document types.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import Text
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectFacts:
+    """
+    One subject as the caller sees it.
+
+    :param entity_id: public id, as text, of what the instance moves (the revision of a document)
+    :param scope: the organizations, project and contract whose grants count for it
+    :param parties: role in the project or contract (`OWNER`, `CONTRACTOR`, …) -> organizations that hold it
+    :param assignee_user_ids: named people who have still to act
+    :param public_id: of the document, for links
+    :param context: further facts for conditions, read as `document.<name>`
+    :param edit_permission: what a member of the originator needs to edit it while the state allows editing
+    """
+
+    entity_id: str
+    scope: Scope
+    originator_organization_id: int
+    recipient_organization_ids: frozenset[int]
+    parties: Mapping[str, frozenset[int]]
+    submitter_user_id: int | None
+    assignee_user_ids: frozenset[int]
+    kind: str
+    public_id: UUID
+    number: str
+    title: str
+    due_date: date | None = None
+    priority: str | None = None
+    context: dict[str, Any] = field(default_factory=dict)
+    edit_permission: str = "document.edit"
+
+
+@dataclass(frozen=True, slots=True)
+class ActionChoice:
+    """One action that the caller may take now."""
+
+    code: str
+    label: Text
+    comment_required: bool
+    attachments: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepFile:
+    """A file that came with the present or the previous step."""
+
+    public_id: UUID
+    file_name: str
+    step_code: str
+    download_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The workflow part of every workflow-aware answer (ADR-021); `actions` is for this caller, now."""
+
+    instance_public_id: UUID
+    workflow_code: str
+    status: str
+    current_state: str
+    state_label: Text
+    terminal: bool
+    actions: tuple[ActionChoice, ...]
+    can_edit: bool
+    last_transition_at: datetime
+    version_no: int
+    step_attachments: tuple[StepFile, ...] = ()
+
+    @property
+    def available_actions(self) -> list[str]:
+        return [action.code for action in self.actions]

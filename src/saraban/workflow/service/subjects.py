@@ -1,0 +1,51 @@
+"""
+The one seam between a workflow and what it moves: documents implement `SubjectPort`, `bootstrap` registers it.
+"""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Protocol
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.workflow.domain.engine import Step
+from saraban.workflow.domain.subject import SubjectFacts
+
+
+class SubjectPort(Protocol):
+    """What a kind of subject tells its workflow, and hears from it."""
+
+    entity_type: str
+
+    async def facts(
+        self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
+    ) -> dict[str, SubjectFacts]:
+        """This will give the facts by entity id; a missing key means that the caller may not know of it."""
+        ...
+
+    async def moved(
+        self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime
+    ) -> None:
+        """This will apply a step to the subject's own status columns, in the transition's transaction."""
+        ...
+
+
+class Subjects:
+    """The registered ports by entity type."""
+
+    def __init__(self, *ports: SubjectPort) -> None:
+        self._ports: dict[str, SubjectPort] = {}
+        for port in ports:
+            self.register(port)
+
+    def register(self, port: SubjectPort) -> None:
+        if port.entity_type in self._ports:
+            raise ValueError(f"{port.entity_type} has a port already")
+        self._ports[port.entity_type] = port
+
+    def port(self, entity_type: str) -> SubjectPort:
+        return self._ports[entity_type]
+
+    def __contains__(self, entity_type: str) -> bool:
+        return entity_type in self._ports
