@@ -1,0 +1,141 @@
+"""
+The head and the revisions of every numbered document, its parties and its files.
+
+Letters, RFAs and transmittals share these rows; what only one kind has stands in that kind's own table under the same
+key. Nothing here is deleted with its parent: a document holds a number, and a number keeps its proof (ruling N1).
+"""
+
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, mapped_column
+
+from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+
+NOW = sa.text("CURRENT_TIMESTAMP")
+PRIORITIES = ("URGENT", "HIGH", "MEDIUM", "LOW")
+
+
+def priority_type() -> sa.Enum:
+    """This will give the column type of a document's priority."""
+    return sa.Enum(*PRIORITIES, name="priority", native_enum=False, length=10)
+
+
+class Correspondence(HasPublicId, Base):
+    """
+    The head of a numbered document.
+
+    `correspondence_number` is the rendering of the current revision; `number_uuid` names the ledger row it holds.
+    """
+
+    __tablename__ = "correspondences"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    correspondence_type_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondence_types.id"))
+    correspondence_number: Mapped[str] = mapped_column(Code(255))
+    number_uuid: Mapped[UUID | None]
+    discipline_id: Mapped[int | None] = mapped_column(sa.ForeignKey("disciplines.id"))
+    sub_type_id: Mapped[int | None] = mapped_column(sa.ForeignKey("correspondence_sub_types.id"))
+    is_internal_communication: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    contract_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contracts.id"))
+    originator_id: Mapped[int] = mapped_column(sa.ForeignKey("organizations.id"))
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    created_by: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    deleted_at: Mapped[datetime | None]
+    cancelled_at: Mapped[datetime | None]
+    cancelled_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
+    cancel_reason: Mapped[str | None] = mapped_column(sa.Text)
+
+    __table_args__ = public_id_index(
+        __tablename__,
+        sa.UniqueConstraint("project_id", "correspondence_number", name="uq_corr_no_per_project"),
+        sa.Index("idx_corr_number", "correspondence_number"),
+        sa.Index("idx_correspondences_type_project", "correspondence_type_id", "project_id"),
+        sa.Index("idx_correspondences_page", "project_id", "correspondence_type_id", "created_at", "uuid"),
+        sa.Index("idx_correspondences_originator", "originator_id"),
+    )
+
+
+class CorrespondenceRevision(HasPublicId, Base):
+    """
+    What a document said at one revision, with the number as it was printed on it (ruling N8).
+
+    `current_corr_key` is computed by the database; its unique constraint lets one revision be current.
+    """
+
+    __tablename__ = "correspondence_revisions"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    correspondence_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondences.id"))
+    correspondence_number: Mapped[str] = mapped_column(Code(255))
+    revision_number: Mapped[int]
+    revision_label: Mapped[str] = mapped_column(Code(10))
+    is_current: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    current_corr_key: Mapped[int | None] = mapped_column(
+        sa.Integer, sa.Computed("CASE WHEN is_current = 1 THEN correspondence_id END", persisted=True)
+    )
+    correspondence_status_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondence_status.id"))
+    subject: Mapped[str] = mapped_column(sa.String(500))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    body: Mapped[str | None] = mapped_column(sa.Text)
+    remarks: Mapped[str | None] = mapped_column(sa.Text)
+    priority: Mapped[str] = mapped_column(priority_type(), default="MEDIUM", server_default="MEDIUM")
+    document_date: Mapped[date | None]
+    issued_date: Mapped[datetime | None]
+    received_date: Mapped[datetime | None]
+    due_date: Mapped[datetime | None]
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    created_by: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    updated_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
+    details: Mapped[dict[str, Any] | None] = mapped_column(sa.JSON(none_as_null=True))
+    schema_version: Mapped[int] = mapped_column(default=1, server_default="1")
+
+    __table_args__ = public_id_index(
+        __tablename__,
+        sa.UniqueConstraint("correspondence_id", "revision_number", name="uq_master_revision_number"),
+        sa.UniqueConstraint("current_corr_key", name="uq_master_current_active"),
+        sa.Index("idx_corr_rev_current", "correspondence_id", "is_current"),
+        sa.Index("idx_corr_revisions_status_current", "correspondence_status_id", "is_current"),
+        sa.Index("idx_corr_revisions_number", "correspondence_number"),
+    )
+
+
+class CorrespondenceRecipient(Base):
+    """An organization a document is sent to; the TO with the lowest position is the main recipient (ruling N4)."""
+
+    __tablename__ = "correspondence_recipients"
+
+    correspondence_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondences.id"), primary_key=True)
+    recipient_organization_id: Mapped[int] = mapped_column(sa.ForeignKey("organizations.id"), primary_key=True)
+    recipient_type: Mapped[str] = mapped_column(
+        sa.Enum("TO", "CC", name="recipient_type", native_enum=False, length=10), primary_key=True
+    )
+    position: Mapped[int] = mapped_column(default=0, server_default="0")
+
+    __table_args__ = (sa.Index("idx_corr_recipients_organization", "recipient_organization_id"),)
+
+
+class CorrespondenceReference(Base):
+    """`src` refers to `tgt`, as a reply refers to the letter it answers."""
+
+    __tablename__ = "correspondence_references"
+
+    src_correspondence_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondences.id"), primary_key=True)
+    tgt_correspondence_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondences.id"), primary_key=True)
+
+    __table_args__ = (sa.Index("idx_corr_references_target", "tgt_correspondence_id"),)
+
+
+class CorrespondenceRevisionAttachment(Base):
+    __tablename__ = "correspondence_revision_attachments"
+
+    correspondence_revision_id: Mapped[int] = mapped_column(
+        sa.ForeignKey("correspondence_revisions.id"), primary_key=True
+    )
+    attachment_id: Mapped[int] = mapped_column(sa.ForeignKey("attachments.id"), primary_key=True)
+    is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+
+    __table_args__ = (sa.Index("idx_corr_rev_att_attachment", "attachment_id"),)

@@ -1,0 +1,255 @@
+"""
+Rows of the drawing registers: contract drawings, shop drawings, as-built drawings and their categories.
+
+`is_current` is true or null, never false: the unique constraint over it lets one revision be current on both databases.
+"""
+
+from datetime import date, datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, mapped_column
+
+from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+
+NOW = sa.text("CURRENT_TIMESTAMP")
+
+
+def _file_type() -> sa.Enum:
+    return sa.Enum("PDF", "DWG", "SOURCE", "OTHER", name="drawing_file_type", native_enum=False, length=10)
+
+
+class ContractDrawingVolume(Base):
+    __tablename__ = "contract_drawing_volumes"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    volume_code: Mapped[str] = mapped_column(Code(50))
+    volume_name: Mapped[str] = mapped_column(sa.String(255))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+    __table_args__ = (sa.UniqueConstraint("project_id", "volume_code", name="ux_volume_project"),)
+
+
+class ContractDrawingCategory(Base):
+    __tablename__ = "contract_drawing_cats"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    cat_code: Mapped[str] = mapped_column(Code(50))
+    cat_name: Mapped[str] = mapped_column(sa.String(255))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+    __table_args__ = (sa.UniqueConstraint("project_id", "cat_code", name="ux_cat_project"),)
+
+
+class ContractDrawingSubCategory(Base):
+    __tablename__ = "contract_drawing_sub_cats"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    sub_cat_code: Mapped[str] = mapped_column(Code(50))
+    sub_cat_name: Mapped[str] = mapped_column(sa.String(255))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+    __table_args__ = (sa.UniqueConstraint("project_id", "sub_cat_code", name="ux_subcat_project"),)
+
+
+class ContractDrawingCategoryPair(Base):
+    """A category and a sub category that go together; a contract drawing points at one pair."""
+
+    __tablename__ = "contract_drawing_subcat_cat_maps"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    sub_cat_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawing_sub_cats.id"))
+    cat_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawing_cats.id"))
+
+    __table_args__ = (sa.UniqueConstraint("project_id", "sub_cat_id", "cat_id", name="ux_map_unique"),)
+
+
+class ContractDrawing(HasPublicId, Base):
+    __tablename__ = "contract_drawings"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    condwg_no: Mapped[str] = mapped_column(Code(255))
+    title: Mapped[str] = mapped_column(sa.String(255))
+    map_cat_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contract_drawing_subcat_cat_maps.id"))
+    volume_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contract_drawing_volumes.id"))
+    volume_page: Mapped[int | None]
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    deleted_at: Mapped[datetime | None]
+    updated_by: Mapped[int | None]
+
+    __table_args__ = public_id_index(
+        __tablename__, sa.UniqueConstraint("project_id", "condwg_no", name="ux_condwg_no_project")
+    )
+
+
+class ContractDrawingAttachment(Base):
+    __tablename__ = "contract_drawing_attachments"
+
+    contract_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawings.id"), primary_key=True)
+    attachment_id: Mapped[int] = mapped_column(sa.ForeignKey("attachments.id"), primary_key=True)
+    file_type: Mapped[str | None] = mapped_column(_file_type())
+    is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+
+
+class ShopDrawingMainCategory(Base):
+    __tablename__ = "shop_drawing_main_categories"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    main_category_code: Mapped[str] = mapped_column(Code(50), unique=True)
+    main_category_name: Mapped[str] = mapped_column(sa.String(255))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+
+class ShopDrawingSubCategory(Base):
+    __tablename__ = "shop_drawing_sub_categories"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    sub_category_code: Mapped[str] = mapped_column(Code(50), unique=True)
+    sub_category_name: Mapped[str] = mapped_column(sa.String(255))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+
+class ShopDrawing(HasPublicId, Base):
+    __tablename__ = "shop_drawings"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    drawing_number: Mapped[str] = mapped_column(Code(255))
+    main_category_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_main_categories.id"))
+    sub_category_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_sub_categories.id"))
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    deleted_at: Mapped[datetime | None]
+    updated_by: Mapped[int | None]
+
+    __table_args__ = public_id_index(
+        __tablename__, sa.UniqueConstraint("project_id", "drawing_number", name="ux_shop_dwg_no_project")
+    )
+
+
+class ShopDrawingRevision(HasPublicId, Base):
+    __tablename__ = "shop_drawing_revisions"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    shop_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawings.id"))
+    revision_number: Mapped[int]
+    revision_label: Mapped[str | None] = mapped_column(Code(10))
+    is_current: Mapped[bool | None]
+    revision_date: Mapped[date | None]
+    title: Mapped[str] = mapped_column(sa.String(500))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    legacy_drawing_number: Mapped[str | None] = mapped_column(Code(100))
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    created_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
+    updated_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
+
+    __table_args__ = public_id_index(
+        __tablename__,
+        sa.UniqueConstraint("shop_drawing_id", "revision_number", name="ux_sd_rev_drawing_revision"),
+        sa.UniqueConstraint("shop_drawing_id", "is_current", name="uq_sd_current"),
+    )
+
+
+class ShopDrawingRevisionAttachment(Base):
+    __tablename__ = "shop_drawing_revision_attachments"
+
+    shop_drawing_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_revisions.id"), primary_key=True)
+    attachment_id: Mapped[int] = mapped_column(sa.ForeignKey("attachments.id"), primary_key=True)
+    file_type: Mapped[str | None] = mapped_column(_file_type())
+    is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+
+
+class ShopDrawingRevisionContractRef(Base):
+    """The contract drawing that a shop drawing revision was drawn from."""
+
+    __tablename__ = "shop_drawing_revision_contract_refs"
+
+    shop_drawing_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_revisions.id"), primary_key=True)
+    contract_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawings.id"), primary_key=True)
+
+
+class AsbuiltDrawing(HasPublicId, Base):
+    __tablename__ = "asbuilt_drawings"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    drawing_number: Mapped[str] = mapped_column(Code(255))
+    main_category_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_main_categories.id"))
+    sub_category_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_sub_categories.id"))
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    deleted_at: Mapped[datetime | None]
+    updated_by: Mapped[int | None]
+
+    __table_args__ = public_id_index(
+        __tablename__, sa.UniqueConstraint("project_id", "drawing_number", name="ux_asbuilt_no_project")
+    )
+
+
+class AsbuiltDrawingRevision(HasPublicId, Base):
+    __tablename__ = "asbuilt_drawing_revisions"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    asbuilt_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("asbuilt_drawings.id"))
+    revision_number: Mapped[int]
+    revision_label: Mapped[str | None] = mapped_column(Code(10))
+    is_current: Mapped[bool | None]
+    revision_date: Mapped[date | None]
+    title: Mapped[str] = mapped_column(sa.String(500))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    legacy_drawing_number: Mapped[str | None] = mapped_column(Code(100))
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    created_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
+    updated_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
+
+    __table_args__ = public_id_index(
+        __tablename__,
+        sa.UniqueConstraint("asbuilt_drawing_id", "revision_number", name="ux_asbuilt_rev_drawing_revision"),
+        sa.UniqueConstraint("asbuilt_drawing_id", "is_current", name="uq_asbuilt_current"),
+    )
+
+
+class AsbuiltDrawingRevisionAttachment(Base):
+    __tablename__ = "asbuilt_drawing_revision_attachments"
+
+    asbuilt_drawing_revision_id: Mapped[int] = mapped_column(
+        sa.ForeignKey("asbuilt_drawing_revisions.id"), primary_key=True
+    )
+    attachment_id: Mapped[int] = mapped_column(sa.ForeignKey("attachments.id"), primary_key=True)
+    file_type: Mapped[str | None] = mapped_column(_file_type())
+    is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+
+
+class AsbuiltRevisionShopRevisionRef(Base):
+    """The shop drawing revision that an as-built revision records."""
+
+    __tablename__ = "asbuilt_revision_shop_revisions_refs"
+
+    asbuilt_drawing_revision_id: Mapped[int] = mapped_column(
+        sa.ForeignKey("asbuilt_drawing_revisions.id"), primary_key=True
+    )
+    shop_drawing_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_revisions.id"), primary_key=True)

@@ -1,0 +1,37 @@
+"""Rows of transmittals; a transmittal shares the key, and so the public id, of the document's own row (ADR-019)."""
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, mapped_column
+
+from saraban.kit.db import Base
+
+PURPOSES = ("FOR_APPROVAL", "FOR_INFORMATION", "FOR_REVIEW", "OTHER")
+
+
+class Transmittal(Base):
+    __tablename__ = "transmittals"
+
+    correspondence_id: Mapped[int] = mapped_column(
+        sa.ForeignKey("correspondences.id"), primary_key=True, autoincrement=False
+    )
+    purpose: Mapped[str | None] = mapped_column(
+        sa.Enum(*PURPOSES, name="transmittal_purpose", native_enum=False, length=20)
+    )
+    remarks: Mapped[str | None] = mapped_column(sa.Text)
+
+
+class TransmittalItem(Base):
+    """A document that a transmittal carries; the same one at most once."""
+
+    __tablename__ = "transmittal_items"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    transmittal_id: Mapped[int] = mapped_column(sa.ForeignKey("transmittals.correspondence_id"))
+    item_correspondence_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondences.id"))
+    quantity: Mapped[int] = mapped_column(default=1, server_default="1")
+    remarks: Mapped[str | None] = mapped_column(sa.String(255))
+
+    __table_args__ = (
+        sa.UniqueConstraint("transmittal_id", "item_correspondence_id", name="ux_transmittal_item"),
+        sa.Index("idx_transmittal_items_document", "item_correspondence_id"),
+    )

@@ -1,0 +1,170 @@
+"""
+Rows of projects, contracts, their parties and the master data a document is classified by.
+
+A row of master data is addressed by its code, so only projects and contracts carry a public id.
+"""
+
+from datetime import date, datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, mapped_column
+
+from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+
+NOW = sa.text("CURRENT_TIMESTAMP")
+
+
+class Project(HasPublicId, Base):
+    __tablename__ = "projects"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_code: Mapped[str] = mapped_column(Code(50), unique=True)
+    project_name: Mapped[str] = mapped_column(sa.String(255))
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+    is_sandbox: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    deleted_at: Mapped[datetime | None]
+
+
+class ProjectOrganization(Base):
+    """An organization that takes part in a project; its role is the organization's own."""
+
+    __tablename__ = "project_organizations"
+
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True)
+    organization_id: Mapped[int] = mapped_column(sa.ForeignKey("organizations.id"), primary_key=True)
+
+
+class Contract(HasPublicId, Base):
+    __tablename__ = "contracts"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    contract_code: Mapped[str] = mapped_column(Code(50), unique=True)
+    contract_name: Mapped[str] = mapped_column(sa.String(255))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    start_date: Mapped[date | None]
+    end_date: Mapped[date | None]
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    deleted_at: Mapped[datetime | None]
+
+    __table_args__ = public_id_index(__tablename__, sa.Index("idx_contracts_project", "project_id"))
+
+
+class ContractOrganization(Base):
+    """A party of a contract, with the role it has there (OWNER, DESIGNER, CONSULTANT, CONTRACTOR, OTHER)."""
+
+    __tablename__ = "contract_organizations"
+
+    contract_id: Mapped[int] = mapped_column(sa.ForeignKey("contracts.id"), primary_key=True)
+    organization_id: Mapped[int] = mapped_column(sa.ForeignKey("organizations.id"), primary_key=True)
+    role_in_contract: Mapped[str | None] = mapped_column(sa.String(100))
+
+
+class Discipline(Base):
+    __tablename__ = "disciplines"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    contract_id: Mapped[int] = mapped_column(sa.ForeignKey("contracts.id"))
+    discipline_code: Mapped[str] = mapped_column(Code(10))
+    code_name_th: Mapped[str | None] = mapped_column(sa.String(255))
+    code_name_en: Mapped[str | None] = mapped_column(sa.String(255))
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+    __table_args__ = (sa.UniqueConstraint("contract_id", "discipline_code", name="uk_discipline_contract"),)
+
+
+class CorrespondenceType(Base):
+    """The kinds of document: RFA, LETTER, TRANSMITTAL, … and what number formats hang off."""
+
+    __tablename__ = "correspondence_types"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    type_code: Mapped[str] = mapped_column(Code(50), unique=True)
+    type_name: Mapped[str] = mapped_column(sa.String(255))
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    deleted_at: Mapped[datetime | None]
+
+
+class CorrespondenceSubType(Base):
+    """A sub type belongs to a contract and a type; `{SUB_TYPE}` prints its number (ruling N7)."""
+
+    __tablename__ = "correspondence_sub_types"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    contract_id: Mapped[int] = mapped_column(sa.ForeignKey("contracts.id"))
+    correspondence_type_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondence_types.id"))
+    sub_type_code: Mapped[str] = mapped_column(Code(20))
+    sub_type_name: Mapped[str | None] = mapped_column(sa.String(255))
+    sub_type_number: Mapped[str | None] = mapped_column(Code(10))
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+    __table_args__ = (
+        sa.UniqueConstraint(
+            "contract_id", "correspondence_type_id", "sub_type_code", name="uk_sub_types_contract_type_code"
+        ),
+    )
+
+
+class CorrespondenceStatus(Base):
+    __tablename__ = "correspondence_status"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    status_code: Mapped[str] = mapped_column(Code(50), unique=True)
+    status_name: Mapped[str] = mapped_column(sa.String(255))
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+
+
+class RfaType(Base):
+    __tablename__ = "rfa_types"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    contract_id: Mapped[int] = mapped_column(sa.ForeignKey("contracts.id"))
+    type_code: Mapped[str] = mapped_column(Code(20))
+    type_name_th: Mapped[str] = mapped_column(sa.String(100))
+    type_name_en: Mapped[str] = mapped_column(sa.String(100))
+    remark: Mapped[str | None] = mapped_column(sa.Text)
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+
+    __table_args__ = (sa.UniqueConstraint("contract_id", "type_code", name="uk_rfa_types_contract_code"),)
+
+
+class RfaStatusCode(Base):
+    __tablename__ = "rfa_status_codes"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    status_code: Mapped[str] = mapped_column(Code(20), unique=True)
+    status_name: Mapped[str] = mapped_column(sa.String(100))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+
+
+class RfaApproveCode(Base):
+    __tablename__ = "rfa_approve_codes"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    approve_code: Mapped[str] = mapped_column(Code(20), unique=True)
+    approve_name: Mapped[str] = mapped_column(sa.String(100))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+
+
+class CirculationStatusCode(Base):
+    __tablename__ = "circulation_status_codes"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    code: Mapped[str] = mapped_column(Code(20), unique=True)
+    description: Mapped[str] = mapped_column(sa.String(50))
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
