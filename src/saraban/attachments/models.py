@@ -1,0 +1,47 @@
+"""Files: one row each, temporary until a document or a workflow step claims it."""
+
+from datetime import date, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, declared_attr, mapped_column
+
+from saraban.kit.db import Base, HasPublicId, public_id_index
+
+
+class Attachment(HasPublicId, Base):
+    """
+    `file_path` is the key in the storage and never changes: a file becomes permanent by `is_temporary` alone.
+
+    A row without `checksum` is an upload under way or broken off.
+    """
+
+    __tablename__ = "attachments"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    original_filename: Mapped[str] = mapped_column(sa.String(255))
+    stored_filename: Mapped[str] = mapped_column(sa.String(255))
+    file_path: Mapped[str] = mapped_column(sa.String(500))
+    mime_type: Mapped[str] = mapped_column(sa.String(100))
+    file_size: Mapped[int]
+    is_temporary: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+    temp_id: Mapped[str | None] = mapped_column(sa.String(100))
+    uploaded_by_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime | None]
+    checksum: Mapped[str | None] = mapped_column(sa.String(64))
+    reference_date: Mapped[date | None]
+    workflow_history_id: Mapped[str | None] = mapped_column(
+        sa.CHAR(36), sa.ForeignKey("workflow_histories.id", ondelete="SET NULL")
+    )
+
+    @declared_attr.directive
+    @classmethod
+    def __table_args__(cls) -> tuple[Any, ...]:
+        return public_id_index(
+            "attachments",
+            sa.Index("idx_att_wfhist_created", "workflow_history_id", "created_at"),
+            sa.Index("idx_attachments_temp_cleanup", "is_temporary", "expires_at"),
+            sa.Index("idx_attachments_temp_id", "temp_id"),
+            sa.Index("idx_attachments_reference_date", "reference_date"),
+        )

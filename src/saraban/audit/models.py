@@ -1,0 +1,56 @@
+"""The audit trail of everything but numbers: rows are added, never changed, never deleted."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.orm import Mapped, declared_attr, mapped_column
+
+from saraban.kit.db import Base, HasPublicId, public_id_index
+
+SEVERITIES = ("INFO", "WARN", "ERROR", "CRITICAL")
+
+
+class AuditLog(HasPublicId, Base):
+    """
+    One thing that somebody did.
+
+    `user_id` and `actor_uuid` have no foreign key: the trail outlives whatever it speaks of.
+    """
+
+    __tablename__ = "audit_logs"
+
+    audit_id: Mapped[int] = mapped_column(
+        sa.BigInteger().with_variant(sa.Integer(), "sqlite"), primary_key=True, autoincrement=True
+    )
+    request_id: Mapped[str | None] = mapped_column(sa.String(100))
+    user_id: Mapped[int | None]
+    actor_uuid: Mapped[UUID | None] = mapped_column(sa.Uuid())
+    action: Mapped[str] = mapped_column(sa.String(100))
+    severity: Mapped[str] = mapped_column(sa.Enum(*SEVERITIES, name="severity"), default="INFO", server_default="INFO")
+    entity_type: Mapped[str | None] = mapped_column(sa.String(50))
+    entity_id: Mapped[str | None] = mapped_column(sa.String(50))
+    details_json: Mapped[dict[str, Any] | None]
+    ip_address: Mapped[str | None] = mapped_column(sa.String(45))
+    user_agent: Mapped[str | None] = mapped_column(sa.String(255))
+    created_at: Mapped[datetime]
+
+    @declared_attr.directive
+    @classmethod
+    def __table_args__(cls) -> tuple[Any, ...]:
+        return public_id_index(
+            "audit_logs",
+            sa.Index("idx_audit_request_id", "request_id"),
+            sa.Index("idx_audit_user", "user_id"),
+            sa.Index("idx_audit_action", "action"),
+            sa.Index("idx_audit_entity", "entity_type", "entity_id"),
+            sa.Index("idx_audit_created", "created_at"),
+        )
+
+
+@event.listens_for(AuditLog, "before_update")
+@event.listens_for(AuditLog, "before_delete")
+def _refuse(_mapper: object, _connection: object, _row: AuditLog) -> None:
+    raise RuntimeError("the audit trail is append-only")

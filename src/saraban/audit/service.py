@@ -1,0 +1,124 @@
+"""Writing and reading the audit trail; a row is written in the transaction of the deed it tells of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit.models import AuditLog
+from saraban.kit.pagination import Page, cut, newest_first
+from saraban.kit.trace import trace_id
+
+Severity = Literal["INFO", "WARN", "ERROR", "CRITICAL"]
+
+
+class Actor(Protocol):
+    """As much of a caller as the trail needs; `identity` stands above and hands in its own."""
+
+    @property
+    def user_id(self) -> int: ...
+
+    @property
+    def public_id(self) -> UUID: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One row of the trail, without integer keys."""
+
+    public_id: UUID
+    action: str
+    severity: str
+    entity_type: str | None
+    entity_id: str | None
+    details: Mapping[str, Any]
+    actor_public_id: UUID | None
+    address: str | None
+    request_id: str | None
+    created_at: datetime
+
+
+async def write(
+    session: AsyncSession,
+    *,
+    action: str,
+    caller: Actor | None,
+    entity_type: str,
+    entity_id: str,
+    details: Mapping[str, Any],
+    address: str,
+    now: datetime,
+    severity: Severity = "INFO",
+    user_agent: str | None = None,
+) -> None:
+    """
+    This will add one row, in the caller's transaction.
+
+    :param action: `<module>.<action>`, for example `rfa.create`
+    :param caller: None for a deed of nobody who is known, such as a failed log-in
+    :param entity_id: the public id; an integer key has no place here, nor in `details`
+    """
+    session.add(
+        AuditLog(
+            request_id=trace_id() or None,
+            user_id=caller.user_id if caller else None,
+            actor_uuid=caller.public_id if caller else None,
+            action=action,
+            severity=severity,
+            entity_type=entity_type,
+            entity_id=entity_id,
+            details_json=dict(details),
+            ip_address=address[:45] or None,
+            user_agent=user_agent[:255] if user_agent else None,
+            created_at=now,
+        )
+    )
+    await session.flush()
+
+
+async def listing(
+    session: AsyncSession,
+    *,
+    entity_type: str | None = None,
+    entity_id: str | None = None,
+    action: str | None = None,
+    actor_public_id: UUID | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Page[AuditEntry]:
+    """This will give the trail newest first; each filter that is given narrows it."""
+    chosen = {
+        AuditLog.entity_type: entity_type,
+        AuditLog.entity_id: entity_id,
+        AuditLog.action: action,
+        AuditLog.actor_uuid: actor_public_id,
+    }
+    conditions = [column == value for column, value in chosen.items() if value is not None]
+    statement = newest_first(
+        sa.select(AuditLog).where(*conditions),
+        at=AuditLog.created_at,
+        public_id=AuditLog.public_id,
+        cursor=cursor,
+        limit=limit,
+    )
+    rows = [_entry(row) for row in (await session.scalars(statement)).all()]
+    return cut(rows, limit=limit, key=lambda entry: (entry.created_at, entry.public_id))
+
+
+def _entry(row: AuditLog) -> AuditEntry:
+    return AuditEntry(
+        public_id=row.public_id,
+        action=row.action,
+        severity=row.severity,
+        entity_type=row.entity_type,
+        entity_id=row.entity_id,
+        details=row.details_json or {},
+        actor_public_id=row.actor_uuid,
+        address=row.ip_address,
+        request_id=row.request_id,
+        created_at=row.created_at,
+    )

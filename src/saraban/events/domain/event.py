@@ -1,0 +1,26 @@
+"""An event as its handlers see it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """
+    Something that has happened.
+
+    :param name: `noun.past_participle`, for example `document.created`
+    :param payload: plain values and public ids, no integer keys
+    :param created_at: when it happened; a handler that needs a time uses this one
+    """
+
+    public_id: UUID
+    name: str
+    aggregate_type: str
+    aggregate_id: str
+    payload: Mapping[str, Any]
+    created_at: datetime
+    attempts: int = 0

@@ -1,0 +1,59 @@
+"""The outbox and the dead letters: what is still to be told to whoever reacts, and what could not be told."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, declared_attr, mapped_column
+
+from saraban.kit.db import Base, HasPublicId, public_id_index
+
+BigKey = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+class OutboxEvent(HasPublicId, Base):
+    """One event until 24 hours after its delivery; an event that is given up moves to `dead_letters`."""
+
+    __tablename__ = "outbox_events"
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    name: Mapped[str] = mapped_column(sa.String(100))
+    aggregate_type: Mapped[str] = mapped_column(sa.String(50))
+    aggregate_id: Mapped[str] = mapped_column(sa.String(50))
+    payload: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
+    available_at: Mapped[datetime]
+    attempts: Mapped[int] = mapped_column(default=0, server_default="0")
+    claimed_until: Mapped[datetime | None]
+    claimed_by: Mapped[str | None] = mapped_column(sa.String(64))
+    delivered_at: Mapped[datetime | None]
+    last_error: Mapped[str | None] = mapped_column(sa.String(500))
+
+    @declared_attr.directive
+    @classmethod
+    def __table_args__(cls) -> tuple[Any, ...]:
+        return public_id_index(
+            "outbox_events",
+            sa.Index("idx_outbox_events_claim", "delivered_at", "available_at"),
+            sa.Index("idx_outbox_events_aggregate", "aggregate_type", "aggregate_id", "delivered_at"),
+        )
+
+
+class DeadLetter(HasPublicId, Base):
+    """An event whose handlers failed for good; kept until somebody drops or revives it."""
+
+    __tablename__ = "dead_letters"
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    event_uuid: Mapped[UUID] = mapped_column(sa.Uuid(), index=True)
+    queue: Mapped[str] = mapped_column(sa.String(50))
+    name: Mapped[str] = mapped_column(sa.String(100))
+    aggregate_type: Mapped[str] = mapped_column(sa.String(50))
+    aggregate_id: Mapped[str] = mapped_column(sa.String(50))
+    data: Mapped[dict[str, Any]]
+    attempts: Mapped[int]
+    error: Mapped[str] = mapped_column(sa.String(500))
+    recorded_at: Mapped[datetime]
+    failed_at: Mapped[datetime] = mapped_column(index=True)
+    notified_at: Mapped[datetime | None] = mapped_column(index=True)

@@ -1,0 +1,51 @@
+"""In-app notifications of one user; partitioned by year on MariaDB, so without foreign keys and with a plain uuid index."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, declared_attr, mapped_column
+
+from saraban.kit.db import Base, HasPublicId, public_id_index
+
+CHANNELS = ("EMAIL", "LINE", "SYSTEM")
+
+
+class Notification(HasPublicId, Base):
+    """
+    `template` and `template_values` are rendered in the reader's language; `title` and `message` hold the Thai text.
+
+    The primary key is (id, created_at) on MariaDB, as partitions want it, and `id` alone on SQLite, whose composite
+    keys do not count up; the mapper knows the part that both have.
+    """
+
+    __tablename__ = "notifications"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int]
+    title: Mapped[str] = mapped_column(sa.String(255))
+    message: Mapped[str] = mapped_column(sa.Text())
+    notification_type: Mapped[str] = mapped_column(
+        sa.Enum(*CHANNELS, name="notification_type"), default="SYSTEM", server_default="SYSTEM"
+    )
+    is_read: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    entity_type: Mapped[str | None] = mapped_column(sa.String(50))
+    entity_id: Mapped[str | None] = mapped_column(sa.String(50))
+    link: Mapped[str | None] = mapped_column(sa.String(255))
+    template: Mapped[str] = mapped_column(sa.String(50))
+    template_values: Mapped[dict[str, Any]]
+    event_uuid: Mapped[UUID | None] = mapped_column(sa.Uuid())
+    created_at: Mapped[datetime]
+
+    @declared_attr.directive
+    @classmethod
+    def __table_args__(cls) -> tuple[Any, ...]:
+        return public_id_index(
+            "notifications",
+            sa.Index("idx_notifications_user_unread", "user_id", "is_read", "created_at"),
+            sa.Index("idx_notifications_event", "event_uuid", "user_id"),
+            sa.Index("idx_notifications_entity", "entity_type", "entity_id"),
+            sa.Index("idx_notifications_created_at", "created_at"),
+            unique=False,
+        )
