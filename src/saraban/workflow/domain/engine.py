@@ -1,9 +1,71 @@
 """
 Decides: may this action happen here, for this person, and what comes of it. Saves nothing, calls nobody.
+
+Time, rows and the document are the service's business; everything the decision needs is in `Facts`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.kit.errors import REFRESH, DomainError, Kind, Text, invalid
+from saraban.workflow.domain.definition import Definition, Require, State, Transition
+from saraban.workflow.domain.subject import ActionChoice, SubjectFacts
+
+
+class TransitionNotPossible(DomainError):
+    """
+    The state has no such action, or somebody else moved the document first.
+
+    :param raced: it was possible when the request arrived
+    """
+
+    kind, code = Kind.CONFLICT, "WF_INVALID_TRANSITION"
+    says = Text("ไม่สามารถดำเนินการนี้ได้ในสถานะปัจจุบัน", "This is not possible in the present state.")
+    recovery = (Text("กรุณาตรวจสอบขั้นตอนการอนุมัติ", "Check where the document stands in its approval path."), REFRESH)
+
+    def __init__(self, detail: str = "", *, raced: bool = False) -> None:
+        super().__init__(detail)
+        self.raced = raced
+
+
+class ActionForbidden(DomainError):
+    """The action exists here, and is somebody else's to take."""
+
+    kind, code = Kind.FORBIDDEN, "WORKFLOW_ACTION_FORBIDDEN"
+    says = Text("คุณไม่มีสิทธิ์ดำเนินการในขั้นตอนนี้", "You may not act in this step.")
+    recovery = (
+        Text("ตรวจสอบว่าขั้นตอนนี้รอผู้ใดดำเนินการ", "See whom this step waits for."),
+        Text("ขอสิทธิ์จากผู้ดูแลโครงการ", "Ask the project administrator for the permission."),
+    )
+
+
+class ConditionNotMet(DomainError):
+    """Everything fits but the condition that the definition sets for this action."""
+
+    kind, code = Kind.CONFLICT, "WORKFLOW_CONDITION_NOT_MET"
+    says = Text("เงื่อนไขสำหรับการดำเนินการนี้ไม่ผ่าน", "The condition for this action is not met.")
+    recovery = (Text("ตรวจสอบข้อมูลของเอกสารและขั้นตอนที่ยังค้างอยู่", "Check the document and what is still open on it."),)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """
+    Who acts on what.
+
+    :param context: what the instance remembers, read by conditions as `context.<name>`
+    :param payload: what the client sent, read as `payload.<name>`; it can never say who acts
+    """
+
+    caller: Caller
+    subject: SubjectFacts
+    comment: str | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, Any] = field(default_factory=dict)
+    with_files: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +78,178 @@ class Step:
     terminal: bool
     events: tuple[dict[str, Any], ...] = ()
     comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Whom a state waits for: organizations, people by key, people that the definition names."""
+
+    organizations: frozenset[int] = frozenset()
+    users: frozenset[int] = frozenset()
+    named: frozenset[UUID] = frozenset()
+
+
+def advance(definition: Definition, state: str, action: str, facts: Facts) -> Step:
+    """
+    This will decide one transition.
+
+    :raises TransitionNotPossible: when the state has no such action
+    :raises ActionForbidden: when the caller may not take it
+    :raises ConditionNotMet: when its condition does not hold
+    :raises Invalid: when the comment is missing, or files come where none are taken
+    """
+    here = definition.states.get(state)
+    transition = here.on.get(action) if here else None
+    if transition is None:
+        raise TransitionNotPossible(f"The state {state} has no action {action[:50]}.")
+    if not permitted(transition.require, facts):
+        raise ActionForbidden(f"The caller does not meet what {action} requires in {state}.")
+    if transition.condition is not None and not transition.condition.holds(conditional_facts(facts, state)):
+        raise ConditionNotMet(f"The condition of {action} in {state} does not hold.")
+    _check_input(transition, facts)
+    terminal = definition.states[transition.to].terminal
+    return Step(state, action, transition.to, terminal, transition.events, facts.comment)
+
+
+def _check_input(transition: Transition, facts: Facts) -> None:
+    if transition.comment_required and not (facts.comment or "").strip():
+        raise invalid("/comment", "required", "กรุณาระบุความเห็น", "A comment is needed for this action.")
+    if facts.with_files and not transition.attachments:
+        raise invalid("/attachmentPublicIds", "not_taken", "ขั้นตอนนี้ไม่รับไฟล์แนบ", "This step takes no files.")
+
+
+def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionChoice, ...]:
+    """This will give the actions that the caller may take now, in the order of the definition."""
+    here = definition.states.get(state)
+    if here is None:
+        return ()
+    return tuple(
+        ActionChoice(step.action, step.label, step.comment_required, step.attachments)
+        for step in here.on.values()
+        if permitted(step.require, facts) and _may_hold(step, facts, state)
+    )
+
+
+def _may_hold(step: Transition, facts: Facts, state: str) -> bool:
+    # What the client will send is not known yet; the transition itself judges it.
+    if step.condition is None or step.condition.reads_payload:
+        return True
+    return step.condition.holds(conditional_facts(facts, state))
+
+
+def permitted(require: Require, facts: Facts) -> bool:
+    """
+    This will say whether the caller meets `require`.
+
+    One of the caller's organizations must satisfy party, organization role and permission together: a reviewer's
+    permission in one organization does not count for the seat of another.
+    """
+    caller, subject = facts.caller, facts.subject
+    if require.not_submitter and caller.user_id == subject.submitter_user_id:
+        return False
+    if require.user is not None and caller.public_id != require.user:
+        return False
+    if caller.may(EVERYTHING, subject.scope):
+        return True
+    if require.roles and not _holds_role(require, facts):
+        return False
+    seats = _seats(require, facts)
+    if seats is None:
+        return False
+    scope = Scope(seats, subject.scope.project, subject.scope.contract)
+    return not require.permissions or any(caller.may(name, scope) for name in require.permissions)
+
+
+def _holds_role(require: Require, facts: Facts) -> bool:
+    scope = facts.subject.scope
+    return any(grant.role in require.roles and grant.covers(scope) for grant in facts.caller.grants)
+
+
+def _seats(require: Require, facts: Facts) -> frozenset[int] | None:
+    """The caller's organizations that may take this step, or None when there is none and one is needed."""
+    caller, subject = facts.caller, facts.subject
+    seats = caller.organization_ids
+    assigned = "assignee" in require.party and caller.user_id in subject.assignee_user_ids
+    if require.party and not assigned:
+        seats &= _party(require, subject)
+    if require.organization_roles:
+        seats &= _holders(require, subject)
+    needs_a_seat = (require.party and not assigned) or require.organization_roles
+    return seats if seats or not needs_a_seat else None
+
+
+def _party(require: Require, subject: SubjectFacts) -> frozenset[int]:
+    organizations: frozenset[int] = frozenset()
+    if "originator" in require.party:
+        organizations |= {subject.originator_organization_id}
+    if "recipient" in require.party:
+        organizations |= subject.recipient_organization_ids
+    return organizations
+
+
+def _holders(require: Require, subject: SubjectFacts) -> frozenset[int]:
+    return frozenset[int]().union(*(subject.parties.get(role, frozenset()) for role in require.organization_roles))
+
+
+def conditional_facts(facts: Facts, state: str) -> dict[str, Any]:
+    """This will give what a condition can read; `actor` is always the server's own knowledge."""
+    subject, caller = facts.subject, facts.caller
+    document = {
+        **subject.context,
+        "kind": subject.kind,
+        "number": subject.number,
+        "title": subject.title,
+        "priority": subject.priority,
+        "dueDate": subject.due_date.isoformat() if subject.due_date else None,
+    }
+    actor = {
+        "publicId": str(caller.public_id),
+        "roles": sorted(caller.roles),
+        "isSubmitter": caller.user_id == subject.submitter_user_id,
+        "isAssignee": caller.user_id in subject.assignee_user_ids,
+    }
+    return {
+        "state": state,
+        "comment": facts.comment,
+        "context": dict(facts.context),
+        "document": document,
+        "payload": dict(facts.payload),
+        "actor": actor,
+    }
+
+
+def waiting(definition: Definition, state: str, subject: SubjectFacts) -> Waiting:
+    """This will give whom a state waits for, from its actions that are not optional."""
+    organizations: set[int] = set()
+    users: set[int] = set()
+    named: set[UUID] = set()
+    for step in definition.states[state].on.values():
+        if step.optional:
+            continue
+        if step.require.user is not None:
+            named.add(step.require.user)
+            continue
+        if "assignee" in step.require.party:
+            users |= subject.assignee_user_ids
+        organizations |= _awaited(step.require, subject)
+    return Waiting(frozenset(organizations), frozenset(users), frozenset(named))
+
+
+def _awaited(require: Require, subject: SubjectFacts) -> frozenset[int]:
+    if require.party and require.organization_roles:
+        return _party(require, subject) & _holders(require, subject)
+    if require.party:
+        return _party(require, subject)
+    if require.organization_roles:
+        return _holders(require, subject)
+    return subject.recipient_organization_ids | {subject.originator_organization_id}
+
+
+def can_edit(state: State, caller: Caller, subject: SubjectFacts) -> bool:
+    """This will say whether the caller may edit now: the state allows it, and the caller acts for the originator."""
+    origin = frozenset({subject.originator_organization_id})
+    scope = Scope(origin, subject.scope.project, subject.scope.contract)
+    if not state.editable:
+        return False
+    acts_for_it = bool(caller.organization_ids & origin) or caller.may(EVERYTHING, scope)
+    return acts_for_it and caller.may(subject.edit_permission, scope)

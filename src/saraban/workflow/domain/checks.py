@@ -1,0 +1,85 @@
+"""
+What publishing asks of the graph (ruling W5): one way in, every state on a way from it to an end, no way out of an end.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from saraban.workflow.domain.definition import Definition, State
+from saraban.workflow.domain.faults import Faults
+
+
+def check_names(states: Sequence[State], found: Faults) -> None:
+    """This will refuse two states of one name, and any number of initial states but one."""
+    seen: set[str] = set()
+    for index, state in enumerate(states):
+        if state.name in seen:
+            th, en = "มีสถานะชื่อ “{name}” ซ้ำกัน", "There are two states named “{name}”."
+            found.add(f"/states/{index}/name", "duplicate", th, en, name=state.name)
+        seen.add(state.name)
+    initial = [index for index, state in enumerate(states) if state.initial]
+    if not initial:
+        found.add("/states", "no_initial_state", "DSL ไม่มีการกำหนด Initial State", "No state is the initial one.")
+    for index in initial[1:]:
+        found.add(
+            f"/states/{index}/initial",
+            "multiple_initial_states",
+            "DSL มี Initial State หลายค่า แต่ละ Workflow ต้องมีเพียง Initial State เดียว",
+            "There is more than one initial state.",
+        )
+
+
+def check(definition: Definition, found: Faults) -> None:
+    """This will check the edges of a definition whose names are already sound."""
+    _ends(definition, found)
+    if not _targets(definition, found):
+        return
+    places = {name: index for index, name in enumerate(definition.states)}
+    forwards = {name: [step.to for step in state.on.values()] for name, state in definition.states.items()}
+    backwards: dict[str, list[str]] = {name: [] for name in definition.states}
+    for name, targets in forwards.items():
+        for target in targets:
+            backwards[target].append(name)
+    reached = _spread([definition.initial], forwards)
+    finishing = _spread([name for name, state in definition.states.items() if state.terminal], backwards)
+    for name, index in places.items():
+        if name not in reached:
+            th, en = "ไม่มีทางมาถึงสถานะ “{name}” จากจุดเริ่มต้น", "The state “{name}” cannot be reached from the start."
+            found.add(f"/states/{index}", "unreachable", th, en, name=name)
+        if name not in finishing and not definition.states[name].terminal:
+            th, en = "จากสถานะ “{name}” ไม่มีทางไปถึงสถานะสุดท้าย", "From the state “{name}” no final state can be reached."
+            found.add(f"/states/{index}", "dead_end", th, en, name=name)
+
+
+def _ends(definition: Definition, found: Faults) -> None:
+    terminal = [state for state in definition.states.values() if state.terminal]
+    if not terminal:
+        found.add("/states", "no_terminal_state", "ต้องมีสถานะสุดท้ายอย่างน้อยหนึ่งสถานะ", "At least one state must be terminal.")
+    for index, state in enumerate(definition.states.values()):
+        if state.terminal and state.on:
+            th, en = "สถานะสุดท้ายต้องไม่มีการดำเนินการต่อ", "A terminal state has no actions."
+            found.add(f"/states/{index}/on", "exit_from_terminal", th, en)
+        if state.terminal and state.editable:
+            th, en = "เอกสารในสถานะสุดท้ายแก้ไขไม่ได้", "In a terminal state nothing can be edited."
+            found.add(f"/states/{index}/editable", "editable_terminal", th, en)
+
+
+def _targets(definition: Definition, found: Faults) -> bool:
+    sound = True
+    for index, state in enumerate(definition.states.values()):
+        for action, step in state.on.items():
+            if step.to not in definition.states:
+                at = found.below(f"/states/{index}/on", action) + "/to"
+                th, en = "DSL อ้างอิง State ที่ไม่พบ: “{name}”", "There is no state “{name}”."
+                found.add(at, "unknown_state", th, en, name=step.to)
+                sound = False
+    return sound
+
+
+def _spread(start: Iterable[str], edges: Mapping[str, Sequence[str]]) -> set[str]:
+    reached, waiting = set(start), list(start)
+    while waiting:
+        for target in edges[waiting.pop()]:
+            if target not in reached:
+                reached.add(target)
+                waiting.append(target)
+    return reached
