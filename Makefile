@@ -1,0 +1,76 @@
+# Everything a person or a machine does with this tree. `make` alone prints the list.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+PYTHON ?= python3
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
+DONE := build/done
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
+VENDOR := src/saraban/web/static/vendor/fonts.css
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+
+.PHONY: help run test check bench format errors settings lock clean
+
+help:  ## This list.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(DONE)/installed $(VENDOR)  ## Install what is missing, load the demo project once, and serve it (SARABAN_PORT, SARABAN_DATA_DIR).
+	@exec $(BIN)/saraban serve --demo
+
+test: $(DONE)/dev $(VENDOR)  ## The whole suite, on SQLite and on MariaDB and Redis that the tests start themselves.
+	@scripts/test_needs.sh
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(DONE)/dev  ## Format, lint, types, imports and the quick tests.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q -m "not slow and not servers and not browser" tests/domain tests/features tests/architecture
+
+bench: $(DONE)/dev  ## Measure, with the floor each number is compared to.
+	$(BIN)/python -m benchmarks
+
+format: $(DONE)/dev  ## Put the code in its form.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+errors: $(DONE)/installed  ## Write docs/errors.md from the error classes.
+	$(BIN)/python scripts/write_pages.py errors
+
+settings: $(DONE)/installed  ## Write docs/settings.md from the settings.
+	$(BIN)/python scripts/write_pages.py settings
+
+lock: $(DONE)/dev  ## Resolve the dependencies anew, at the newest versions that fit.
+	$(COMPILE) --upgrade pyproject.toml --output-file requirements.txt
+	$(COMPILE) --upgrade pyproject.toml dev.in --output-file requirements-dev.txt
+	$(COMPILE) --upgrade build.in --output-file requirements-build.txt
+	$(COMPILE) --upgrade node.in --output-file requirements-node.txt
+	npm install --package-lock-only
+	$(BIN)/python scripts/lock_node.py
+
+clean:  ## Remove what was made here, except the data folder.
+	rm -rf build node_modules src/saraban/web/static/vendor .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV)
+
+$(BIN)/python:
+	@scripts/new_venv.sh $(PYTHON) $(VENV)
+
+$(DONE)/installed: requirements.txt requirements-build.txt pyproject.toml | $(BIN)/python
+	@echo "Installing the locked dependencies."
+	@$(PIP) --require-hashes -r requirements-build.txt -r requirements.txt
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@mkdir -p $(@D) && touch $@
+
+$(DONE)/dev: requirements-dev.txt $(DONE)/installed
+	@echo "Installing what the tests and checks need."
+	@$(PIP) --require-hashes -r requirements-dev.txt
+	@mkdir -p $(@D) && touch $@
+
+$(VENDOR): package-lock.json scripts/vendor_assets.py requirements-node.txt | $(BIN)/python
+	@echo "Fetching the pages' scripts, styles and fonts."
+	@scripts/npm_ci.sh $(BIN)
+	@$(BIN)/python scripts/vendor_assets.py

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Installs the front-end packages by the lock, with the machine's Node or, where there is none, with Node from PyPI.
+set -euo pipefail
+bin=$1
+cd "$(dirname "$0")/.."
+
+if ! { command -v npm && command -v node; } >/dev/null; then
+    "$bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-node.txt
+    export PATH="$bin:$PATH"
+fi
+npm ci --loglevel=error

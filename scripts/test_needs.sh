@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The servers and the browser that the tests start themselves: installed when root runs this on Debian, named otherwise.
+set -euo pipefail
+
+declare -A package=([mariadbd]=mariadb-server [redis-server]=redis-server [chromium]=chromium)
+export PATH="$PATH:/usr/sbin:/usr/local/sbin"
+missing=()
+for program in "${!package[@]}"; do
+    command -v "$program" >/dev/null || missing+=("${package[$program]}")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+install="apt-get install --no-install-recommends ${missing[*]} fonts-noto-core"
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+    echo "saraban: the tests need ${missing[*]} (Debian, as root: apt-get update && $install)." >&2
+    exit 1
+fi
+echo "Installing ${missing[*]}."
+apt-get update -qq
+# RUNLEVEL=1: the packages' own services stay off; the tests use private ports and folders.
+RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive $install -qq -y >/dev/null
