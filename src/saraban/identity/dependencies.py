@@ -1,0 +1,119 @@
+"""
+Who is asking, for every HTTP door: a bearer token, or the HttpOnly cookie of the pages.
+
+The caller is loaded in a session of its own, closed before the endpoint runs: whoever then waits for a lock holds no
+database connection (ruling N10).
+"""
+
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.lockout import LockoutRules
+from saraban.identity.service import NotSignedIn, TokenIssuer, load_caller
+from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.http import Db
+
+ACCESS_COOKIE = "saraban_access"
+REFRESH_COOKIE = "saraban_refresh"
+
+# Everything else needs a caller; a test walks the route table.
+PUBLIC_PATHS = frozenset(
+    {
+        "/api/v1/auth/login",
+        "/api/v1/auth/refresh",
+        "/api/v1/auth/logout",
+        "/health/live",
+        "/health/ready",
+        "/metrics",
+        "/openapi.json",
+        "/docs",
+        "/docs/errors",
+        "/docs/oauth2-redirect",
+        "/redoc",
+        "/login",
+        "/logout",
+        "/language",
+        "/static",
+        "/favicon.ico",
+    }
+)
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class CrossSiteRequest(DomainError):
+    """A page of another site tried to act with the visitor's cookie."""
+
+    kind, code = Kind.FORBIDDEN, "CROSS_SITE_REQUEST"
+    says = Text("คำขอมาจากเว็บไซต์อื่นจึงไม่ถูกดำเนินการ", "The request came from another site and was not carried out.")
+    recovery = (Text("เปิดหน้าสารบรรณแล้วลองใหม่", "Open the page in Saraban itself and try again."),)
+
+
+def token_issuer(request: Request) -> TokenIssuer:
+    return request.app.state.tokens  # type: ignore[no-any-return]
+
+
+def lockout_rules(request: Request) -> LockoutRules:
+    return getattr(request.app.state, "lockout", None) or LockoutRules()
+
+
+Tokens = Annotated[TokenIssuer, Depends(token_issuer)]
+Lockout = Annotated[LockoutRules, Depends(lockout_rules)]
+
+
+async def current_caller(request: Request, db: Db, tokens: Tokens) -> Caller:
+    """
+    This will give the signed-in caller, with the grants of this moment.
+
+    :raises NotSignedIn: without a usable token, or when the account has been closed since
+    """
+    subject = tokens.subject(_presented(request))
+    async with db.reading() as session:
+        caller = await load_caller(session, public_id=subject)
+    request.state.caller = caller  # the access log names who asked
+    return caller
+
+
+CurrentCaller = Annotated[Caller, Depends(current_caller)]
+
+
+def guarded(permission: str) -> Any:
+    """This will give a dependency that needs `permission` somewhere; the service decides about the thing itself."""
+
+    async def holder(caller: CurrentCaller) -> Caller:
+        caller.require_somewhere(permission)
+        return caller
+
+    return Depends(holder)
+
+
+def _presented(request: Request) -> str:
+    header = request.headers.get("authorization")
+    if header is not None:
+        scheme, _, token = header.partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise NotSignedIn("The Authorization header must be `Bearer <token>`.")
+        return token.strip()
+    cookie = request.cookies.get(ACCESS_COOKIE)
+    if not cookie:
+        raise NotSignedIn("There is no access token.")
+    refuse_cross_site(request)
+    return cookie
+
+
+def refuse_cross_site(request: Request) -> None:
+    """
+    This will stop a request that another site made a browser send with our cookie.
+
+    :raises CrossSiteRequest: when the browser says that the request did not start on our own pages
+    """
+    if request.method in _SAFE:
+        return
+    site = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+    if (site is not None and site not in {"same-origin", "none"}) or (site is None and foreign):
+        raise CrossSiteRequest("A cookie is accepted only from this server's own pages.")

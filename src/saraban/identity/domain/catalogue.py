@@ -1,0 +1,203 @@
+"""
+The permissions there are, the seven roles, and what each role may do: data, no rules.
+
+Ruling N14 and the demands of the main job add to the matrix; `ADDED` is the one place that says what and why.
+"""
+
+from dataclasses import dataclass
+
+from saraban.kit.errors import Text
+
+SYSTEM_USERNAME = "system"
+
+SUPERADMIN = "Superadmin"
+ORG_ADMIN = "Org Admin"
+DOCUMENT_CONTROL = "Document Control"
+EDITOR = "Editor"
+VIEWER = "Viewer"
+PROJECT_MANAGER = "Project Manager"
+CONTRACT_ADMIN = "Contract Admin"
+
+GLOBAL, ORGANIZATION, PROJECT, CONTRACT = "Global", "Organization", "Project", "Contract"
+
+ORGANIZATION_ROLES = ("OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "THIRD PARTY", "GUEST")
+
+
+@dataclass(frozen=True, slots=True)
+class RoleOffer:
+    """A role that can be assigned, and the level it is assigned at."""
+
+    name: str
+    scope: str
+    says: Text
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionOffer:
+    """A permission, `module.action`, in words."""
+
+    name: str
+    says: Text
+
+    @property
+    def module(self) -> str:
+        return self.name.partition(".")[0]
+
+
+ROLES = (
+    RoleOffer(SUPERADMIN, GLOBAL, Text("ดูแลทั้งระบบ ทุกองค์กร ทุกโครงการ", "Looks after the whole system.")),
+    RoleOffer(
+        ORG_ADMIN, ORGANIZATION, Text("ดูแลผู้ใช้และรายงานขององค์กรตน", "Looks after the people of one organization.")
+    ),
+    RoleOffer(
+        DOCUMENT_CONTROL,
+        ORGANIZATION,
+        Text("ออกเลข ส่ง และกำกับเอกสารขององค์กรตน", "Numbers, sends and steers the documents of one organization."),
+    ),
+    RoleOffer(EDITOR, ORGANIZATION, Text("จัดทำและแก้ไขเอกสารขององค์กรตน", "Writes documents for one organization.")),
+    RoleOffer(VIEWER, ORGANIZATION, Text("อ่านเอกสารขององค์กรตนเท่านั้น", "Reads the documents of one organization.")),
+    RoleOffer(
+        PROJECT_MANAGER,
+        PROJECT,
+        Text("ดูแลสมาชิก รูปแบบเลขที่ และภาพรวมของโครงการ", "Looks after the members and formats of one project."),
+    ),
+    RoleOffer(
+        CONTRACT_ADMIN,
+        CONTRACT,
+        Text("ดูแลสัญญา ตรวจและอนุมัติเอกสารในสัญญานั้น", "Looks after one contract and decides about its documents."),
+    ),
+)
+
+_SHORT = {
+    "OA": ORG_ADMIN,
+    "DC": DOCUMENT_CONTROL,
+    "ED": EDITOR,
+    "VI": VIEWER,
+    "PM": PROJECT_MANAGER,
+    "CA": CONTRACT_ADMIN,
+}
+_ALL = "OA DC ED VI PM CA"
+_READ = "DC ED VI PM CA"
+_WRITE = "DC ED PM CA"
+
+# Permission, roles besides Superadmin (who has each), Thai, English.
+_MATRIX: tuple[tuple[str, str, str, str], ...] = (
+    ("system.manage_all", "", "ทำได้ทุกอย่าง", "Do everything"),
+    ("system.impersonate", "", "ใช้งานแทนผู้อื่นเพื่อช่วยแก้ปัญหา", "Act as another user to help"),
+    ("system.maintenance_mode", "", "เปิดหรือปิดโหมดบำรุงรักษา", "Switch maintenance mode"),
+    ("system.view_logs", "", "ดูบันทึกการทำงานของระบบ", "Read the system's logs"),
+    ("system.manage_cache", "", "ล้างข้อมูลที่พักไว้ในแคช", "Clear caches"),
+    ("organization.create", "", "เพิ่มองค์กร", "Add organizations"),
+    ("organization.view", "OA", "ดูทะเบียนองค์กรทั้งหมด", "See the register of organizations"),
+    ("organization.edit", "", "แก้ไของค์กร", "Change organizations"),
+    ("organization.delete", "", "เลิกใช้องค์กร", "Retire organizations"),
+    ("organization.manage_members", "", "จัดคนเข้าออกองค์กร", "Manage who belongs to an organization"),
+    ("user.create", "OA", "เพิ่มบัญชีผู้ใช้", "Add accounts"),
+    ("user.view", "OA", "ดูบัญชีผู้ใช้", "See accounts"),
+    ("user.edit", "OA", "แก้ไขบัญชีผู้ใช้", "Change accounts"),
+    ("user.delete", "OA", "ปิดบัญชีผู้ใช้", "Close accounts"),
+    ("user.manage_assignments", "OA DC", "มอบบทบาทให้ผู้ใช้", "Give roles to users"),
+    ("role.create", "", "เพิ่มบทบาท", "Add roles"),
+    ("role.view", "", "ดูบทบาท", "See roles"),
+    ("role.edit", "", "แก้ไขบทบาท", "Change roles"),
+    ("role.delete", "", "เลิกใช้บทบาท", "Retire roles"),
+    ("role.assign_permissions", "", "กำหนดสิทธิ์ของบทบาท", "Choose what a role may do"),
+    ("master_data.view", "DC VI", "ดูข้อมูลหลัก", "See master data"),
+    ("master_data.manage", "DC", "จัดการข้อมูลหลัก", "Manage master data"),
+    ("master_data.correspondence_type.manage", "DC", "จัดการชนิดเอกสาร", "Manage document types"),
+    ("master_data.document_status.manage", "DC", "จัดการสถานะเอกสาร", "Manage document statuses"),
+    ("master_data.drawing_category.manage", "DC", "จัดการหมวดของแบบ", "Manage drawing categories"),
+    ("master_data.tag.manage", "OA DC", "จัดการป้ายกำกับ", "Manage tags"),
+    ("master_data.discipline.manage", "DC", "จัดการสาขางาน", "Manage disciplines"),
+    ("master_data.number_format.manage", "DC", "จัดการข้อมูลหลักของรูปแบบเลขที่", "Manage master data of number formats"),
+    ("document.view", _ALL, "ดูเอกสาร", "See documents"),
+    ("document.create", _WRITE, "ร่างเอกสาร", "Draft documents"),
+    ("document.edit", _WRITE, "แก้ไขเอกสาร", "Change documents"),
+    ("document.delete", "DC", "ลบเอกสารร่าง", "Delete drafts"),
+    ("document.submit", _WRITE, "ส่งเอกสาร", "Submit documents"),
+    ("document.admin_edit", "DC", "แก้ไข ถอน หรือยกเลิกเอกสารที่ส่งแล้ว", "Change, withdraw or cancel what was submitted"),
+    ("document.attach_files", _WRITE, "แนบไฟล์", "Attach files"),
+    ("document.manage_references", "DC", "จัดการการอ้างอิงระหว่างเอกสาร", "Manage references between documents"),
+    ("correspondence.create", _WRITE, "สร้างหนังสือโต้ตอบ", "Create correspondence"),
+    ("correspondence.view", _READ, "ดูหนังสือโต้ตอบ", "See correspondence"),
+    ("correspondence.edit", _WRITE, "แก้ไขหนังสือโต้ตอบ", "Change correspondence"),
+    ("correspondence.delete", "DC", "ลบหนังสือโต้ตอบ", "Delete correspondence"),
+    ("correspondence.submit", _WRITE, "ส่งหนังสือโต้ตอบ", "Submit correspondence"),
+    ("rfa.create", _WRITE, "สร้าง RFA", "Create RFAs"),
+    ("rfa.view", _READ, "ดู RFA", "See RFAs"),
+    ("rfa.edit", _WRITE, "แก้ไข RFA", "Change RFAs"),
+    ("rfa.delete", "DC", "ลบ RFA", "Delete RFAs"),
+    ("rfa.submit", _WRITE, "ส่ง RFA เข้าสายอนุมัติ", "Submit RFAs for approval"),
+    ("rfa.manage_items", _WRITE, "จัดการแบบที่แนบใน RFA", "Manage the drawings of an RFA"),
+    ("drawing.view", _READ, "ดูแบบ", "See drawings"),
+    ("drawing.create", _WRITE, "ขึ้นทะเบียนและแก้ไขแบบ", "Register and change drawings"),
+    ("drawing.delete", "DC CA", "ลบแบบ", "Delete drawings"),
+    ("drawing.manage_revisions", _WRITE, "จัดการฉบับแก้ไขของแบบ", "Manage revisions of drawings"),
+    ("drawing.link_contract", "DC CA", "ผูกแบบขยายกับแบบสัญญา", "Link shop drawings to contract drawings"),
+    ("circulation.create", _WRITE, "สร้างใบเวียน", "Create circulation sheets"),
+    ("circulation.view", _READ, "ดูใบเวียน", "See circulation sheets"),
+    ("circulation.respond", _WRITE, "ตอบใบเวียน", "Answer circulation sheets"),
+    ("circulation.acknowledge", _READ, "รับทราบใบเวียน", "Acknowledge circulation sheets"),
+    ("circulation.close", "DC", "ปิดใบเวียน", "Close circulation sheets"),
+    ("transmittal.create", _WRITE, "สร้างใบนำส่ง", "Create transmittals"),
+    ("transmittal.view", _READ, "ดูใบนำส่ง", "See transmittals"),
+    ("transmittal.edit", _WRITE, "แก้ไขใบนำส่ง", "Change transmittals"),
+    ("transmittal.delete", "DC", "ลบใบนำส่ง", "Delete transmittals"),
+    ("transmittal.print", "DC", "พิมพ์ใบนำส่ง", "Print transmittals"),
+    ("workflow.view_definitions", "", "ดูผังสายงาน", "See workflow definitions"),
+    ("workflow.manage_definitions", "", "จัดการผังสายงาน", "Manage workflow definitions"),
+    ("workflow.action_review", "DC CA", "ตัดสินใจในขั้นตอนปัจจุบัน", "Decide in the current step"),
+    ("workflow.force_proceed", "DC", "ผลักดันไปขั้นตอนถัดไป", "Force a workflow onwards"),
+    ("workflow.revert", "DC", "ย้อนกลับไปขั้นตอนก่อน", "Take a workflow back one step"),
+    ("numbering.view_formats", "", "ดูรูปแบบเลขที่เอกสาร", "See number formats"),
+    ("numbering.manage_formats", "", "แก้ไขรูปแบบเลขที่เอกสาร", "Change number formats"),
+    ("numbering.view_counters", "", "ดูตัวนับเลขที่", "See counters"),
+    ("numbering.reset_counter", "", "ตั้งตัวนับเลขที่ใหม่", "Reset counters"),
+    ("search.basic", _ALL, "ค้นหา", "Search"),
+    ("search.advanced", "OA DC ED PM CA", "ค้นหาแบบละเอียด", "Search in detail"),
+    ("search.export", "DC", "ส่งออกผลการค้นหา", "Export what was found"),
+    ("report.view", "OA DC PM", "ดูรายงาน", "See reports"),
+    ("report.generate", "OA DC PM", "จัดทำรายงาน", "Make reports"),
+    ("report.schedule", "", "ตั้งเวลาทำรายงาน", "Schedule reports"),
+    ("notification.view", _ALL, "ดูการแจ้งเตือนของตน", "See one's own notifications"),
+    ("notification.manage_all", "", "จัดการการแจ้งเตือนของทุกคน", "Manage everybody's notifications"),
+    ("dashboard.view_own", _ALL, "ดูแดชบอร์ดของตน", "See one's own dashboard"),
+    ("dashboard.view_all", "DC", "ดูแดชบอร์ดของทุกคน", "See everybody's dashboard"),
+    ("dashboard.view_analytics", "PM", "ดูสถิติ", "See statistics"),
+    ("json_schema.view", "", "ดูสคีมาของข้อมูลเพิ่มเติม", "See schemas of extra fields"),
+    ("json_schema.manage", "", "จัดการสคีมาของข้อมูลเพิ่มเติม", "Manage schemas of extra fields"),
+    ("json_schema.migrate_data", "", "ย้ายข้อมูลไปสคีมารุ่นใหม่", "Move data to a newer schema"),
+    ("monitoring.view_health", "", "ดูสุขภาพของระบบ", "See the system's health"),
+    ("monitoring.view_metrics", "", "ดูตัวชี้วัดของระบบ", "See the system's metrics"),
+    ("monitoring.manage_maintenance", "", "จัดการช่วงบำรุงรักษา", "Manage maintenance windows"),
+    ("audit.view_own", "OA", "ดูประวัติการใช้งานขององค์กรตน", "Read the audit trail of one's own organization"),
+    ("audit.view_all", "", "ดูประวัติการใช้งานทั้งหมด", "Read the whole audit trail"),
+    ("project.create", "PM", "เพิ่มโครงการ", "Add projects"),
+    ("project.view", "OA VI PM", "ดูโครงการ", "See projects"),
+    ("project.edit", "PM", "แก้ไขโครงการ", "Change projects"),
+    ("project.delete", "PM", "เลิกใช้โครงการ", "Retire projects"),
+    ("project.manage_members", "PM", "จัดการสมาชิกโครงการ", "Manage members of a project"),
+    ("contract.create", "CA", "เพิ่มสัญญา", "Add contracts"),
+    ("contract.view", "OA CA", "ดูสัญญา", "See contracts"),
+    ("contract.edit", "CA", "แก้ไขสัญญา", "Change contracts"),
+    ("contract.delete", "CA", "เลิกใช้สัญญา", "Retire contracts"),
+    ("contract.manage_members", "CA", "จัดการสมาชิกสัญญา", "Manage members of a contract"),
+)
+
+# Where the product gives more than the matrix does:
+# - N14: a Project Admin (our Project Manager) edits the number formats of that project and may look at its counters;
+#   an Org Admin may read formats. Resetting a counter stays with the Superadmin.
+ADDED: dict[str, frozenset[str]] = {
+    PROJECT_MANAGER: frozenset({"numbering.view_formats", "numbering.manage_formats", "numbering.view_counters"}),
+    ORG_ADMIN: frozenset({"numbering.view_formats"}),
+}
+
+PERMISSIONS = tuple(PermissionOffer(name, Text(th, en)) for name, _roles, th, en in _MATRIX)
+
+
+def permissions_of(role: str) -> frozenset[str]:
+    """This will give what a role may do, the additions included."""
+    if role == SUPERADMIN:
+        return frozenset(offer.name for offer in PERMISSIONS)
+    matrix = {name for name, roles, _th, _en in _MATRIX if role in {_SHORT[short] for short in roles.split()}}
+    return frozenset(matrix) | ADDED.get(role, frozenset())

@@ -1,0 +1,82 @@
+"""Log-in, refresh, log-out, the caller's own profile, and the register of organizations."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request, status
+
+from saraban.identity import service
+from saraban.identity.dependencies import CurrentCaller, Lockout, Tokens
+from saraban.identity.schemas import LogIn, OrganizationLine, OrganizationPage, Profile, RefreshRequest, TokenPair
+from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, ReadSession
+from saraban.kit.schema import Line
+
+router = APIRouter()
+
+
+def device(request: Request, address: Address) -> service.Device:
+    return service.Device(address, request.headers.get("user-agent", ""))
+
+
+CallersDevice = Annotated[service.Device, Depends(device)]
+
+
+@router.post("/auth/login", tags=["auth"], summary="Log in")
+async def log_in(body: LogIn, db: Db, tokens: Tokens, lockout: Lockout, device: CallersDevice) -> TokenPair:
+    """
+    Opens a session with user name and password.
+
+    After repeated wrong passwords the account is locked for a while: 429 `ACCOUNT_LOCKED` with `Retry-After`.
+    """
+    opened = await service.log_in(
+        db, issuer=tokens, rules=lockout, username=body.username, password=body.password, device=device
+    )
+    return TokenPair.model_validate(opened, from_attributes=True)
+
+
+@router.post("/auth/refresh", tags=["auth"], summary="Exchange the refresh token")
+async def refresh(body: RefreshRequest, db: Db, tokens: Tokens, device: CallersDevice) -> TokenPair:
+    """
+    Gives a new pair of tokens. A refresh token is good once; presented again later, it ends the whole session.
+    """
+    opened = await service.refresh(db, issuer=tokens, refresh_token=body.refresh_token, device=device)
+    return TokenPair.model_validate(opened, from_attributes=True)
+
+
+@router.post("/auth/logout", tags=["auth"], summary="Log out on this device", status_code=status.HTTP_204_NO_CONTENT)
+async def log_out(body: RefreshRequest, db: Db, address: Address, clock: Now) -> None:
+    """Ends the session of that refresh token; other devices stay signed in. Repeating it is no error."""
+    await db.transact(
+        lambda session: service.log_out(session, refresh_token=body.refresh_token, address=address, now=clock.now())
+    )
+
+
+@router.get("/auth/me", tags=["auth"], summary="Who am I, and what may I do")
+async def me(caller: CurrentCaller, session: ReadSession) -> Profile:
+    """The signed-in user with its organizations, its roles and where they count, and the permissions they give."""
+    return await service.profile(session, caller=caller)
+
+
+@router.get("/organizations", tags=["organizations"], summary="List organizations")
+async def list_organizations(
+    caller: CurrentCaller,
+    session: ReadSession,
+    search: Annotated[
+        Annotated[str, Line(100)] | None, Query(description="Part of the code or the name.", examples=["ผรม"])
+    ] = None,
+    role: Annotated[
+        Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"] | None, Query(description="Their role.")
+    ] = None,
+    cursor: PageCursor = None,
+    limit: PageLimit = 50,
+) -> OrganizationPage:
+    """The register of organizations, newest first. Retired ones are shown to administrators only."""
+    return await service.list_organizations(
+        session, caller=caller, search=search, role=role, cursor=cursor, limit=limit
+    )
+
+
+@router.get("/organizations/{public_id}", tags=["organizations"], summary="Read an organization")
+async def read_organization(caller: CurrentCaller, session: ReadSession, public_id: UUID) -> OrganizationLine:
+    """One organization of the register."""
+    return await service.read_organization(session, caller=caller, public_id=public_id)

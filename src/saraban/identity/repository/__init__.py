@@ -1,0 +1,1 @@
+"""Queries about people, roles, tokens and organizations; each function is one statement."""

@@ -1,0 +1,84 @@
+"""Reads and writes accounts, their failures and their assignments."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import Organization, Role, User, UserAssignment, UserPreference
+
+
+async def by_username(session: AsyncSession, *, username: str) -> User | None:
+    return await session.scalar(sa.select(User).where(User.username == username, User.deleted_at.is_(None)))
+
+
+async def by_public_id(session: AsyncSession, *, public_id: UUID) -> User | None:
+    return await session.scalar(sa.select(User).where(User.public_id == public_id, User.deleted_at.is_(None)))
+
+
+async def is_taken(session: AsyncSession, *, username: str, email: str) -> bool:
+    """Closed and deleted accounts count too: a name in the audit trail must mean one person for ever."""
+    taken = sa.exists().where(sa.or_(User.username == username, User.email == email))
+    return bool(await session.scalar(sa.select(taken)))
+
+
+async def for_update(session: AsyncSession, *, user_id: int) -> User | None:
+    """The row, locked and as it is now, so that failures are counted one after another."""
+    statement = sa.select(User).where(User.user_id == user_id).with_for_update()
+    return await session.scalar(statement.execution_options(populate_existing=True))
+
+
+async def everyone(session: AsyncSession) -> Sequence[Any]:
+    """One row for each account: the user, its organization's code, its role names."""
+    roles = sa.func.aggregate_strings(Role.role_name, ", ").label("roles")
+    statement = (
+        sa.select(User, Organization.organization_code, roles)
+        .outerjoin(Organization, Organization.id == User.primary_organization_id)
+        .outerjoin(UserAssignment, UserAssignment.user_id == User.user_id)
+        .outerjoin(Role, Role.role_id == UserAssignment.role_id)
+        .where(User.deleted_at.is_(None))
+        .group_by(User.user_id, Organization.organization_code)
+        .order_by(User.username)
+    )
+    return (await session.execute(statement)).all()
+
+
+async def role_named(session: AsyncSession, *, name: str) -> Role | None:
+    return await session.scalar(sa.select(Role).where(Role.role_name == name, Role.deleted_at.is_(None)))
+
+
+async def organization_coded(session: AsyncSession, *, code: str) -> Organization | None:
+    return await session.scalar(
+        sa.select(Organization).where(Organization.organization_code == code, Organization.deleted_at.is_(None))
+    )
+
+
+async def assignment(
+    session: AsyncSession,
+    *,
+    user_id: int,
+    role_id: int,
+    organization: int | None,
+    project: int | None,
+    contract: int | None,
+) -> UserAssignment | None:
+    statement = sa.select(UserAssignment).where(
+        UserAssignment.user_id == user_id,
+        UserAssignment.role_id == role_id,
+        UserAssignment.organization_id.is_not_distinct_from(organization),
+        UserAssignment.project_id.is_not_distinct_from(project),
+        UserAssignment.contract_id.is_not_distinct_from(contract),
+    )
+    return await session.scalar(statement)
+
+
+async def choose_language(session: AsyncSession, *, user_id: int, language: str, now: datetime) -> None:
+    row = await session.get(UserPreference, user_id)
+    if row is None:
+        session.add(UserPreference(user_id=user_id, language=language, updated_at=now))
+    else:
+        row.language, row.updated_at = language, now
+    await session.flush()

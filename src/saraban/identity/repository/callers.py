@@ -1,0 +1,121 @@
+"""Reads users with what their roles allow, in one query each."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import (
+    Organization,
+    Permission,
+    Role,
+    RolePermission,
+    User,
+    UserAssignment,
+    UserPreference,
+)
+
+# The tables our foreign keys point at belong to `projects`, which lies above; only their codes are read here.
+_projects = sa.table("projects", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("project_code"))
+_contracts = sa.table("contracts", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("contract_code"))
+
+
+def _allowed() -> sa.Subquery:
+    """One row for each role: its permissions, joined by a space."""
+    return (
+        sa.select(
+            RolePermission.role_id,
+            sa.func.aggregate_strings(Permission.permission_name, " ").label("permissions"),
+        )
+        .join(Permission, Permission.permission_id == RolePermission.permission_id)
+        .where(Permission.is_active)
+        .group_by(RolePermission.role_id)
+        .subquery()
+    )
+
+
+def _users_with_grants() -> sa.Select[Any]:
+    allowed = _allowed()
+    return (
+        sa.select(
+            User.user_id,
+            User.public_id,
+            User.username,
+            User.first_name,
+            User.last_name,
+            User.primary_organization_id,
+            User.is_service,
+            UserPreference.language,
+            UserAssignment.organization_id,
+            UserAssignment.project_id,
+            UserAssignment.contract_id,
+            Role.role_name,
+            allowed.c.permissions,
+        )
+        .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
+        .outerjoin(UserAssignment, UserAssignment.user_id == User.user_id)
+        .outerjoin(Role, sa.and_(Role.role_id == UserAssignment.role_id, Role.deleted_at.is_(None)))
+        .outerjoin(allowed, allowed.c.role_id == Role.role_id)
+        .order_by(User.username, UserAssignment.id)
+    )
+
+
+async def rows_of_user(session: AsyncSession, *, public_id: UUID, now: datetime | None) -> Sequence[Any]:
+    """One row for each assignment (one row of nulls without any); none when the account is closed or locked."""
+    statement = _users_with_grants().where(User.public_id == public_id, User.is_active, User.deleted_at.is_(None))
+    if now is not None:
+        statement = statement.where(sa.or_(User.locked_until.is_(None), User.locked_until <= now))
+    return (await session.execute(statement)).all()
+
+
+async def rows_of_username(session: AsyncSession, *, username: str) -> Sequence[Any]:
+    return (await session.execute(_users_with_grants().where(User.username == username))).all()
+
+
+async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[Any]:
+    """One row for each assignment with the public name of its scope."""
+    statement = (
+        sa.select(
+            Role.role_name,
+            Role.scope,
+            Organization.public_id.label("organization_public_id"),
+            Organization.organization_code,
+            _projects.c.uuid.label("project_public_id"),
+            _projects.c.project_code,
+            _contracts.c.uuid.label("contract_public_id"),
+            _contracts.c.contract_code,
+        )
+        .select_from(UserAssignment)
+        .join(Role, Role.role_id == UserAssignment.role_id)
+        .outerjoin(Organization, Organization.id == UserAssignment.organization_id)
+        .outerjoin(_projects, _projects.c.id == UserAssignment.project_id)
+        .outerjoin(_contracts, _contracts.c.id == UserAssignment.contract_id)
+        .where(UserAssignment.user_id == user_id, Role.deleted_at.is_(None))
+        .order_by(UserAssignment.id)
+    )
+    return (await session.execute(statement)).all()
+
+
+async def members(session: AsyncSession, *, organization_ids: frozenset[int], permission: str | None) -> Sequence[Any]:
+    """One row for each active person who works for one of the organizations and may do `permission` somewhere."""
+    belongs = sa.or_(
+        User.primary_organization_id.in_(organization_ids),
+        sa.exists().where(UserAssignment.user_id == User.user_id, UserAssignment.organization_id.in_(organization_ids)),
+    )
+    statement = (
+        sa.select(User.user_id, User.public_id, User.username, User.first_name, User.last_name)
+        .where(belongs, User.is_active, User.deleted_at.is_(None))
+        .order_by(User.username)
+    )
+    if permission is not None:
+        statement = statement.where(
+            sa.exists()
+            .where(UserAssignment.user_id == User.user_id)
+            .where(RolePermission.role_id == UserAssignment.role_id)
+            .where(Permission.permission_id == RolePermission.permission_id)
+            .where(Permission.permission_name == permission)
+        )
+    return (await session.execute(statement)).all()

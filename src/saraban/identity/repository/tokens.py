@@ -1,0 +1,39 @@
+"""Reads and writes refresh tokens by their digest."""
+
+from datetime import datetime
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import RefreshToken
+
+
+async def for_update(session: AsyncSession, *, token_hash: str) -> RefreshToken | None:
+    """The row, locked: of two requests with the same token one rotates it and the other finds it rotated."""
+    statement = sa.select(RefreshToken).where(RefreshToken.token_hash == token_hash).with_for_update()
+    return await session.scalar(statement)
+
+
+async def revoke_family(session: AsyncSession, *, family: UUID, now: datetime) -> None:
+    await session.execute(_revocation(now).where(RefreshToken.family == family))
+
+
+async def revoke_all(session: AsyncSession, *, user_id: int, now: datetime) -> None:
+    await session.execute(_revocation(now).where(RefreshToken.user_id == user_id))
+
+
+async def family_lives(session: AsyncSession, *, family: UUID, now: datetime) -> bool:
+    living = sa.exists().where(
+        RefreshToken.family == family, RefreshToken.is_revoked.is_(False), RefreshToken.expires_at > now
+    )
+    return bool(await session.scalar(sa.select(living)))
+
+
+def _revocation(now: datetime) -> sa.Update:
+    return (
+        sa.update(RefreshToken)
+        .where(RefreshToken.is_revoked.is_(False))
+        .values(is_revoked=True, revoked_at=now, updated_at=now)
+        .execution_options(synchronize_session=False)
+    )

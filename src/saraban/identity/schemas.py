@@ -1,0 +1,109 @@
+"""Requests and answers about sessions, the caller and organizations."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import ConfigDict, Field
+
+from saraban.kit.schema import Line, Schema
+
+_TOKEN_EXAMPLE = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9…"  # noqa: S105
+_REFRESH_EXAMPLE = "2JcQ1g8pXkq3m0…"
+
+
+def _example(**fields: object) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [dict(fields)]})
+
+
+class LogIn(Schema):
+    model_config = _example(username="dc.contractor", password="saraban-demo")  # noqa: S106  the demo tells everybody
+
+    username: Annotated[str, Line(50)]
+    # Taken as it is typed: folding or trimming would change what somebody chose.
+    password: str = Field(min_length=1, max_length=128, description="At most 128 characters.")
+
+
+class RefreshRequest(Schema):
+    model_config = _example(refreshToken=_REFRESH_EXAMPLE)
+
+    refresh_token: str = Field(min_length=1, max_length=200, description="The token that log-in or refresh gave last.")
+
+
+class TokenPair(Schema):
+    model_config = _example(accessToken=_TOKEN_EXAMPLE, refreshToken=_REFRESH_EXAMPLE, expiresIn=900)
+
+    access_token: str = Field(description="Sent as `Authorization: Bearer …`.")
+    refresh_token: str = Field(description="Good for one exchange; used twice, it ends its session.")
+    expires_in: int = Field(description="Seconds until the access token expires.")
+
+
+class OrganizationLine(Schema):
+    model_config = _example(
+        publicId="01930b5e-0000-7000-8000-00000000000a",
+        organizationCode="ผรม.2",
+        organizationName="ผู้รับเหมางานก่อสร้าง",
+        role="CONTRACTOR",
+        isActive=True,
+    )
+
+    public_id: UUID
+    organization_code: str
+    organization_name: str
+    role: Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"] = Field(
+        description="Its role where nothing else is said; a contract may give it another one."
+    )
+    is_active: bool
+
+
+class OrganizationPage(Schema):
+    items: list[OrganizationLine]
+    next_cursor: str | None = Field(description="Cursor of the next page, null on the last one.")
+
+
+class ScopePlace(Schema):
+    """What a role is limited to."""
+
+    public_id: UUID
+    code: str
+
+
+class RoleHeld(Schema):
+    role: str
+    level: Literal["Global", "Organization", "Project", "Contract"]
+    place: ScopePlace | None = Field(description="Null for a role that counts everywhere.")
+
+
+class Profile(Schema):
+    model_config = _example(
+        publicId="01930b5e-0000-7000-8000-0000000000f1",
+        username="dc.contractor",
+        displayName="ดวงใจ เอกสารครบ",
+        organization={
+            "publicId": "01930b5e-0000-7000-8000-00000000000a",
+            "organizationCode": "ผรม.2",
+            "organizationName": "ผู้รับเหมางานก่อสร้าง",
+            "role": "CONTRACTOR",
+            "isActive": True,
+        },
+        organizations=[],
+        roles=[
+            {
+                "role": "Document Control",
+                "level": "Organization",
+                "place": {"publicId": "01930b5e-0000-7000-8000-00000000000a", "code": "ผรม.2"},
+            }
+        ],
+        permissions=["document.view", "rfa.create"],
+        language="th",
+        isService=False,
+    )
+
+    public_id: UUID
+    username: str
+    display_name: str
+    organization: OrganizationLine | None = Field(description="Whom the user mainly works for.")
+    organizations: list[OrganizationLine] = Field(description="Each organization the user may act for.")
+    roles: list[RoleHeld]
+    permissions: list[str] = Field(description="Permissions held in any scope; the server checks the scope each time.")
+    language: Literal["th", "en"]
+    is_service: bool

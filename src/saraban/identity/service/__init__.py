@@ -1,0 +1,62 @@
+"""What other features and the doors use of `identity`."""
+
+from saraban.identity.service.accounts import (
+    Account,
+    RoleDoesNotFit,
+    UsernameTaken,
+    canonical_username,
+    choose_language,
+    create_user,
+    grant_role,
+    list_users,
+    set_active,
+    set_password,
+    unlock,
+)
+from saraban.identity.service.callers import Member, find_caller, load_caller, system_caller, users_of
+from saraban.identity.service.directory import list_organizations, read_organization
+from saraban.identity.service.profile import profile
+from saraban.identity.service.sessions import (
+    AccountLocked,
+    Device,
+    LockoutRules,
+    SignedIn,
+    WrongCredentials,
+    log_in,
+    log_out,
+    refresh,
+)
+from saraban.identity.service.tokens import NotSignedIn, SessionEnded, TokenIssuer
+
+__all__ = [
+    "Account",
+    "AccountLocked",
+    "Device",
+    "LockoutRules",
+    "Member",
+    "NotSignedIn",
+    "RoleDoesNotFit",
+    "SessionEnded",
+    "SignedIn",
+    "TokenIssuer",
+    "UsernameTaken",
+    "WrongCredentials",
+    "canonical_username",
+    "choose_language",
+    "create_user",
+    "find_caller",
+    "grant_role",
+    "list_organizations",
+    "list_users",
+    "load_caller",
+    "log_in",
+    "log_out",
+    "profile",
+    "read_organization",
+    "refresh",
+    "set_active",
+    "set_password",
+    "system_caller",
+    "unlock",
+    "users_of",
+]

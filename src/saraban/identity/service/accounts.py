@@ -1,0 +1,296 @@
+"""Opens, closes and unlocks accounts, and gives them roles; used by the command line and the administrators' pages."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity.domain import catalogue
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.password import weakness
+from saraban.identity.domain.permission import Scope
+from saraban.identity.models import Role, User, UserAssignment
+from saraban.identity.repository import accounts as repository
+from saraban.identity.repository import tokens
+from saraban.identity.service import passwords
+from saraban.identity.service.callers import display_name
+from saraban.kit.errors import DomainError, FieldProblem, Forbidden, Invalid, Kind, NotFound, Text, invalid
+from saraban.kit.text import control_character, fold
+
+
+class UsernameTaken(DomainError):
+    """Another account has this user name or e-mail address."""
+
+    kind, code = Kind.CONFLICT, "USERNAME_TAKEN"
+    says = Text("ชื่อผู้ใช้หรืออีเมล “{value}” มีผู้ใช้แล้ว", "“{value}” is taken by another account.")
+    recovery = (Text("เลือกชื่ออื่น", "Choose another name."),)
+
+
+class RoleDoesNotFit(DomainError):
+    """A role is given at the level it is made for: everywhere, one organization, one project or one contract."""
+
+    kind, code = Kind.CONFLICT, "ROLE_SCOPE_MISMATCH"
+    says = Text("บทบาท {role} ต้องกำหนดที่ระดับ {scope}", "The role {role} is given at the level {scope}.")
+    recovery = (Text("ระบุขอบเขตให้ตรงกับบทบาท", "Name the scope that fits the role."),)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One row of the list of accounts."""
+
+    public_id: UUID
+    username: str
+    display_name: str
+    email: str
+    organization_code: str | None
+    roles: str
+    is_active: bool
+    is_service: bool
+    locked_until: datetime | None
+    last_login_at: datetime | None
+
+
+def canonical_username(username: str) -> str:
+    """This will give the one spelling under which a user name is kept."""
+    return fold(username.strip()).casefold()
+
+
+async def create_user(
+    session: AsyncSession,
+    *,
+    by: Caller,
+    username: str,
+    password: str,
+    email: str,
+    first_name: str = "",
+    last_name: str = "",
+    organization_code: str | None = None,
+    is_service: bool = False,
+    address: str,
+    now: datetime,
+) -> UUID:
+    """
+    This will open an account without roles and give its public id.
+
+    :raises Invalid: when a field is not acceptable
+    :raises UsernameTaken: when the name or the address is in use
+    """
+    name = _acceptable_name(username)
+    _require_strong(password, name)
+    organization = await _organization_id(session, organization_code)
+    by.require("user.create", Scope(organizations=frozenset({organization} if organization else ())))
+    if await repository.is_taken(session, username=name, email=email):
+        raise UsernameTaken(values={"value": username})
+    user = User(
+        username=name,
+        password_hash=await passwords.hash_password(password),
+        email=email,
+        first_name=first_name or None,
+        last_name=last_name or None,
+        primary_organization_id=organization,
+        is_service=is_service,
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(user)
+    await session.flush()
+    await _record(session, "user.create", user, by=by, address=address, now=now)
+    return user.public_id
+
+
+async def list_users(session: AsyncSession) -> tuple[Account, ...]:
+    rows = await repository.everyone(session)
+    return tuple(_account(user, code, roles) for user, code, roles in rows)
+
+
+async def set_active(
+    session: AsyncSession, *, by: Caller, username: str, active: bool, address: str, now: datetime
+) -> None:
+    """This will open or close an account; a closed one is refused at its next request."""
+    user = await _manageable(session, by=by, username=username, permission="user.edit" if active else "user.delete")
+    user.is_active, user.updated_at = active, now
+    if not active:
+        await tokens.revoke_all(session, user_id=user.user_id, now=now)
+    await _record(session, "user.enable" if active else "user.disable", user, by=by, address=address, now=now)
+
+
+async def unlock(session: AsyncSession, *, by: Caller, username: str, address: str, now: datetime) -> None:
+    user = await _manageable(session, by=by, username=username, permission="user.edit")
+    user.failed_attempts, user.locked_until, user.updated_at = 0, None, now
+    await _record(session, "user.unlock", user, by=by, address=address, now=now)
+
+
+async def set_password(
+    session: AsyncSession, *, by: Caller, username: str, password: str, address: str, now: datetime
+) -> None:
+    """
+    This will replace a password, unlock the account and end its sessions.
+
+    :raises Invalid: when the password is too weak
+    """
+    user = await _manageable(session, by=by, username=username, permission="user.edit")
+    _require_strong(password, user.username)
+    user.password_hash = await passwords.hash_password(password)
+    user.failed_attempts, user.locked_until, user.updated_at = 0, None, now
+    await tokens.revoke_all(session, user_id=user.user_id, now=now)
+    await _record(session, "user.reset_password", user, by=by, address=address, now=now)
+
+
+async def grant_role(
+    session: AsyncSession,
+    *,
+    by: Caller,
+    username: str,
+    role: str,
+    organization_id: int | None = None,
+    project_id: int | None = None,
+    contract_id: int | None = None,
+    within: Scope | None = None,
+    address: str,
+    now: datetime,
+) -> None:
+    """
+    This will give a role in a scope; a role that is already given is left as it is.
+
+    :param within: the scope as permissions see it, when it is wider than the one id (a contract lies in a project)
+    :raises RoleDoesNotFit: when the role is made for another level
+    :raises Forbidden: when `by` may not assign there, or the role may more than `by` may
+    """
+    user = await _existing(session, username)
+    row = await _fitting_role(session, role, organization_id, project_id, contract_id)
+    scope = within or Scope(frozenset({organization_id} if organization_id else ()), project_id, contract_id)
+    _require_no_more_than_own(by, row.role_name, scope)
+    where = {"organization": organization_id, "project": project_id, "contract": contract_id}
+    if await repository.assignment(session, user_id=user.user_id, role_id=row.role_id, **where):
+        return
+    session.add(
+        UserAssignment(
+            user_id=user.user_id,
+            role_id=row.role_id,
+            organization_id=organization_id,
+            project_id=project_id,
+            contract_id=contract_id,
+            assigned_by_user_id=by.user_id,
+            assigned_at=now,
+        )
+    )
+    await session.flush()
+    details = {"role": row.role_name, "scope": row.scope}
+    await _record(session, "user.grant_role", user, by=by, address=address, now=now, details=details)
+
+
+async def choose_language(session: AsyncSession, *, caller: Caller, language: str, now: datetime) -> None:
+    """This will remember in which language a user reads."""
+    if language not in {"th", "en"}:
+        raise invalid("/language", "unknown", "ภาษาต้องเป็น th หรือ en", "The language is th or en.")
+    await repository.choose_language(session, user_id=caller.user_id, language=language, now=now)
+
+
+def _require_no_more_than_own(by: Caller, role: str, scope: Scope) -> None:
+    by.require("user.manage_assignments", scope)
+    beyond = [name for name in sorted(catalogue.permissions_of(role)) if not by.may(name, scope)]
+    if beyond:
+        raise Forbidden(f"The role {role} may more than the one who gives it, for example {beyond[0]}.")
+
+
+async def _fitting_role(
+    session: AsyncSession, name: str, organization: int | None, project: int | None, contract: int | None
+) -> Role:
+    row = await repository.role_named(session, name=name)
+    if row is None:
+        raise invalid("/role", "unknown", "ไม่มีบทบาท “{value}”", "There is no role “{value}”.", value=name)
+    given = [
+        level
+        for level, value in (
+            (catalogue.ORGANIZATION, organization),
+            (catalogue.PROJECT, project),
+            (catalogue.CONTRACT, contract),
+        )
+        if value is not None
+    ] or [catalogue.GLOBAL]
+    if given != [row.scope]:
+        raise RoleDoesNotFit(values={"role": row.role_name, "scope": row.scope})
+    return row
+
+
+async def _existing(session: AsyncSession, username: str) -> User:
+    user = await repository.by_username(session, username=canonical_username(username))
+    if user is None:
+        raise NotFound(f"There is no account “{username}”.")
+    return user
+
+
+async def _manageable(session: AsyncSession, *, by: Caller, username: str, permission: str) -> User:
+    user = await _existing(session, username)
+    organization = user.primary_organization_id
+    by.require(permission, Scope(organizations=frozenset({organization} if organization else ())))
+    return user
+
+
+async def _organization_id(session: AsyncSession, code: str | None) -> int | None:
+    if code is None:
+        return None
+    row = await repository.organization_coded(session, code=fold(code))
+    if row is None:
+        raise invalid(
+            "/organizationCode", "unknown", "ไม่มีองค์กร “{value}”", "There is no organization “{value}”.", value=code
+        )
+    return row.id
+
+
+def _acceptable_name(username: str) -> str:
+    name = canonical_username(username)
+    if not 2 <= len(name) <= 50 or any(map(str.isspace, name)) or control_character(name) is not None:
+        raise invalid(
+            "/username",
+            "malformed",
+            "ชื่อผู้ใช้ต้องมี 2 ถึง 50 ตัวอักษรและไม่มีช่องว่าง",
+            "A user name has 2 to 50 characters and no blanks.",
+        )
+    return name
+
+
+def _require_strong(password: str, username: str) -> None:
+    why = weakness(password, username=username)
+    if why is not None:
+        raise Invalid("The password is too weak.", fields=[FieldProblem("/password", "weak", why)])
+
+
+def _account(user: User, organization_code: str | None, roles: str | None) -> Account:
+    return Account(
+        public_id=user.public_id,
+        username=user.username,
+        display_name=display_name(user),
+        email=user.email,
+        organization_code=organization_code,
+        roles=roles or "",
+        is_active=user.is_active,
+        is_service=user.is_service,
+        locked_until=user.locked_until,
+        last_login_at=user.last_login_at,
+    )
+
+
+async def _record(
+    session: AsyncSession,
+    action: str,
+    user: User,
+    *,
+    by: Caller,
+    address: str,
+    now: datetime,
+    details: dict[str, Any] | None = None,
+) -> None:
+    await audit.write(
+        session,
+        action=action,
+        caller=by,
+        entity_type="user",
+        entity_id=str(user.public_id),
+        details={"username": user.username, **(details or {})},
+        address=address,
+        now=now,
+    )

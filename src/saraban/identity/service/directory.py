@@ -1,0 +1,59 @@
+"""
+The register of organizations.
+
+Everybody who is signed in may look things up in it, because forms need it; retired organizations are shown to those
+with `organization.view`.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.organization import part_of, role_names_of
+from saraban.identity.repository import organizations as repository
+from saraban.identity.schemas import OrganizationLine, OrganizationPage
+from saraban.kit.errors import NotFound
+from saraban.kit.pagination import cut
+
+
+async def list_organizations(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    search: str | None = None,
+    role: str | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> OrganizationPage:
+    rows = await repository.page(
+        session,
+        search=search,
+        roles=role_names_of(role) if role else (),
+        inactive_too=caller.may_anywhere("organization.view"),
+        cursor=cursor,
+        limit=limit,
+    )
+    page = cut(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
+    return OrganizationPage(items=[line(row) for row in page.items], next_cursor=page.next_cursor)
+
+
+async def read_organization(session: AsyncSession, *, caller: Caller, public_id: UUID) -> OrganizationLine:
+    """
+    :raises NotFound: when there is none, or it is retired and the caller may not see those
+    """
+    row = await repository.one(session, public_id=public_id)
+    if row is None or not (row.is_active or caller.may_anywhere("organization.view")):
+        raise NotFound(f"There is no organization {public_id}.")
+    return line(row)
+
+
+def line(row: Any) -> OrganizationLine:
+    return OrganizationLine(
+        public_id=row.public_id,
+        organization_code=row.organization_code,
+        organization_name=row.organization_name,
+        role=part_of(row.role_name),
+        is_active=row.is_active,
+    )

@@ -1,0 +1,155 @@
+"""
+Fills in what the product ships with: permissions, roles, the system user; and the demo accounts.
+
+Each function may run any number of times: it adds what is missing and changes nothing that is there.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain import catalogue as shipped
+from saraban.identity.models import (
+    Organization,
+    OrganizationRole,
+    Permission,
+    Role,
+    RolePermission,
+    User,
+    UserAssignment,
+)
+from saraban.identity.service import passwords
+
+# Shipped rows carry the same moment everywhere, so that filling a database twice gives the same rows.
+SHIPPED_AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """A role and where it is given; none of the three means everywhere."""
+
+    role: str
+    organization: str | None = None
+    project_id: int | None = None
+    contract_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DemoAccount:
+    username: str
+    first_name: str
+    last_name: str
+    organization: str
+    placings: tuple[Placing, ...]
+    is_service: bool = False
+
+
+async def catalogue(session: AsyncSession) -> None:
+    """This will fill in organization roles, permissions, the seven roles with their permissions, and `system`."""
+    stamps = {"created_at": SHIPPED_AT, "updated_at": SHIPPED_AT}
+    known = set(await session.scalars(sa.select(OrganizationRole.role_name)))
+    session.add_all(
+        OrganizationRole(role_name=name, **stamps) for name in shipped.ORGANIZATION_ROLES if name not in known
+    )
+    known = set(await session.scalars(sa.select(Permission.permission_name)))
+    session.add_all(
+        Permission(permission_name=offer.name, description=offer.says.th, module=offer.module, **stamps)
+        for offer in shipped.PERMISSIONS
+        if offer.name not in known
+    )
+    known = set(await session.scalars(sa.select(Role.role_name)))
+    session.add_all(
+        Role(role_name=offer.name, scope=offer.scope, description=offer.says.th, is_system=True, **stamps)
+        for offer in shipped.ROLES
+        if offer.name not in known
+    )
+    await session.flush()
+    await _matrix(session)
+    await _system_user(session)
+
+
+async def _matrix(session: AsyncSession) -> None:
+    roles = {row.role_name: row.role_id for row in await session.scalars(sa.select(Role))}
+    permissions = {row.permission_name: row.permission_id for row in await session.scalars(sa.select(Permission))}
+    wanted = {
+        (roles[offer.name], permissions[name]) for offer in shipped.ROLES for name in shipped.permissions_of(offer.name)
+    }
+    there = {(row.role_id, row.permission_id) for row in await session.scalars(sa.select(RolePermission))}
+    session.add_all(RolePermission(role_id=role, permission_id=one) for role, one in sorted(wanted - there))
+    await session.flush()
+
+
+async def _system_user(session: AsyncSession) -> None:
+    if await session.scalar(sa.select(User.user_id).where(User.username == shipped.SYSTEM_USERNAME)):
+        return
+    session.add(
+        User(
+            username=shipped.SYSTEM_USERNAME,
+            password_hash=passwords.NO_PASSWORD,
+            first_name="Saraban",
+            email="system@saraban.invalid",
+            is_service=True,
+            created_at=SHIPPED_AT,
+            updated_at=SHIPPED_AT,
+        )
+    )
+    await session.flush()
+
+
+async def organizations(session: AsyncSession, offers: tuple[tuple[str, str, str], ...]) -> dict[str, int]:
+    """This will fill in organizations (code, name, role) and give their keys by code."""
+    roles = {row.role_name: row.id for row in await session.scalars(sa.select(OrganizationRole))}
+    known = set(await session.scalars(sa.select(Organization.organization_code)))
+    for code, name, role in offers:
+        if code not in known:
+            session.add(
+                Organization(
+                    organization_code=code,
+                    organization_name=name,
+                    role_id=roles[role],
+                    created_at=SHIPPED_AT,
+                    updated_at=SHIPPED_AT,
+                )
+            )
+    await session.flush()
+    codes = [code for code, _name, _role in offers]
+    rows = await session.scalars(sa.select(Organization).where(Organization.organization_code.in_(codes)))
+    return {row.organization_code: row.id for row in rows}
+
+
+async def demo_accounts(session: AsyncSession, *, accounts: tuple[DemoAccount, ...], password: str) -> None:
+    """This will open the demo accounts that are missing; one that exists keeps its password and its roles."""
+    organization_ids = {row.organization_code: row.id for row in await session.scalars(sa.select(Organization))}
+    roles = {row.role_name: row.role_id for row in await session.scalars(sa.select(Role))}
+    known = set(await session.scalars(sa.select(User.username)))
+    for account in accounts:
+        if account.username in known:
+            continue
+        user = User(
+            username=account.username,
+            password_hash=await passwords.hash_password(password),
+            first_name=account.first_name,
+            last_name=account.last_name,
+            email=f"{account.username}@saraban.invalid",
+            primary_organization_id=organization_ids[account.organization],
+            is_service=account.is_service,
+            created_at=SHIPPED_AT,
+            updated_at=SHIPPED_AT,
+        )
+        session.add(user)
+        await session.flush()
+        for placing in account.placings:
+            organization = organization_ids[placing.organization] if placing.organization else None
+            session.add(
+                UserAssignment(
+                    user_id=user.user_id,
+                    role_id=roles[placing.role],
+                    organization_id=organization,
+                    project_id=placing.project_id,
+                    contract_id=placing.contract_id,
+                    assigned_at=SHIPPED_AT,
+                )
+            )
+    await session.flush()
