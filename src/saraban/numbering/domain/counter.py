@@ -1,0 +1,93 @@
+"""
+What a number is drawn for, and which visible series that belongs to (rulings N2-N5).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from saraban.kit.clock import BUDDHIST_OFFSET
+from saraban.kit.errors import invalid
+from saraban.numbering.domain import template as tokens
+from saraban.numbering.domain.template import Template
+
+NO_RECIPIENT = -1
+NONE = 0
+FIRST_BUDDHIST_YEAR = 2400
+NO_DISCIPLINE = "GEN"
+
+
+@dataclass(frozen=True, slots=True)
+class CounterKey:
+    """The specification's eight columns; sentinels: recipient -1, the others 0. Inside the process only."""
+
+    project_id: int
+    originator_organization_id: int
+    recipient_organization_id: int
+    correspondence_type_id: int
+    sub_type_id: int
+    rfa_type_id: int
+    discipline_id: int
+    current_year: int
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """The codes that a template can print; empty where the document has none."""
+
+    project: str
+    originator: str
+    type: str
+    recipient: str = ""
+    sub_type_number: str = ""
+    rfa_type: str = ""
+    discipline: str = ""
+    category: str = ""
+
+
+def values_of(codes: Codes, *, year: int) -> dict[str, str]:
+    """
+    This will give the value of every token but `SEQ` and `REV`.
+
+    :param year: A.D.
+    """
+    return {
+        tokens.PROJECT: codes.project,
+        tokens.ORIGINATOR: codes.originator,
+        tokens.RECIPIENT: codes.recipient,
+        tokens.CORR_TYPE: codes.type,
+        tokens.SUB_TYPE: codes.sub_type_number,
+        tokens.RFA_TYPE: codes.rfa_type,
+        tokens.DISCIPLINE: codes.discipline or NO_DISCIPLINE,
+        tokens.CATEGORY: codes.category,
+        tokens.YEAR_BE: str(year + BUDDHIST_OFFSET),
+        tokens.YEAR_AD: str(year),
+    }
+
+
+def printed_values(template: Template, values: Mapping[str, str]) -> dict[str, str]:
+    """This will keep only what the template prints: what the ledger stores to render it again (ruling N8)."""
+    return {name: values[name] for name in sorted(template.tokens & values.keys())}
+
+
+def year_of_issue(moment: datetime, zone: ZoneInfo) -> int:
+    """This will give the A.D. year of a moment in the deployment's zone."""
+    return moment.astimezone(zone).year
+
+
+def stated_year(year: int) -> int:
+    """
+    This will give the A.D. year of a year stated in either era: 2400 and above is B.E. (ruling N5).
+
+    :raises Invalid: for a year outside 1950 to 2150 A.D.
+    """
+    christian = year - BUDDHIST_OFFSET if year >= FIRST_BUDDHIST_YEAR else year
+    if not 1950 <= christian <= 2150:  # noqa: PLR2004  no construction project is outside
+        raise invalid("/year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not a possible one.")
+    return christian
+
+
+def free_sequence(after: int, taken: frozenset[int], *, block: int) -> int | None:
+    """This will give the first sequence in `after`+1 … `after`+`block` that is not taken, or None."""
+    return next((number for number in range(after + 1, after + block + 1) if number not in taken), None)

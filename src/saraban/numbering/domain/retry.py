@@ -1,0 +1,118 @@
+"""
+What to do after an attempt at a number failed: again, when, on which path, or no more (ruling N11).
+
+Each class of failure has its own budget. Pure: counts in, a decision out.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from saraban.kit.errors import ASK_ADMIN, REFRESH, RETRY, DomainError, Kind, Text
+
+
+class Failure(StrEnum):
+    """Why an attempt ended; the value is the `reason` label of `docnum_retry_total`."""
+
+    LOCK = "lock_timeout"
+    CONFLICT = "version_conflict"
+    CONNECTION = "database_connection"
+    COLLISION = "database_collision"
+    TAKEN = "number_taken"
+
+
+class NumberingBusy(DomainError):
+    """Another request kept the series for the whole time that was allowed (ADR-002, scenario 2)."""
+
+    kind, code = Kind.BUSY, "NUMBERING_BUSY"
+    says = Text("ระบบกำลังยุ่ง กรุณาลองใหม่ภายหลัง", "The system is busy. Please try again later.")
+    recovery = (RETRY,)
+
+
+class NumberingConflict(DomainError):
+    """The counter was changed by another request on every attempt (ADR-002, scenario 3)."""
+
+    kind, code = Kind.CONFLICT, "NUMBERING_CONFLICT"
+    says = Text("เลขที่เอกสารถูกเปลี่ยน กรุณาลองใหม่", "The document number has changed. Please try again.")
+    recovery = (REFRESH,)
+
+
+class NumberingFailed(DomainError):
+    """The database could not be reached on any attempt (ADR-002, scenario 4)."""
+
+    kind, code = Kind.BROKEN, "NUMBERING_DATABASE_ERROR"
+    says = Text(
+        "เกิดข้อผิดพลาดในระบบ กรุณาติดต่อผู้ดูแลระบบ", "Something went wrong in the system. Please contact the administrator."
+    )
+    recovery = (RETRY, ASK_ADMIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How often each class of failure is tried again; every figure is a setting."""
+
+    lock: int = 5
+    conflict: int = 2
+    connection: int = 3
+    deadline: float = 35.0
+    collision: int = 10
+    taken: int = 20
+
+    def allows(self, failure: Failure) -> int:
+        return {
+            Failure.LOCK: self.lock,
+            Failure.CONFLICT: self.conflict,
+            Failure.CONNECTION: self.connection,
+            Failure.COLLISION: self.collision,
+            Failure.TAKEN: self.taken,
+        }[failure]
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Try once more, `delay` seconds from now."""
+
+    delay: float
+
+
+@dataclass(slots=True)
+class Attempts:
+    """The failures of one request so far."""
+
+    budget: Budget
+    failures: Counter[Failure] = field(default_factory=Counter)
+
+    @property
+    def retries(self) -> int:
+        return sum(self.failures.values())
+
+    def after(self, failure: Failure, *, elapsed: float) -> Again:
+        """
+        This will say when to try again.
+
+        :param elapsed: seconds since the request arrived
+        :raises NumberingBusy, NumberingConflict, NumberingFailed: when the budget of this class is spent
+        """
+        self.failures[failure] += 1
+        count = self.failures[failure]
+        if count > self.budget.allows(failure):
+            raise _END[failure](retry_after=3 if failure is not Failure.CONNECTION else None)
+        delay = _delay(failure, count)
+        if failure is Failure.LOCK and elapsed + delay >= self.budget.deadline:
+            raise NumberingBusy(retry_after=3)
+        return Again(delay)
+
+
+_END: dict[Failure, type[DomainError]] = {
+    Failure.LOCK: NumberingBusy,
+    Failure.CONFLICT: NumberingConflict,
+    Failure.CONNECTION: NumberingFailed,
+    Failure.COLLISION: NumberingBusy,
+    Failure.TAKEN: NumberingConflict,
+}
+
+
+def _delay(failure: Failure, count: int) -> float:
+    if failure in {Failure.LOCK, Failure.CONNECTION}:
+        return float(2 ** (count - 1))
+    return 0.02 * count if failure is Failure.COLLISION else 0.0

@@ -1,0 +1,294 @@
+"""
+Number templates such as `{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}`: read, checked, printed.
+
+Text in, text out. Counters, locks and clocks belong to the floors above. A template is parsed once and printed in one
+pass over its parts, so a code that itself contains `{SEQ:4}` or `$&` prints as it is (ruling N6).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Self
+
+from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
+from saraban.kit.text import control_character, fold
+
+LONGEST = 255
+FALLBACK = "{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"
+
+PROJECT = "PROJECT"
+ORIGINATOR = "ORIGINATOR"
+RECIPIENT = "RECIPIENT"
+CORR_TYPE = "CORR_TYPE"
+SUB_TYPE = "SUB_TYPE"
+RFA_TYPE = "RFA_TYPE"
+DISCIPLINE = "DISCIPLINE"
+CATEGORY = "CATEGORY"
+SEQ = "SEQ"
+REV = "REV"
+YEAR_BE = "YEAR:B.E."
+YEAR_AD = "YEAR:A.D."
+
+PERIODS = frozenset({YEAR_BE, YEAR_AD})
+VALUES = frozenset({PROJECT, ORIGINATOR, RECIPIENT, CORR_TYPE, SUB_TYPE, RFA_TYPE, DISCIPLINE, CATEGORY})
+KNOWN = VALUES | PERIODS | {REV}
+
+_ALIASES = {"YEAR:BE": YEAR_BE, "YEAR:AD": YEAR_AD}
+_REPLACED = {"ORG": "{ORIGINATOR}", "TYPE": "{CORR_TYPE}", "YEAR": "{YEAR:B.E.}", "SEQ": "{SEQ:4}"}
+_TOKEN = re.compile(r"\{([^{}]*)\}")
+_SEQ = re.compile(r"SEQ:([1-9])\Z")
+# Thai and Latin letters, digits, the separators of the field, and brackets of the round kind.
+_LITERAL = re.compile(r"[A-Za-z0-9\u0E01-\u0E3A\u0E40-\u0E4E\u0E50-\u0E59\-_./ ()&]")
+
+
+class TemplateInvalid(DomainError):
+    """The template breaks the grammar; each field problem carries the position and the token."""
+
+    kind, code = Kind.INVALID, "NUMBER_TEMPLATE_INVALID"
+    says = Text("รูปแบบเลขที่เอกสารไม่ถูกต้อง", "The number template is not valid.")
+    recovery = (Text("แก้ไขรูปแบบในตำแหน่งที่ระบุ", "Correct the template at the position that is named."),)
+
+
+class NumberUnprintable(DomainError):
+    """A token of the template has no value here, or the number would be longer than 255 characters."""
+
+    kind, code = Kind.INVALID, "NUMBER_UNPRINTABLE"
+    says = Text("สร้างเลขที่เอกสารจากข้อมูลนี้ไม่ได้", "No number can be printed from what was given.")
+    recovery = (Text("กรอกข้อมูลที่รูปแบบเลขที่ต้องใช้", "Fill in what the number format needs."),)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A placeholder; `width` is the least number of digits of `SEQ`, 0 for all others."""
+
+    name: str
+    position: int
+    width: int = 0
+
+    def __str__(self) -> str:
+        return "{SEQ:" + str(self.width) + "}" if self.name == SEQ else "{" + self.name + "}"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template that passed the grammar. `text` is its one spelling: folded, aliases replaced."""
+
+    text: str
+    parts: tuple[Literal | Token, ...]
+
+    @classmethod
+    def parse(cls, text: str, *, drawing: bool = False, pointer: str = "/template") -> Self:
+        """
+        This will check a template before anyone can draw a number with it.
+
+        :param drawing: whether it is a drawing format; only those may print `{CATEGORY}`
+        :param pointer: the input field that faults are reported at
+        :raises TemplateInvalid: naming position (from 1) and token
+        """
+        folded = fold(text)
+        parts = tuple(_read(folded, drawing=drawing, pointer=pointer))
+        _check_whole(folded, parts, pointer)
+        return cls("".join(part.text if isinstance(part, Literal) else str(part) for part in parts), parts)
+
+    @property
+    def tokens(self) -> frozenset[str]:
+        return frozenset(part.name for part in self.parts if isinstance(part, Token))
+
+    @property
+    def width(self) -> int:
+        return next(part.width for part in self.parts if isinstance(part, Token) and part.name == SEQ)
+
+    @property
+    def prints_period(self) -> bool:
+        return bool(self.tokens & PERIODS)
+
+    @property
+    def prints_revision(self) -> bool:
+        return REV in self.tokens
+
+    def render(self, values: Mapping[str, str], *, sequence: int, revision: str) -> str:
+        """
+        This will give the printed number.
+
+        :raises NumberUnprintable: for a token without a value, and past 255 characters
+        """
+        return self._print(values, sequence=str(sequence).zfill(self.width), revision=revision, year=None)
+
+    def base(self, values: Mapping[str, str], *, sequence: int) -> str:
+        """This will give the number with `{REV}` left out: what is unique for the life of a document (ruling N1)."""
+        return self._print(values, sequence=str(sequence).zfill(self.width), revision="", year=None)
+
+    def series(self, values: Mapping[str, str], *, resets: bool) -> str:
+        """
+        This will give the name of the visible series: what is printed, with `{SEQ}` and `{REV}` left out (ruling N2).
+
+        :param resets: false leaves the year out too, so that the count goes on although the year is printed (N3)
+        """
+        return self._print(values, sequence="{SEQ}", revision="", year=None if resets else "{YEAR}")
+
+    def overflows(self, sequence: int) -> bool:
+        return len(str(sequence)) > self.width
+
+    def _print(self, values: Mapping[str, str], *, sequence: str, revision: str, year: str | None) -> str:
+        printed: list[str] = []
+        for part in self.parts:
+            if isinstance(part, Literal):
+                printed.append(part.text)
+            elif part.name == SEQ:
+                printed.append(sequence)
+            elif part.name == REV:
+                printed.append(revision)
+            elif year is not None and part.name in PERIODS:
+                printed.append(year)
+            else:
+                printed.append(values.get(part.name) or _missing(part))
+        number = "".join(printed)
+        if len(number) > LONGEST:
+            raise NumberUnprintable(
+                fields=[_at("/", "too_long", "เลขที่ยาวเกิน 255 ตัวอักษร", "The number is longer than 255 characters.")]
+            )
+        return number
+
+
+_FIELD_OF = {
+    RECIPIENT: "/recipientOrganizationPublicId",
+    SUB_TYPE: "/subTypeCode",
+    RFA_TYPE: "/rfaTypeCode",
+    CATEGORY: "/categoryCode",
+    DISCIPLINE: "/disciplineCode",
+}
+
+
+def _missing(token: Token) -> str:
+    raise NumberUnprintable(
+        f"{token} at position {token.position + 1} has no value.",
+        fields=[
+            _at(
+                _FIELD_OF.get(token.name, "/"),
+                "required",
+                "รูปแบบเลขที่ต้องใช้ {token} (ตำแหน่ง {position}) แต่ไม่มีค่า",
+                "The number format needs {token} (position {position}), which has no value.",
+                token=str(token),
+                position=token.position + 1,
+            )
+        ],
+    )
+
+
+def _at(pointer: str, code: str, th: str, en: str, **values: object) -> FieldProblem:
+    return FieldProblem(pointer, code, Text(th, en), values)
+
+
+def _refuse(pointer: str, code: str, th: str, en: str, *, position: int, token: str = "") -> TemplateInvalid:
+    problem = _at(pointer, code, th, en, position=position + 1, token=token)
+    return TemplateInvalid(problem.text.say("en", problem.values), fields=[problem])
+
+
+def _read(text: str, *, drawing: bool, pointer: str) -> Iterator[Literal | Token]:
+    end = 0
+    for match in _TOKEN.finditer(text):
+        if match.start() > end:
+            yield _literal(text, end, match.start(), pointer)
+        yield _token(match[1], match.start(), drawing=drawing, pointer=pointer)
+        end = match.end()
+    if end < len(text):
+        yield _literal(text, end, len(text), pointer)
+
+
+def _literal(text: str, start: int, end: int, pointer: str) -> Literal:
+    for position in range(start, end):
+        character = text[position]
+        if character in "{}":
+            raise _refuse(
+                pointer,
+                "unbalanced",
+                "วงเล็บปีกกาไม่ครบคู่ที่ตำแหน่ง {position}",
+                "A brace at position {position} has no partner.",
+                position=position,
+            )
+        if not _LITERAL.match(character) or control_character(character) is not None:
+            raise _refuse(
+                pointer,
+                "character",
+                "ใช้อักขระที่ตำแหน่ง {position} ในเลขที่เอกสารไม่ได้",
+                "The character at position {position} cannot stand in a number.",
+                position=position,
+            )
+    return Literal(text[start:end])
+
+
+def _token(name: str, position: int, *, drawing: bool, pointer: str) -> Token:
+    name = _ALIASES.get(name, name)
+    sequence = _SEQ.match(name)
+    if sequence:
+        return Token(SEQ, position, int(sequence[1]))
+    if name in KNOWN and (name != CATEGORY or drawing):
+        return Token(name, position)
+    if name == CATEGORY:
+        raise _refuse(
+            pointer,
+            "token_not_here",
+            "{token} (ตำแหน่ง {position}) ใช้ได้เฉพาะรูปแบบเลขที่แบบก่อสร้าง",
+            "{token} (position {position}) belongs to drawing formats only.",
+            position=position,
+            token="{CATEGORY}",
+        )
+    if name in _REPLACED:
+        raise _refuse(
+            pointer,
+            "token_replaced",
+            "{token} (ตำแหน่ง {position}) เลิกใช้แล้ว ให้ใช้ " + _REPLACED[name],
+            "{token} (position {position}) is no longer used; write " + _REPLACED[name] + ".",
+            position=position,
+            token="{" + name + "}",
+        )
+    raise _refuse(
+        pointer,
+        "token_unknown",
+        "ไม่รู้จัก {token} ที่ตำแหน่ง {position}",
+        "{token} at position {position} is not a known token.",
+        position=position,
+        token="{" + name[:40] + "}",
+    )
+
+
+def _check_whole(text: str, parts: tuple[Literal | Token, ...], pointer: str) -> None:
+    if len(text) > LONGEST:
+        raise _refuse(
+            pointer,
+            "too_long",
+            "รูปแบบเลขที่ยาวเกิน 255 ตัวอักษร",
+            "The template is longer than 255 characters.",
+            position=LONGEST,
+        )
+    if text != text.strip():
+        position = 0 if text[:1].isspace() else len(text) - 1
+        raise _refuse(
+            pointer,
+            "outer_blank",
+            "มีช่องว่างที่หัวหรือท้ายรูปแบบ (ตำแหน่ง {position})",
+            "The template begins or ends with a blank (position {position}).",
+            position=position,
+        )
+    sequences = [part for part in parts if isinstance(part, Token) and part.name == SEQ]
+    if len(sequences) != 1:
+        raise _refuse(
+            pointer,
+            "sequence_count",
+            "ต้องมี {SEQ:n} หนึ่งตัวพอดี (n คือ 1 ถึง 9)",
+            "There must be exactly one {SEQ:n}, n from 1 to 9.",
+            position=sequences[1].position if len(sequences) > 1 else 0,
+            token="{SEQ:n}",
+        )
+
+
+@lru_cache(maxsize=1024)
+def stored(text: str) -> Template:
+    """This will give the parsed form of a template that was checked when it was saved."""
+    return Template.parse(text, drawing=True)

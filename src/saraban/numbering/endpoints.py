@@ -1,0 +1,223 @@
+"""`/document-numbering`: draw a number, look at the next one, read and write formats."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.errors import DomainError, invalid
+from saraban.kit.http import Address, Db, IdempotencyKey, Language, Now, OrjsonResponse, PageCursor, PageLimit, ReadSession
+from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.ids import derived_id, new_id
+from saraban.numbering import service as numbering
+from saraban.numbering.dependencies import Numbers
+from saraban.numbering.schemas import (
+    FormatChange,
+    FormatIn,
+    FormatOut,
+    FormatsOut,
+    FormatWarning,
+    GenerateIn,
+    NumberOut,
+    PreviewOut,
+)
+
+router = APIRouter(prefix="/document-numbering", tags=["Document numbering"])
+_GENERATE = "POST /document-numbering/generate"
+
+
+@router.post("/generate", status_code=201, response_model=NumberOut, summary="Draw a number")
+async def generate(
+    body: GenerateIn, request: Request, caller: CurrentCaller, db: Db, now: Now, numbers: Numbers, address: Address,
+    key: IdempotencyKey,
+) -> Response:
+    """
+    Draws the next number of the series. It is final: it stands in the ledger whether or not a document follows.
+
+    With an `Idempotency-Key` the same request gives the same number however often it is sent.
+    """
+    moment = now.now()
+    payload = body.model_dump(mode="json", by_alias=True)
+    token = derived_id(str(caller.public_id), _GENERATE, key) if key else new_id()
+
+    async def draw(remember: Remember) -> Answer:
+        try:
+            async with db.reading() as session:
+                plan = await numbering.plan(session, caller=caller, request=_request(body), now=moment, zone=now.zone)
+        except DomainError as refusal:
+            # Every call about numbering is kept, the refused ones too (ruling N15).
+            await numbers.failures.refused(
+                refusal, context={"request": payload}, user_id=caller.user_id, address=address, now=moment
+            )
+            raise
+
+        async def then(session: Any, issued: numbering.Issued) -> Answer:
+            answer = Answer(201, _number(issued))
+            await remember(session, answer)
+            return answer
+
+        return await numbers.issue(
+            plan, caller=caller, holder=None, token=token, address=address, idempotency_key=key, then=then, recall=then
+        )
+
+    answer = await answer_once(
+        db, key=key, user=caller.public_id, operation=_GENERATE, payload=payload, now=moment, run=draw
+    )
+    headers = {"Idempotent-Replay": "true"} if answer.replayed else {}
+    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
+
+
+@router.post("/preview", response_model=PreviewOut, summary="Show the next number without drawing it")
+async def preview(body: GenerateIn, session: ReadSession, caller: CurrentCaller, now: Now) -> PreviewOut:
+    """Consumes nothing; somebody else may draw the shown number first."""
+    plan = await numbering.plan(session, caller=caller, request=_request(body), now=now.now(), zone=now.zone)
+    next_one = await numbering.preview(session, plan=plan)
+    return PreviewOut(
+        document_number=next_one.number,
+        sequence=next_one.sequence,
+        year=plan.year,
+        template=plan.template.text,
+        format_source=plan.source,  # type: ignore[arg-type]
+    )
+
+
+@router.get("/configs", response_model=FormatsOut, summary="List number formats")
+async def list_formats(
+    session: ReadSession,
+    caller: CurrentCaller,
+    project_public_id: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
+    limit: PageLimit = 50,
+    cursor: PageCursor = None,
+) -> FormatsOut:
+    """The formats of one project, or of every project whose formats the caller may read."""
+    page = await numbering.formats(
+        session, caller=caller, project_public_id=project_public_id, cursor=cursor, limit=limit
+    )
+    return FormatsOut(items=[_format(row) for row in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/configs/{publicId}", response_model=FormatOut, summary="Read a number format")
+async def read_format(
+    publicId: UUID, session: ReadSession, caller: CurrentCaller, response: Response, language: Language  # noqa: N803
+) -> FormatOut:
+    """With the formats of the project that could print the same number, as `warnings`."""
+    row = await numbering.format_(session, caller=caller, public_id=publicId)
+    response.headers["ETag"] = f'"{row.format.version}"'
+    return _format(row, await numbering.meeting(session, row), language)
+
+
+@router.put("/configs", response_model=FormatOut, summary="Save the format of a project for a type")
+async def save_format(
+    body: FormatIn, db: Db, caller: CurrentCaller, now: Now, address: Address, response: Response, language: Language
+) -> FormatOut:
+    """Creates the format or replaces the one that is there; numbers already issued keep theirs."""
+
+    async def work(session: Any) -> FormatOut:
+        row = await numbering.save(
+            session,
+            caller=caller,
+            project_public_id=body.project_public_id,
+            type_code=body.correspondence_type_code,
+            wanted=numbering.Wanted(
+                template=body.template,
+                description=body.description,
+                resets=body.reset_sequence_yearly,
+                overflow=body.overflow,
+                reason=body.reason,
+            ),
+            now=now.now(),
+            address=address,
+        )
+        return _format(row, await numbering.meeting(session, row), language)
+
+    saved = await db.transact(work)
+    response.headers["ETag"] = f'"{saved.version}"'
+    return saved
+
+
+@router.put("/configs/{publicId}", response_model=FormatOut, summary="Change a number format")
+async def change_format(
+    publicId: UUID,  # noqa: N803
+    body: FormatChange,
+    db: Db,
+    caller: CurrentCaller,
+    now: Now,
+    address: Address,
+    response: Response,
+    language: Language,
+    if_match: Annotated[str | None, Header(max_length=40)] = None,
+) -> FormatOut:
+    """What is left out stays. `If-Match` with the format's version refuses to overwrite somebody else's change."""
+    version = _version(if_match)
+    changes: dict[str, object] = body.model_dump(exclude_unset=True)
+    if "reset_sequence_yearly" in changes:
+        changes["resets"] = changes.pop("reset_sequence_yearly")
+
+    async def work(session: Any) -> FormatOut:
+        row = await numbering.change(
+            session,
+            caller=caller,
+            public_id=publicId,
+            version=version,
+            changes=changes,
+            now=now.now(),
+            address=address,
+        )
+        return _format(row, await numbering.meeting(session, row), language)
+
+    saved = await db.transact(work)
+    response.headers["ETag"] = f'"{saved.version}"'
+    return saved
+
+
+def _request(body: GenerateIn) -> numbering.NumberRequest:
+    return numbering.NumberRequest(**body.model_dump())
+
+
+def _number(issued: numbering.Issued) -> dict[str, Any]:
+    out = NumberOut(
+        public_id=issued.public_id,
+        document_number=issued.number,
+        sequence=issued.sequence,
+        year=issued.year,
+        template=issued.template,
+    )
+    return out.model_dump(mode="json", by_alias=True)
+
+
+def _format(row: numbering.FormatRow, meeting: list[numbering.FormatRow] | None = None, language: str = "th") -> FormatOut:
+    saved = row.format
+    return FormatOut(
+        public_id=saved.public_id,
+        project_public_id=row.project_public_id,
+        project_code=row.project_code,
+        correspondence_type_code=row.type_code,
+        template=saved.format_template,
+        description=saved.description,
+        reset_sequence_yearly=saved.reset_sequence_yearly,
+        overflow=saved.overflow,
+        version=saved.version,
+        created_at=saved.created_at,
+        updated_at=saved.updated_at,
+        warnings=[_warning(other, language) for other in meeting or []],
+    )
+
+
+def _warning(other: numbering.FormatRow, language: str) -> FormatWarning:
+    name = other.type_code or ("ค่าเริ่มต้น" if language == "th" else "the default")
+    message = (
+        f"รูปแบบนี้อาจพิมพ์เลขที่เหมือนรูปแบบของ {name} ({other.format.format_template})"
+        if language == "th"
+        else f"This format could print a number that the format of {name} ({other.format.format_template}) prints too."
+    )
+    return FormatWarning(code="FORMATS_CAN_MEET", message=message, config_public_id=other.format.public_id)
+
+
+def _version(if_match: str | None) -> int | None:
+    if if_match is None or if_match.strip() == "*":
+        return None
+    text = if_match.strip().removeprefix("W/").strip('"')
+    if not text.isdigit():
+        raise invalid("header:If-Match", "malformed", "If-Match ไม่ถูกต้อง", "If-Match is not a version of this format.")
+    return int(text)

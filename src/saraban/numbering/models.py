@@ -1,0 +1,173 @@
+"""
+The numbering tables. Nothing here is ever deleted, and no cascade reaches these rows (ruling N1).
+"""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, mapped_column
+
+from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+
+
+class NumberFormat(HasPublicId, Base):
+    """A project's template for one type, or its default where the type is null."""
+
+    __tablename__ = "document_number_formats"
+    __table_args__ = public_id_index(
+        "document_number_formats",
+        sa.Index("unique_format", "project_id", "type_key", unique=True),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    correspondence_type_id: Mapped[int | None] = mapped_column(sa.ForeignKey("correspondence_types.id"))
+    # A unique key lets several nulls through, and a project must have one default only.
+    type_key: Mapped[int] = mapped_column(sa.Computed("coalesce(correspondence_type_id, 0)", persisted=True))
+    format_template: Mapped[str] = mapped_column(Code(255))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    reset_sequence_yearly: Mapped[bool] = mapped_column(default=True)
+    overflow: Mapped[str] = mapped_column(sa.String(10), default="widen")
+    version: Mapped[int] = mapped_column(default=1)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+
+class NumberCounter(Base):
+    """One visible series; the eight columns of the specification stand beside it as attributes (ruling N2)."""
+
+    __tablename__ = "document_number_counters"
+    __table_args__ = (sa.CheckConstraint("last_number >= 0", name="last_number"),)
+
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True)
+    series: Mapped[str] = mapped_column(Code(255), primary_key=True)
+    range: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, default=0)
+    originator_organization_id: Mapped[int]
+    recipient_organization_id: Mapped[int] = mapped_column(default=-1)
+    correspondence_type_id: Mapped[int]
+    sub_type_id: Mapped[int] = mapped_column(default=0)
+    rfa_type_id: Mapped[int] = mapped_column(default=0)
+    discipline_id: Mapped[int] = mapped_column(default=0)
+    current_year: Mapped[int]
+    last_number: Mapped[int] = mapped_column(default=0)
+    version: Mapped[int] = mapped_column(default=0)
+    updated_at: Mapped[datetime]
+
+
+class LedgerEntry(HasPublicId, Base):
+    """Every number ever issued, one row each, with its state, holder, request token and what it was rendered from."""
+
+    __tablename__ = "document_number_reservations"
+    __table_args__ = public_id_index(
+        "document_number_reservations",
+        sa.Index("idx_docnum_ledger_token", "token", unique=True),
+        sa.Index("idx_docnum_ledger_base", "project_id", "base_number", unique=True),
+        sa.Index("idx_docnum_ledger_series", "project_id", "series", "range", "sequence_number"),
+        sa.Index("idx_docnum_ledger_holder", "holder_public_id"),
+    )
+
+    id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
+    token: Mapped[UUID]
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    correspondence_type_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondence_types.id"))
+    originator_organization_id: Mapped[int]
+    recipient_organization_id: Mapped[int] = mapped_column(default=-1)
+    series: Mapped[str] = mapped_column(Code(255))
+    range: Mapped[int] = mapped_column(default=0)
+    sequence_number: Mapped[int]
+    base_number: Mapped[str] = mapped_column(Code(255))
+    document_number: Mapped[str] = mapped_column(Code(255))
+    revision_label: Mapped[str] = mapped_column(sa.String(10), default="A")
+    document_number_status: Mapped[str] = mapped_column(sa.String(20))
+    holder_kind: Mapped[str | None] = mapped_column(sa.String(40))
+    holder_public_id: Mapped[UUID | None]
+    format_template: Mapped[str] = mapped_column(Code(255))
+    format_values: Mapped[dict[str, Any]]
+    issue_year: Mapped[int]
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    ip_address: Mapped[str | None] = mapped_column(sa.String(45))
+    reason: Mapped[str | None] = mapped_column(sa.String(500))
+    reserved_at: Mapped[datetime | None]
+    expires_at: Mapped[datetime | None]
+    confirmed_at: Mapped[datetime | None]
+    cancelled_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+
+
+class NumberRendering(Base):
+    """Each printed form of a number: first issue, revisions, aliases. Unique in its project."""
+
+    __tablename__ = "document_number_renderings"
+    __table_args__ = (
+        sa.Index("idx_docnum_rendering_number", "project_id", "document_number", unique=True),
+        sa.Index("idx_docnum_rendering_ledger", "reservation_id"),
+    )
+
+    id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    reservation_id: Mapped[int] = mapped_column(sa.ForeignKey("document_number_reservations.id"))
+    document_number: Mapped[str] = mapped_column(Code(255))
+    revision_label: Mapped[str | None] = mapped_column(sa.String(10))
+    kind: Mapped[str] = mapped_column(sa.String(10))
+    created_at: Mapped[datetime]
+
+
+class NumberAudit(HasPublicId, Base):
+    """One row per operation on a number; append-only (ruling N15)."""
+
+    __tablename__ = "document_number_audit"
+    __table_args__ = public_id_index(
+        "document_number_audit",
+        sa.Index("idx_audit_number", "document_number"),
+        sa.Index("idx_audit_user", "user_id", "created_at"),
+        sa.Index("idx_audit_created", "created_at"),
+        sa.Index("idx_audit_reservation", "reservation_uuid"),
+        sa.CheckConstraint(
+            "operation NOT IN ('GENERATE', 'RESERVE', 'REVISE') OR (document_number IS NOT NULL "
+            "AND sequence_number IS NOT NULL AND template_used IS NOT NULL)",
+            name="draw_is_complete",
+        ),
+        sa.CheckConstraint("operation <> 'SKIP' OR skipped_to IS NOT NULL", name="skip_has_an_end"),
+    )
+
+    id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
+    operation: Mapped[str] = mapped_column(sa.String(20))
+    project_id: Mapped[int | None]
+    reservation_uuid: Mapped[UUID | None]
+    document_number: Mapped[str | None] = mapped_column(Code(255))
+    document_type: Mapped[str | None] = mapped_column(sa.String(50))
+    holder_public_id: Mapped[UUID | None]
+    series: Mapped[str | None] = mapped_column(Code(255))
+    counter_key: Mapped[str | None] = mapped_column(sa.Text)
+    template_used: Mapped[str | None] = mapped_column(Code(255))
+    sequence_number: Mapped[int | None]
+    skipped_to: Mapped[int | None]
+    old_value: Mapped[str | None] = mapped_column(sa.Text)
+    new_value: Mapped[str | None] = mapped_column(sa.Text)
+    reason: Mapped[str | None] = mapped_column(sa.String(500))
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    ip_address: Mapped[str | None] = mapped_column(sa.String(45))
+    idempotency_key: Mapped[str | None] = mapped_column(Code(128))
+    retry_count: Mapped[int] = mapped_column(default=0)
+    lock_wait_ms: Mapped[int] = mapped_column(default=0)
+    lock_path: Mapped[str | None] = mapped_column(sa.String(10))
+    created_at: Mapped[datetime]
+
+
+class NumberError(HasPublicId, Base):
+    """A failed operation, written outside the transaction that failed."""
+
+    __tablename__ = "document_number_errors"
+    __table_args__ = public_id_index("document_number_errors", sa.Index("idx_docnum_errors_created", "created_at"))
+
+    id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
+    error_type: Mapped[str] = mapped_column(sa.String(30))
+    error_message: Mapped[str | None] = mapped_column(sa.Text)
+    context_data: Mapped[dict[str, Any] | None]
+    user_id: Mapped[int | None]
+    ip_address: Mapped[str | None] = mapped_column(sa.String(45))
+    trace_id: Mapped[str | None] = mapped_column(sa.String(32))
+    created_at: Mapped[datetime]
+    resolved_at: Mapped[datetime | None]

@@ -1,0 +1,32 @@
+"""Numbering as the rest of the product sees it: plan, issue, preview, revise, cancel, and the formats."""
+
+from saraban.numbering.domain.retry import Budget
+from saraban.numbering.service.allocation import Allocator, Holder, Issued
+from saraban.numbering.service.formats import FormatRow, Wanted, change, format_, formats, meeting, save
+from saraban.numbering.service.life import cancel, revise
+from saraban.numbering.service.planning import NumberRequest, Plan, permission_to_create, plan
+from saraban.numbering.service.previewing import Preview, preview
+from saraban.numbering.service.seed import default_formats
+
+__all__ = [
+    "Allocator",
+    "Budget",
+    "FormatRow",
+    "Holder",
+    "Issued",
+    "NumberRequest",
+    "Plan",
+    "Preview",
+    "Wanted",
+    "cancel",
+    "change",
+    "default_formats",
+    "format_",
+    "formats",
+    "meeting",
+    "permission_to_create",
+    "plan",
+    "preview",
+    "revise",
+    "save",
+]

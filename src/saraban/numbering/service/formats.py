@@ -1,0 +1,242 @@
+"""Number formats: read by administrators, written by those who run the project (ruling N14)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import DomainError, Kind, NotFound, Text, invalid
+from saraban.kit.ids import new_id
+from saraban.kit.pagination import Page
+from saraban.numbering import repository
+from saraban.numbering.domain import template as tokens
+from saraban.numbering.domain.meeting import Shape, can_meet
+from saraban.numbering.domain.template import Template, stored
+from saraban.numbering.models import NumberFormat
+from saraban.numbering.repository import FormatRow
+from saraban.numbering.service.planning import DRAWING, DRAWING_CATEGORIES
+from saraban.projects import service as projects
+
+VIEW, MANAGE = "numbering.view_formats", "numbering.manage_formats"
+
+
+class FormatStale(DomainError):
+    """The format was changed by somebody else since it was read."""
+
+    kind, code = Kind.STALE, "NUMBER_FORMAT_STALE"
+    says = Text("รูปแบบเลขที่ถูกแก้ไขโดยผู้อื่นแล้ว", "Somebody else has changed this number format.")
+    recovery = (Text("รีเฟรชหน้าแล้วแก้ไขใหม่", "Refresh the page and make the change again."),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A format as it shall be."""
+
+    template: str
+    description: str | None
+    resets: bool | None
+    overflow: str
+    reason: str | None
+
+
+async def formats(
+    session: AsyncSession, *, caller: Caller, project_public_id: UUID | None, cursor: str | None, limit: int
+) -> Page[FormatRow]:
+    """This will list the formats of one project, or of every project whose formats the caller may read."""
+    if project_public_id is not None:
+        project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
+        caller.require(VIEW, Scope(project=project.id, organizations=caller.organization_ids))
+        return await repository.formats_page(session, project_ids=[project.id], cursor=cursor, limit=limit)
+    visible = await _readable_projects(session, caller)
+    return await repository.formats_page(session, project_ids=visible, cursor=cursor, limit=limit)
+
+
+async def format_(session: AsyncSession, *, caller: Caller, public_id: UUID) -> FormatRow:
+    """
+    :raises NotFound: when there is none, or the caller may not read that project's formats
+    """
+    row = await repository.format_by_public_id(session, public_id)
+    if row is None or not caller.may(VIEW, Scope(project=row.project_id, organizations=caller.organization_ids)):
+        raise NotFound
+    return row
+
+
+async def save(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    type_code: str | None,
+    wanted: Wanted,
+    now: datetime,
+    address: str,
+) -> FormatRow:
+    """This will create or replace the format of a project for a type (None: its default)."""
+    project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
+    caller.require(MANAGE, Scope(project=project.id))
+    kind = None
+    if type_code is not None:
+        kind = await projects.find_type(session, code=type_code, pointer="/correspondenceTypeCode")
+    checked = _checked(wanted, drawing=type_code == DRAWING)
+    row = await repository.format_of(session, project_id=project.id, type_id=kind.id if kind else None)
+    if row is None:
+        fresh = NumberFormat(
+            public_id=new_id(),
+            project_id=project.id,
+            correspondence_type_id=kind.id if kind else None,
+            version=0,
+            created_at=now,
+            format_template="",
+        )
+        session.add(fresh)
+        row = FormatRow(fresh, project.id, project.public_id, project.code, type_code)
+    await _write(session, row, checked, wanted, caller=caller, now=now, address=address)
+    return row
+
+
+async def change(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    public_id: UUID,
+    version: int | None,
+    changes: Mapping[str, object],
+    now: datetime,
+    address: str,
+) -> FormatRow:
+    """
+    This will change one format.
+
+    :param version: of `If-Match`; None overwrites whatever is there
+    :param changes: `template`, `description`, `resets`, `overflow`, `reason`; what is missing stays
+    :raises FormatStale: when `version` is no longer the current one
+    """
+    row = await format_(session, caller=caller, public_id=public_id)
+    caller.require(MANAGE, Scope(project=row.project_id))
+    if version is not None and version != row.format.version:
+        raise FormatStale
+    old = row.format
+    wanted = Wanted(
+        template=str(changes.get("template") or old.format_template),
+        description=changes.get("description", old.description),  # type: ignore[arg-type]
+        resets=changes.get("resets", None if "template" in changes else old.reset_sequence_yearly),  # type: ignore[arg-type]
+        overflow=str(changes.get("overflow") or old.overflow),
+        reason=changes.get("reason"),  # type: ignore[arg-type]
+    )
+    checked = _checked(wanted, drawing=row.type_code == DRAWING)
+    await _write(session, row, checked, wanted, caller=caller, now=now, address=address)
+    return row
+
+
+async def meeting(session: AsyncSession, row: FormatRow) -> list[FormatRow]:
+    """This will give the project's other formats that could print a number of this one (ruling N2)."""
+    others = [
+        other
+        for other in await repository.formats_of_project(session, row.project_id)
+        if other.format.public_id != row.format.public_id
+        and other.format.format_template != row.format.format_template
+    ]
+    if not others:
+        return []
+    codes = await _codes(session, row)
+    mine = _shape(row, codes)
+    return [other for other in others if can_meet(mine, _shape(other, codes))]
+
+
+def _checked(wanted: Wanted, *, drawing: bool) -> Template:
+    template = Template.parse(wanted.template, drawing=drawing)
+    if wanted.resets and not template.prints_period:
+        raise invalid(
+            "/resetSequenceYearly",
+            "no_period",
+            "รูปแบบนี้ไม่พิมพ์ปี จึงเริ่มเลขใหม่ทุกปีไม่ได้ (เลขของปีก่อนจะซ้ำ)",
+            "The template prints no year, so a yearly reset would print last year's numbers again.",
+        )
+    return template
+
+
+async def _write(
+    session: AsyncSession,
+    row: FormatRow,
+    checked: Template,
+    wanted: Wanted,
+    *,
+    caller: Caller,
+    now: datetime,
+    address: str,
+) -> None:
+    before = _facts(row.format) if row.format.version else None
+    row.format.format_template = checked.text
+    row.format.description = wanted.description
+    row.format.reset_sequence_yearly = checked.prints_period if wanted.resets is None else wanted.resets
+    row.format.overflow = wanted.overflow
+    row.format.version += 1
+    row.format.updated_at = now
+    await session.flush()
+    await repository.insert_audit(
+        session,
+        {
+            "uuid": new_id(),
+            "operation": "FORMAT_CHANGE",
+            "project_id": row.project_id,
+            "document_type": row.type_code,
+            "template_used": checked.text,
+            "old_value": before,
+            "new_value": _facts(row.format),
+            "reason": wanted.reason,
+            "user_id": caller.user_id,
+            "ip_address": address[:45] or None,
+            "retry_count": 0,
+            "lock_wait_ms": 0,
+            "created_at": now,
+        },
+    )
+
+
+def _facts(saved: NumberFormat) -> str:
+    return orjson.dumps(
+        {
+            "template": saved.format_template,
+            "resetSequenceYearly": saved.reset_sequence_yearly,
+            "overflow": saved.overflow,
+            "version": saved.version,
+        }
+    ).decode()
+
+
+async def _readable_projects(session: AsyncSession, caller: Caller) -> list[int] | None:
+    if caller.may(VIEW, Scope()):
+        return None
+    refs = await projects.projects_of(session, caller=caller)
+    return [
+        ref.id for ref in refs if caller.may(VIEW, Scope(project=ref.id, organizations=caller.organization_ids))
+    ]
+
+
+async def _codes(session: AsyncSession, row: FormatRow) -> dict[str, frozenset[str]]:
+    printable = await projects.printable_codes(session, project_id=row.project_id)
+    return {
+        tokens.PROJECT: frozenset({row.project_code}),
+        tokens.ORIGINATOR: printable.organizations,
+        tokens.RECIPIENT: printable.organizations,
+        tokens.DISCIPLINE: printable.disciplines | {"GEN"},
+        tokens.RFA_TYPE: printable.rfa_types,
+        tokens.SUB_TYPE: printable.sub_type_numbers,
+        tokens.CORR_TYPE: printable.types,
+        tokens.CATEGORY: DRAWING_CATEGORIES,
+    }
+
+
+def _shape(row: FormatRow, codes: Mapping[str, frozenset[str]]) -> Shape:
+    known = dict(codes)
+    if row.type_code is not None:
+        known[tokens.CORR_TYPE] = frozenset({row.type_code})
+    return Shape(stored(row.format.format_template), known)
+
+
+__all__ = ["FormatRow", "FormatStale", "Wanted", "change", "format_", "formats", "meeting", "save"]

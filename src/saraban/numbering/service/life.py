@@ -1,0 +1,115 @@
+"""A number after it was issued: rendered again for a revision, cancelled with its document. Append, never delete."""
+
+from datetime import datetime
+
+import orjson
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import broken_constraint
+from saraban.kit.ids import new_id
+from saraban.numbering import repository
+from saraban.numbering.domain.sequence import NumberNotHeld, NumberTaken
+from saraban.numbering.domain.template import stored
+from saraban.numbering.models import LedgerEntry
+from saraban.numbering.service.allocation import Holder
+
+
+async def revise(
+    session: AsyncSession, *, caller: Caller, holder: Holder, revision_label: str, now: datetime, address: str
+) -> str:
+    """
+    This will print the holder's number again with the next revision, from the stored format and values (ruling N8).
+
+    :returns: the new rendering; the same number where the format has no `{REV}`
+    :raises NumberTaken: when another document's number already looks like it
+    """
+    entry = await _held(session, holder)
+    printed = stored(entry.format_template).render(
+        entry.format_values, sequence=entry.sequence_number, revision=revision_label
+    )
+    if printed != entry.document_number:
+        await _insert_rendering(session, entry, printed, revision_label, now)
+    old = entry.document_number
+    entry.document_number, entry.revision_label = printed, revision_label
+    await _note(session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=printed)
+    return printed
+
+
+async def cancel(
+    session: AsyncSession, *, caller: Caller, holder: Holder, reason: str, now: datetime, address: str
+) -> None:
+    """This will mark the holder's number cancelled; it stays in the ledger and is never issued again (ruling N12)."""
+    entry = await _held(session, holder)
+    entry.document_number_status = "CANCELLED"
+    entry.cancelled_at, entry.reason = now, reason
+    await _note(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
+
+
+async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
+    entry = await repository.by_holder(session, holder.public_id, lock=True)
+    if entry is None or entry.holder_kind != holder.kind or entry.document_number_status != "CONFIRMED":
+        raise NumberNotHeld
+    return entry
+
+
+async def _insert_rendering(
+    session: AsyncSession, entry: LedgerEntry, printed: str, revision_label: str, now: datetime
+) -> None:
+    try:
+        await repository.insert_rendering(
+            session,
+            {
+                "project_id": entry.project_id,
+                "reservation_id": entry.id,
+                "document_number": printed,
+                "revision_label": revision_label,
+                "kind": "REVISION",
+                "created_at": now,
+            },
+        )
+    except IntegrityError as error:
+        if broken_constraint(error, *repository.NUMBER_CONSTRAINTS):
+            raise NumberTaken(values={"number": printed}) from error
+        raise
+
+
+async def _note(
+    session: AsyncSession,
+    entry: LedgerEntry,
+    operation: str,
+    *,
+    caller: Caller,
+    now: datetime,
+    address: str,
+    old: str | None = None,
+    new: str | None = None,
+    reason: str | None = None,
+) -> None:
+    await session.flush()
+    await repository.insert_audit(
+        session,
+        {
+            "uuid": new_id(),
+            "operation": operation,
+            "project_id": entry.project_id,
+            "reservation_uuid": entry.public_id,
+            "document_number": entry.document_number,
+            "holder_public_id": entry.holder_public_id,
+            "series": entry.series,
+            "counter_key": orjson.dumps(entry.format_values).decode(),
+            "template_used": entry.format_template,
+            "sequence_number": entry.sequence_number,
+            "old_value": old,
+            "new_value": new,
+            "reason": reason,
+            "user_id": caller.user_id,
+            "ip_address": address[:45] or None,
+            "retry_count": 0,
+            "lock_wait_ms": 0,
+            "created_at": now,
+        },
+    )
+
+

@@ -1,0 +1,56 @@
+"""Years, values and free sequences."""
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from saraban.kit.errors import Invalid
+from saraban.numbering.domain.counter import Codes, free_sequence, printed_values, stated_year, values_of, year_of_issue
+from saraban.numbering.domain.template import Template
+
+BANGKOK = ZoneInfo("Asia/Bangkok")
+
+
+class TestYear:
+    @pytest.mark.parametrize(
+        ("moment", "year"),
+        [
+            (datetime(2026, 12, 31, 16, 59, 59, tzinfo=UTC), 2026),
+            (datetime(2026, 12, 31, 17, 0, 0, tzinfo=UTC), 2027),  # midnight in Bangkok
+        ],
+    )
+    def test_turns_at_midnight_of_the_deployment(self, moment: datetime, year: int) -> None:
+        assert year_of_issue(moment, BANGKOK) == year
+
+    @pytest.mark.parametrize(("stated", "year"), [(2568, 2025), (2025, 2025), (2693, 2150), (1950, 1950)])
+    def test_may_be_stated_in_either_era(self, stated: int, year: int) -> None:
+        assert stated_year(stated) == year
+
+    @pytest.mark.parametrize("stated", [0, 1, 1949, 2151, 2399, 2400, 2492, 2694, 9999])
+    def test_is_refused_where_no_project_was_or_will_be(self, stated: int) -> None:
+        with pytest.raises(Invalid):
+            stated_year(stated)
+
+
+class TestValues:
+    def test_print_gen_where_there_is_no_discipline(self) -> None:
+        values = values_of(Codes(project="P", originator="O", type="LETTER"), year=2026)
+
+        assert (values["DISCIPLINE"], values["YEAR:B.E."], values["YEAR:A.D."]) == ("GEN", "2569", "2026")
+
+    def test_keep_only_what_is_printed(self) -> None:
+        values = values_of(Codes(project="P", originator="O", type="LETTER", recipient="R"), year=2026)
+
+        kept = printed_values(Template.parse("{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"), values)
+
+        assert kept == {"ORIGINATOR": "O", "YEAR:B.E.": "2569"}
+
+
+class TestFreeSequence:
+    @pytest.mark.parametrize(
+        ("after", "taken", "expected"),
+        [(0, set(), 1), (4, {5, 6}, 7), (4, {6}, 5), (0, {1, 2, 3}, None), (2, {3, 4, 5}, None)],
+    )
+    def test_is_the_first_that_is_not_taken(self, after: int, taken: set[int], expected: int | None) -> None:
+        assert free_sequence(after, frozenset(taken), block=3) == expected

@@ -1,0 +1,61 @@
+"""The retry budgets of ruling N11, as tables."""
+
+import pytest
+
+from saraban.kit.errors import DomainError
+from saraban.numbering.domain.retry import (
+    Attempts,
+    Budget,
+    Failure,
+    NumberingBusy,
+    NumberingConflict,
+    NumberingFailed,
+)
+
+
+def delays(failure: Failure, *, elapsed: float = 0.0) -> tuple[list[float], type[DomainError]]:
+    attempts, given = Attempts(Budget()), []
+    while True:
+        try:
+            given.append(attempts.after(failure, elapsed=elapsed).delay)
+        except DomainError as end:
+            return given, type(end)
+
+
+class TestAttempts:
+    @pytest.mark.parametrize(
+        ("failure", "expected", "end"),
+        [
+            (Failure.LOCK, [1, 2, 4, 8, 16], NumberingBusy),
+            (Failure.CONFLICT, [0, 0], NumberingConflict),
+            (Failure.CONNECTION, [1, 2, 4], NumberingFailed),
+        ],
+    )
+    def test_follow_the_specification(self, failure: Failure, expected: list[float], end: type[DomainError]) -> None:
+        assert delays(failure) == (expected, end)
+
+    def test_stop_waiting_for_a_lock_at_the_deadline(self) -> None:
+        assert delays(Failure.LOCK, elapsed=33.0) == ([1.0], NumberingBusy)
+
+    def test_give_each_class_its_own_budget(self) -> None:
+        attempts = Attempts(Budget())
+        attempts.after(Failure.CONFLICT, elapsed=0)
+        attempts.after(Failure.CONFLICT, elapsed=0)
+
+        assert attempts.after(Failure.CONNECTION, elapsed=0).delay == 1.0
+        assert attempts.retries == 3
+
+    def test_spend_no_version_conflict_on_a_number_that_was_taken(self) -> None:
+        attempts = Attempts(Budget())
+        for _ in range(5):
+            attempts.after(Failure.TAKEN, elapsed=0)
+
+        assert attempts.after(Failure.CONFLICT, elapsed=0).delay == 0.0
+
+    def test_say_when_to_come_back(self) -> None:
+        attempts = Attempts(Budget(lock=0))
+
+        with pytest.raises(NumberingBusy) as caught:
+            attempts.after(Failure.LOCK, elapsed=0)
+
+        assert caught.value.retry_after == 3
