@@ -98,3 +98,8 @@ async def lock_unannounced(session: AsyncSession, *, limit: int) -> Sequence[Dea
         .with_for_update(skip_locked=True)
     )
     return (await session.scalars(locked)).all()
+
+
+async def any_due(session: AsyncSession, *, now: datetime) -> bool:
+    """This will say whether a claim is worth a writing transaction; it may be wrong about events that must wait."""
+    return await session.scalar(sa.select(OutboxEvent.id).where(*_due(now)).limit(1)) is not None

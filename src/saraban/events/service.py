@@ -18,7 +18,7 @@ from saraban.events import repository
 from saraban.events.domain.event import Event
 from saraban.events.domain.retry import Dead, RetryAt, decide
 from saraban.events.models import DeadLetter, OutboxEvent
-from saraban.kit.db import Fault, fault_of
+from saraban.kit.db import fault_of
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.ids import new_id
 
@@ -111,6 +111,11 @@ async def record(
     return public_id
 
 
+async def any_due(session: AsyncSession, *, now: datetime) -> bool:
+    """This will say whether a claim is worth a writing transaction."""
+    return await repository.any_due(session, now=now)
+
+
 async def claim(session: AsyncSession, *, now: datetime, limit: int, lease: timedelta = LEASE) -> list[Claim]:
     """This will take up to `limit` events, each the oldest undelivered one of its aggregate, for the time of a lease."""
     rows = await repository.lock_due(session, now=now, limit=limit)
@@ -150,7 +155,7 @@ async def fail(session: AsyncSession, *, claim: Claim, error: Exception, now: da
         return None
     row.claimed_by = row.claimed_until = None
     row.last_error = told(error)
-    if fault_of(error) in set(Fault):
+    if fault_of(error) is not None:
         row.available_at = now + AFTER_FAULT
         return None
     row.attempts += 1

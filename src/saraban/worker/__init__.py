@@ -1,0 +1,6 @@
+"""Door 3: delivers events and runs timers, inside the server or apart from it."""
+
+from saraban.worker.loop import Worker
+from saraban.worker.timers import Timer, standard_timers
+
+__all__ = ["Timer", "Worker", "standard_timers"]

@@ -1,0 +1,150 @@
+"""What an endpoint about files is given: the storage, the rules, and an upload that is read while it arrives."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import Depends, Request
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+from saraban.attachments.domain.storage import Storage
+from saraban.attachments.service import AccessRules, UploadRules
+from saraban.kit.errors import Invalid, invalid
+
+MAX_PART_HEADERS = 8 * 1024
+
+
+def storage(request: Request) -> Storage:
+    return request.app.state.storage  # type: ignore[no-any-return]
+
+
+def readers(request: Request) -> AccessRules:
+    return request.app.state.readers  # type: ignore[no-any-return]
+
+
+def upload_rules(request: Request) -> UploadRules:
+    return getattr(request.app.state, "uploads", None) or UploadRules()
+
+
+class SentFile:
+    """
+    The one part `file` of a multipart request, not held anywhere: neither in memory nor in a spool file.
+
+    FastAPI's own form parsing would write the whole body to disk before the first line of the endpoint runs.
+    """
+
+    def __init__(self, boundary: bytes, stream: AsyncIterator[bytes]) -> None:
+        self.name = ""
+        self._stream = stream
+        self._seen = self._ended = False
+        self._headers: dict[bytes, bytes] = {}
+        self._field = self._value = b""
+        self._ready: list[bytes] = []
+        self._parser = MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._on_part_begin,
+                "on_header_field": self._on_header_field,
+                "on_header_value": self._on_header_value,
+                "on_header_end": self._on_header_end,
+                "on_headers_finished": self._on_headers_finished,
+                "on_part_data": self._on_part_data,
+                "on_end": self._on_end,
+            },
+        )
+
+    async def open(self) -> None:
+        """This will read up to the file's first bytes, so that its name is known."""
+        while not self._seen:
+            if not await self._read():
+                raise invalid("/file", "required", "กรุณาเลือกไฟล์", "The file is missing.")
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """
+        :raises Invalid: when the body breaks off, or holds anything but this one file
+        """
+        while True:
+            for chunk in self._ready:
+                yield chunk
+            self._ready.clear()
+            if not await self._read():
+                break
+        if not self._ended:
+            raise _malformed()
+
+    async def _read(self) -> bool:
+        chunk = await anext(self._stream, None)
+        if chunk is None:
+            return False
+        try:
+            self._parser.write(chunk)
+        except FormParserError as fault:
+            raise _malformed() from fault
+        return True
+
+    def _on_part_begin(self) -> None:
+        self._headers = {}
+
+    def _on_header_field(self, data: bytes, start: int, end: int) -> None:
+        self._field += data[start:end]
+        self._bound_headers()
+
+    def _on_header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+        self._bound_headers()
+
+    def _bound_headers(self) -> None:
+        if len(self._field) + len(self._value) > MAX_PART_HEADERS or len(self._headers) > 20:
+            raise _malformed()
+
+    def _on_header_end(self) -> None:
+        self._headers[self._field.lower()] = self._value
+        self._field = self._value = b""
+
+    def _on_headers_finished(self) -> None:
+        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
+        part = _text(options.get(b"name", b""))
+        if part != "file":
+            raise invalid(f"/{part[:50]}", "unknown_field", "ไม่รู้จักช่องนี้", "This field is not known.")
+        if self._seen:
+            raise invalid("/file", "too_many", "อัปโหลดได้ครั้งละหนึ่งไฟล์", "One file at a time.")
+        if b"filename" not in options:
+            raise invalid("/file", "required", "ช่อง file ต้องเป็นไฟล์", "The field must be a file.")
+        self.name, self._seen = _text(options[b"filename"]), True
+
+    def _on_part_data(self, data: bytes, start: int, end: int) -> None:
+        self._ready.append(data[start:end])
+
+    def _on_end(self) -> None:
+        self._ended = True
+
+
+async def sent_file(request: Request) -> SentFile:
+    kind, options = parse_options_header(request.headers.get("content-type"))
+    if kind != b"multipart/form-data" or not options.get(b"boundary"):
+        raise invalid(
+            "header:Content-Type", "malformed", "ต้องส่งแบบ multipart/form-data", "Send the file as multipart/form-data."
+        )
+    try:
+        sent = SentFile(options[b"boundary"], request.stream())
+    except FormParserError as fault:
+        raise _malformed() from fault
+    await sent.open()
+    return sent
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as fault:
+        raise invalid("/file", "malformed", "ชื่อไฟล์ต้องเป็น UTF-8", "The file name must be UTF-8.") from fault
+
+
+def _malformed() -> Invalid:
+    return invalid("/file", "malformed", "การอัปโหลดล้มเหลว กรุณาลองใหม่", "The upload broke off. Try again.")
+
+
+FileStorage = Annotated[Storage, Depends(storage)]
+Readers = Annotated[AccessRules, Depends(readers)]
+Uploads = Annotated[UploadRules, Depends(upload_rules)]
+OneFile = Annotated[SentFile, Depends(sent_file)]

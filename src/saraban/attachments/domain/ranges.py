@@ -1,0 +1,53 @@
+"""Conditional and partial requests (RFC 9110), as far as one file needs them."""
+
+import re
+from dataclasses import dataclass
+
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`length` bytes from `start` on."""
+
+    start: int
+    length: int
+
+    def content_range(self, size: int) -> str:
+        return f"bytes {self.start}-{self.start + self.length - 1}/{size}"
+
+
+class Unsatisfiable(ValueError):
+    """The range lies outside the file."""
+
+
+def byte_range(header: str | None, *, size: int) -> Span | None:
+    """
+    This will give the one range that was asked for; None means the whole file, also for what is not understood.
+
+    :raises Unsatisfiable: when nothing of the range is in the file
+    """
+    match = _RANGE.fullmatch((header or "").strip())
+    if not match or not any(match.groups()):
+        return None
+    first, last = match.groups()
+    if not first:
+        wanted = min(int(last), size)
+        if not wanted:
+            raise Unsatisfiable(header)
+        return Span(size - wanted, wanted)
+    start = int(first)
+    if last and int(last) < start:
+        return None
+    if start >= size:
+        raise Unsatisfiable(header)
+    end = min(int(last), size - 1) if last else size - 1
+    return Span(start, end - start + 1)
+
+
+def same_tag(header: str | None, tag: str) -> bool:
+    """This will say whether an `If-None-Match` or `If-Range` header names `tag`; weak marks are looked through."""
+    if header is None:
+        return False
+    listed = {part.strip().removeprefix("W/") for part in header.split(",")}
+    return tag in listed or "*" in listed

@@ -1,0 +1,148 @@
+"""Upload, metadata and content of files."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Path, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from saraban.attachments import service as attachments
+from saraban.attachments.dependencies import FileStorage, OneFile, Readers, Uploads
+from saraban.attachments.domain.names import content_disposition
+from saraban.attachments.domain.ranges import Span, Unsatisfiable, byte_range, same_tag
+from saraban.attachments.domain.storage import Storage
+from saraban.attachments.schemas import AttachmentAnswer, Upload
+from saraban.attachments.service import AttachmentRow
+from saraban.identity.dependencies import CurrentCaller, guarded
+from saraban.identity.domain.caller import Caller
+from saraban.kit.http import Address, Db, Now, ReadSession
+
+PublicId = Annotated[UUID, Path(alias="publicId", description="`publicId` of the file.")]
+
+router = APIRouter(prefix="/attachments", tags=["attachments"])
+
+# Nothing in a file may act in our name. PDF is shown by the browser's own viewer, which a sandbox would turn off.
+_POLICY_IMAGE = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox"
+_POLICY_PDF = "default-src 'none'; style-src 'unsafe-inline'; object-src 'self'; frame-ancestors 'self'"
+
+_MULTIPART: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                    "additionalProperties": False,
+                }
+            }
+        },
+    }
+}
+_BINARY: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The whole file.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    },
+    206: {"description": "The range that was asked for."},
+    304: {"description": "The file is what the client has."},
+    416: {"description": "Nothing of the range is in the file."},
+}
+
+
+@router.post("", status_code=201, summary="Upload a file for a later document", openapi_extra=_MULTIPART)
+async def upload(
+    caller: Annotated[Caller, guarded("document.attach_files")],
+    sent: OneFile,
+    db: Db,
+    storage: FileStorage,
+    rules: Uploads,
+    clock: Now,
+    address: Address,
+) -> Upload:
+    """
+    Takes PDF, DOCX, XLSX, DWG, ZIP, JPEG and PNG, told by content. The file is the uploader's alone until a document
+    or a workflow step names its `publicId`, and is removed when none has by `expiresAt`.
+    """
+    row = await attachments.upload(
+        db,
+        storage,
+        caller=caller,
+        name=sent.name,
+        chunks=sent.chunks(),
+        rules=rules,
+        clock=clock,
+        address=address,
+    )
+    return Upload.of(row)
+
+
+@router.get("/{publicId}", summary="What is known of a file")
+async def metadata(
+    public_id: PublicId,
+    caller: CurrentCaller,
+    session: ReadSession,
+    readers: Readers,
+) -> AttachmentAnswer:
+    """The uploader sees a temporary file; a permanent one is seen by whoever may see what it belongs to."""
+    return AttachmentAnswer.of(await attachments.find(session, caller=caller, public_id=public_id, rules=readers))
+
+
+@router.get("/{publicId}/content", response_class=Response, responses=_BINARY, summary="Download a file, or show it")
+async def content(
+    public_id: PublicId,
+    request: Request,
+    caller: CurrentCaller,
+    session: ReadSession,
+    readers: Readers,
+    storage: FileStorage,
+    inline: Annotated[bool, Query(description="Show it in the browser; PDF and images only.")] = False,
+    range_header: Annotated[str | None, Header(alias="Range", max_length=100)] = None,
+) -> Response:
+    """Answers `If-None-Match` with 304 and one `Range` with 206."""
+    row = await attachments.find(session, caller=caller, public_id=public_id, rules=readers)
+    await session.close()  # a slow download must not keep a connection
+    headers = _headers(row, inline=inline and row.shows_inline)
+    if same_tag(request.headers.get("if-none-match"), headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    if not await storage.holds(row.storage_key):
+        raise attachments.FileUnavailable
+    if_range = request.headers.get("if-range")
+    wanted = range_header if if_range is None or same_tag(if_range, headers["ETag"]) else None
+    try:
+        span = byte_range(wanted, size=row.size)
+    except Unsatisfiable:
+        return Response(status_code=416, headers={"Content-Range": f"bytes */{row.size}"})
+    return _stream(storage, row, span, headers)
+
+
+def _headers(row: AttachmentRow, *, inline: bool) -> dict[str, str]:
+    is_pdf = row.mime_type == "application/pdf"
+    return {
+        "ETag": f'"{row.checksum}"',
+        "Cache-Control": "private, no-cache",
+        "Accept-Ranges": "bytes",
+        "Content-Disposition": content_disposition(row.file_name, inline=inline),
+        "Content-Security-Policy": _POLICY_PDF if inline and is_pdf else _POLICY_IMAGE,
+        "X-Content-Type-Options": "nosniff",
+    }
+
+
+def _stream(storage: Storage, row: AttachmentRow, span: Span | None, headers: dict[str, str]) -> Response:
+    chosen = span or Span(0, row.size)
+    headers = headers | {"Content-Length": str(chosen.length)}
+    if span is not None:
+        headers["Content-Range"] = span.content_range(row.size)
+    return StreamingResponse(
+        _bytes(storage, row.storage_key, chosen),
+        status_code=206 if span is not None else 200,
+        headers=headers,
+        media_type=row.mime_type,
+    )
+
+
+async def _bytes(storage: Storage, key: str, span: Span) -> AsyncIterator[bytes]:
+    async for chunk in storage.read(key, start=span.start, length=span.length):
+        yield chunk

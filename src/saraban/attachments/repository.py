@@ -1,0 +1,59 @@
+"""The statements about files."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments.models import Attachment
+
+
+async def by_public_id(session: AsyncSession, *, public_id: UUID) -> Attachment | None:
+    return await session.scalar(sa.select(Attachment).where(Attachment.public_id == public_id))
+
+
+async def lock(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, Attachment]:
+    """This will lock the rows in one order, so that two requests about the same files wait instead of colliding."""
+    statement = (
+        sa.select(Attachment)
+        .where(Attachment.public_id.in_(public_ids))
+        .order_by(Attachment.id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return {row.public_id: row for row in await session.scalars(statement)}
+
+
+async def by_ids(session: AsyncSession, *, ids: Collection[int]) -> Sequence[Attachment]:
+    if not ids:
+        return []
+    return (await session.scalars(sa.select(Attachment).where(Attachment.id.in_(ids)))).all()
+
+
+async def of_steps(session: AsyncSession, *, history_ids: Collection[str]) -> Sequence[Attachment]:
+    if not history_ids:
+        return []
+    statement = (
+        sa.select(Attachment)
+        .where(Attachment.workflow_history_id.in_(history_ids))
+        .order_by(Attachment.created_at, Attachment.public_id)
+    )
+    return (await session.scalars(statement)).all()
+
+
+async def expired(session: AsyncSession, *, before: datetime, limit: int) -> Sequence[tuple[int, str]]:
+    """This will give id and storage key of temporary files that nobody can claim any more."""
+    statement = (
+        sa.select(Attachment.id, Attachment.file_path)
+        .where(Attachment.is_temporary.is_(True), Attachment.expires_at < before)
+        .order_by(Attachment.expires_at)
+        .limit(limit)
+    )
+    return [(row.id, row.file_path) for row in await session.execute(statement)]
+
+
+async def forget(session: AsyncSession, *, ids: Collection[int]) -> None:
+    """This will delete temporary rows; a row that was claimed meanwhile stays."""
+    await session.execute(sa.delete(Attachment).where(Attachment.id.in_(ids), Attachment.is_temporary.is_(True)))

@@ -1,0 +1,83 @@
+"""Files in JSON."""
+
+from datetime import datetime
+from typing import Any, Self
+from uuid import UUID
+
+from pydantic import ConfigDict
+
+from saraban.attachments.domain.row import AttachmentRow
+from saraban.kit.http import Schema
+
+_EXAMPLE: dict[str, Any] = {
+    "publicId": "019505a1-7c3e-7000-8000-abc123def456",
+    "fileName": "รายการคำนวณโครงสร้าง.pdf",
+    "mimeType": "application/pdf",
+    "size": 184320,
+    "checksum": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "expiresAt": "2026-11-21T03:00:00Z",
+}
+
+
+class Upload(Schema):
+    """A file that waits for its document: name it by `publicId` before `expiresAt`."""
+
+    model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
+
+    public_id: UUID
+    file_name: str
+    mime_type: str
+    size: int
+    checksum: str
+    expires_at: datetime
+
+    @classmethod
+    def of(cls, row: AttachmentRow) -> Self:
+        return cls(
+            public_id=row.public_id,
+            file_name=row.file_name,
+            mime_type=row.mime_type,
+            size=row.size,
+            checksum=row.checksum or "",
+            expires_at=row.expires_at or row.created_at,
+        )
+
+
+class AttachmentAnswer(Schema):
+    """What is known of a file; `expiresAt` is null once a document holds it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": _EXAMPLE
+            | {
+                "expiresAt": None,
+                "isTemporary": False,
+                "createdAt": "2026-11-20T03:00:00Z",
+                "downloadUrl": f"/api/v1/attachments/{_EXAMPLE['publicId']}/content",
+            }
+        }
+    )
+
+    public_id: UUID
+    file_name: str
+    mime_type: str
+    size: int
+    checksum: str
+    is_temporary: bool
+    created_at: datetime
+    expires_at: datetime | None
+    download_url: str
+
+    @classmethod
+    def of(cls, row: AttachmentRow) -> Self:
+        return cls(
+            public_id=row.public_id,
+            file_name=row.file_name,
+            mime_type=row.mime_type,
+            size=row.size,
+            checksum=row.checksum or "",
+            is_temporary=row.is_temporary,
+            created_at=row.created_at,
+            expires_at=row.expires_at,
+            download_url=row.download_url,
+        )

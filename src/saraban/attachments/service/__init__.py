@@ -1,0 +1,41 @@
+"""
+Files in two phases: an upload is temporary and its uploader's alone, until a document or a step claims it.
+
+Being claimed changes the row in the claimer's transaction and moves no bytes, so a file can neither be lost nor
+shown too early between a move and a commit. What nobody claims is removed after a day.
+"""
+
+from saraban.attachments.domain.row import AttachmentRow
+from saraban.attachments.service.claims import (
+    InvalidAttachments,
+    attach_to_step,
+    claim,
+    rows_of,
+    step_attachments,
+)
+from saraban.attachments.service.reading import AccessRule, AccessRules, FileUnavailable, find
+from saraban.attachments.service.uploads import (
+    FileTooLarge,
+    FileTypeRefused,
+    UploadRules,
+    clean_up,
+    upload,
+)
+
+__all__ = [
+    "AccessRule",
+    "AccessRules",
+    "AttachmentRow",
+    "FileTooLarge",
+    "FileTypeRefused",
+    "FileUnavailable",
+    "InvalidAttachments",
+    "UploadRules",
+    "attach_to_step",
+    "claim",
+    "clean_up",
+    "find",
+    "rows_of",
+    "step_attachments",
+    "upload",
+]

@@ -1,0 +1,57 @@
+"""Who may read a file: its uploader while it is temporary, afterwards whoever may read what it belongs to."""
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments import repository
+from saraban.attachments.domain.row import AttachmentRow
+from saraban.attachments.service.rows import as_row
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import DomainError, Kind, NotFound, Text
+
+AccessRule = Callable[[AsyncSession, Caller, int], Awaitable[bool]]
+
+
+class AccessRules:
+    """The features that hold files, asked in turn; wired in `bootstrap`. Without any, nobody reads a permanent file."""
+
+    def __init__(self) -> None:
+        self._rules: list[AccessRule] = []
+
+    def add(self, rule: AccessRule) -> None:
+        """
+        :param rule: (session, caller, integer key of the attachment) -> may the caller read it
+        """
+        self._rules.append(rule)
+
+    async def allow(self, session: AsyncSession, *, caller: Caller, attachment_id: int) -> bool:
+        for rule in self._rules:
+            if await rule(session, caller, attachment_id):
+                return True
+        return False
+
+
+class FileUnavailable(DomainError):
+    """The row is there and the bytes are not: a restore from an incomplete backup, for example."""
+
+    kind, code = Kind.GONE, "FILE_UNAVAILABLE"
+    says = Text("ไฟล์ไม่พร้อมใช้งาน", "The file is not available.")
+    recovery = (Text("ติดต่อผู้ดูแลระบบ", "Contact the administrator."),)
+
+
+async def find(session: AsyncSession, *, caller: Caller, public_id: UUID, rules: AccessRules) -> AttachmentRow:
+    """
+    :raises NotFound: when there is no such file, or none that the caller may know of
+    """
+    row = await repository.by_public_id(session, public_id=public_id)
+    if row is None or row.checksum is None:
+        raise NotFound(f"There is no attachment {public_id}.")
+    if row.is_temporary:
+        allowed = row.uploaded_by_user_id == caller.user_id
+    else:
+        allowed = await rules.allow(session, caller=caller, attachment_id=row.id)
+    if not allowed:
+        raise NotFound(f"There is no attachment {public_id}.")
+    return as_row(row)

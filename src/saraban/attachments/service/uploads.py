@@ -1,0 +1,254 @@
+"""
+The first phase: bytes to the storage, a temporary row that says what they are, and the removal of both in the end.
+
+The row comes first and is completed last, so that a broken upload always leaves something the clean-up can find.
+"""
+
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments import repository
+from saraban.attachments.domain import kinds
+from saraban.attachments.domain.names import MAX_NAME, UnfitName, clean_name
+from saraban.attachments.domain.row import AttachmentRow
+from saraban.attachments.domain.storage import Storage, storage_key
+from saraban.attachments.models import Attachment
+from saraban.attachments.service.rows import as_row
+from saraban.audit import service as audit
+from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import Clock, local_date
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, Text, invalid
+from saraban.kit.ids import new_id
+
+FIELD = "/file"
+UNDER_WAY = timedelta(hours=1)
+# A claim takes its time from the request's arrival and commits later; until then the bytes must stay.
+GRACE = timedelta(minutes=10)
+CLEAN_UP_STEP = 100
+
+
+@dataclass(frozen=True, slots=True)
+class UploadRules:
+    max_bytes: int = 50 * 1024 * 1024
+    keep: timedelta = timedelta(hours=24)
+
+
+class FileTooLarge(DomainError):
+    kind, code = Kind.TOO_LARGE, "FILE_TOO_LARGE"
+    says = Text("ไฟล์มีขนาดใหญ่เกิน {limit} MB", "The file is larger than {limit} MB.")
+    recovery = (Text("แบ่งหรือลดขนาดไฟล์แล้วอัปโหลดใหม่", "Split the file or make it smaller, then upload it again."),)
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(values={"limit": f"{limit / 1024 / 1024:.10g}"})
+
+
+class FileTypeRefused(DomainError):
+    """Neither the name nor a header is believed: the content must be of a taken kind, and the extension must say so."""
+
+    kind, code = Kind.INVALID, "FILE_TYPE_MISMATCH"
+    says = Text("ชนิดไฟล์ไม่ตรงกับเนื้อหา หรือไม่อนุญาตให้อัปโหลด", "The file's type is not taken, or not what its name says.")
+    recovery = (
+        Text("ใช้ไฟล์ PDF, DOCX, XLSX, DWG, ZIP, JPEG หรือ PNG", "Use a PDF, DOCX, XLSX, DWG, ZIP, JPEG or PNG file."),
+    )
+
+    def __init__(self, name: str, *, found: str | None = None) -> None:
+        problem = FieldProblem(
+            FIELD,
+            "type_mismatch" if found else "type_not_allowed",
+            Text("“{name}” ไม่ใช่ไฟล์ชนิดที่อนุญาต", "“{name}” is not a file of a kind that is taken.")
+            if not found
+            else Text("เนื้อหาของ “{name}” เป็นไฟล์ {found}", "The content of “{name}” is a {found} file."),
+            {"name": name, "found": found},
+        )
+        super().__init__(fields=[problem])
+
+
+async def upload(
+    db: Database,
+    storage: Storage,
+    *,
+    caller: Caller,
+    name: str,
+    chunks: AsyncIterator[bytes],
+    rules: UploadRules,
+    clock: Clock,
+    address: str,
+) -> AttachmentRow:
+    """
+    This will store a file for `caller` and give its temporary row.
+
+    It takes the database and not a session: two short transactions, and none is open while bytes arrive.
+
+    :raises Invalid: when the name is unfit or the file is empty
+    :raises FileTypeRefused: when the content is not of a taken kind, or not of the kind its name says
+    :raises FileTooLarge: as soon as the limit is passed
+    """
+    name = _fit_name(name)
+    now = clock.now()
+    row = Attachment(
+        public_id=new_id(),
+        original_filename=name,
+        mime_type=_claimed(name).mime_type,
+        file_size=0,
+        is_temporary=True,
+        uploaded_by_user_id=caller.user_id,
+        created_at=now,
+        expires_at=now + UNDER_WAY,
+    )
+    row.stored_filename = str(row.public_id)
+    row.file_path = storage_key(row.public_id, day=local_date(now, clock.zone))
+    key, public_id = row.file_path, row.public_id
+    await db.transact(lambda session: _begin(session, row))
+    try:
+        intake = _Intake(chunks, rules.max_bytes)
+        await storage.write(key, intake.pour())
+        await _check_kind(storage, key, name)
+        return await db.transact(
+            lambda session: _complete(
+                session, caller=caller, public_id=public_id, intake=intake, rules=rules, clock=clock, address=address
+            )
+        )
+    except Exception as error:
+        await storage.delete(key)
+        reason = error
+        await db.transact(
+            lambda session: _abandon(
+                session, caller=caller, public_id=public_id, name=name, reason=reason, clock=clock, address=address
+            )
+        )
+        raise
+
+
+async def clean_up(db: Database, storage: Storage, *, now: datetime) -> int:
+    """This will remove expired uploads, the bytes before the row, and give their number."""
+    total = 0
+    while True:
+        async with db.reading() as session:
+            found = await repository.expired(session, before=now - GRACE, limit=CLEAN_UP_STEP)
+        if not found:
+            return total
+        for _, key in found:
+            await storage.delete(key)
+        await _forget(db, [row_id for row_id, _ in found])
+        total += len(found)
+
+
+async def _forget(db: Database, ids: list[int]) -> None:
+    await db.transact(lambda session: repository.forget(session, ids=ids))
+
+
+@dataclass
+class _Intake:
+    """Counts and hashes what flows through it."""
+
+    chunks: AsyncIterator[bytes]
+    limit: int
+    size: int = 0
+    digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+
+    async def pour(self) -> AsyncIterator[bytes]:
+        async for chunk in self.chunks:
+            self.size += len(chunk)
+            if self.size > self.limit:
+                raise FileTooLarge(self.limit)
+            self.digest.update(chunk)
+            yield chunk
+        if not self.size:
+            raise invalid(FIELD, "empty", "ไฟล์ว่างเปล่า", "The file is empty.")
+
+
+def _fit_name(sent: str) -> str:
+    try:
+        return clean_name(sent)
+    except UnfitName as fault:
+        texts = {
+            "required": ("ต้องมีชื่อไฟล์", "The file needs a name."),
+            "control_character": (
+                "ชื่อไฟล์มีอักขระที่ไม่อนุญาต",
+                "The file name holds a control or invisible character.",
+            ),
+            "too_long": (f"ชื่อไฟล์ยาวเกิน {MAX_NAME} ตัวอักษร", f"The file name is longer than {MAX_NAME} characters."),
+        }
+        raise invalid(FIELD, fault.reason, *texts[fault.reason]) from fault
+
+
+def _claimed(name: str) -> kinds.FileKind:
+    kind = kinds.by_name(name)
+    if kind is None:
+        raise FileTypeRefused(name)
+    return kind
+
+
+async def _check_kind(storage: Storage, key: str, name: str) -> None:
+    found = await storage.examine(key, kinds.recognise)
+    if found is None:
+        raise FileTypeRefused(name)
+    if found is not _claimed(name):
+        raise FileTypeRefused(name, found=found.code)
+
+
+async def _begin(session: AsyncSession, row: Attachment) -> None:
+    session.add(row)
+    await session.flush()
+
+
+async def _complete(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    public_id: UUID,
+    intake: _Intake,
+    rules: UploadRules,
+    clock: Clock,
+    address: str,
+) -> AttachmentRow:
+    now = clock.now()
+    row = (await repository.lock(session, public_ids=[public_id])).get(public_id)
+    if row is None:
+        raise invalid(FIELD, "too_slow", "อัปโหลดนานเกินไป กรุณาลองใหม่", "The upload took too long. Try again.")
+    row.file_size, row.checksum, row.expires_at = intake.size, intake.digest.hexdigest(), now + rules.keep
+    await audit.write(
+        session,
+        action="attachment.upload",
+        caller=caller,
+        entity_type="attachment",
+        entity_id=str(public_id),
+        details={"fileName": row.original_filename, "size": row.file_size, "checksum": row.checksum},
+        address=address,
+        now=now,
+    )
+    return as_row(row)
+
+
+async def _abandon(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    public_id: UUID,
+    name: str,
+    reason: Exception,
+    clock: Clock,
+    address: str,
+) -> None:
+    row = (await repository.lock(session, public_ids=[public_id])).get(public_id)
+    if row is not None and row.is_temporary:
+        await session.delete(row)
+    if isinstance(reason, FileTypeRefused | Invalid):
+        await audit.write(
+            session,
+            action="attachment.refuse",
+            caller=caller,
+            entity_type="attachment",
+            entity_id=str(public_id),
+            details={"fileName": name, "reason": reason.fields[0].code},
+            address=address,
+            now=clock.now(),
+            severity="WARN",
+        )
+    await session.flush()

@@ -1,0 +1,117 @@
+"""The worker: deliveries and timers side by side, until it is asked to stop."""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from saraban.events import service as events
+from saraban.kit.clock import Clock, stopwatch
+from saraban.kit.db import Database
+from saraban.kit.trace import begin_trace
+from saraban.worker.dispatch import CONCURRENCY, Dispatcher
+from saraban.worker.metrics import TIMER_RUNS
+from saraban.worker.timers import Timer
+
+log = structlog.get_logger(__name__)
+
+
+class Worker:
+    """
+    Delivers events as they come and runs timers when they are due.
+
+    :param poll: seconds after which it looks for events that nobody woke it for
+    """
+
+    def __init__(
+        self,
+        *,
+        db: Database,
+        clock: Clock,
+        handlers: events.Handlers,
+        timers: Sequence[Timer] = (),
+        concurrency: int = CONCURRENCY,
+        poll: float = 1.0,
+    ) -> None:
+        self._dispatcher = Dispatcher(db=db, clock=clock, handlers=handlers, concurrency=concurrency)
+        self._clock, self._timers, self._poll = clock, tuple(timers), poll
+        self._wake, self._stopping = asyncio.Event(), asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def wake(self) -> None:
+        """This will make it look at the outbox now; call it after a commit that recorded events."""
+        self._wake.set()
+
+    async def drain(self) -> int:
+        """This will deliver until nothing is due, in the caller's task, and give the number of tries."""
+        total = 0
+        while taken := await self._dispatcher.round():
+            total += taken
+        return total
+
+    def start(self) -> None:
+        """This will run it in the background of the current event loop."""
+        self._task = asyncio.create_task(self.run(), name="saraban-worker")
+
+    async def stop(self, *, patience: float = 10.0) -> None:
+        """This will let the deliveries under way end, wait `patience` seconds for them, then break off."""
+        self.ask_to_stop()
+        if self._task is None:
+            return
+        try:
+            await asyncio.wait_for(self._task, patience)
+        except TimeoutError:
+            log.warning("worker_broken_off")
+        self._task = None
+
+    def ask_to_stop(self) -> None:
+        """Safe to call from a signal handler of the loop."""
+        self._stopping.set()
+        self._wake.set()
+
+    async def run(self) -> None:
+        """This will work until `ask_to_stop`."""
+        log.info("worker_started", timers=[timer.name for timer in self._timers])
+        await asyncio.gather(self._deliver(), self._tick())
+        log.info("worker_stopped")
+
+    async def _deliver(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.clear()
+            if not await self._round():
+                await _first_of(self._wake, self._stopping, seconds=self._poll)
+
+    async def _round(self) -> int:
+        try:
+            return await self._dispatcher.round()
+        except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
+            log.warning("worker_round_failed", reason=events.told(error))
+            return 0
+
+    async def _tick(self) -> None:
+        due = {timer.name: 0.0 for timer in self._timers}
+        while not self._stopping.is_set():
+            for timer in self._timers:
+                if stopwatch() >= due[timer.name] and not self._stopping.is_set():
+                    await self._run_timer(timer)
+                    due[timer.name] = stopwatch() + timer.every.total_seconds()
+            await _first_of(self._stopping, seconds=self._poll)
+
+    async def _run_timer(self, timer: Timer) -> None:
+        begin_trace()
+        try:
+            await timer.run(self._clock.now())
+        except Exception as error:  # noqa: BLE001  the door: one timer must not stop the others
+            log.warning("timer_failed", timer=timer.name, reason=events.told(error))
+            TIMER_RUNS.labels(timer.name, "failed").inc()
+        else:
+            TIMER_RUNS.labels(timer.name, "done").inc()
+
+
+async def _first_of(*signals: asyncio.Event, seconds: float) -> None:
+    waiting = [asyncio.create_task(signal.wait()) for signal in signals]
+    try:
+        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waiting:
+            task.cancel()

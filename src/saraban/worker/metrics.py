@@ -1,0 +1,10 @@
+"""What the worker tells Prometheus."""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+QUEUE_DEPTH = Gauge("saraban_outbox_depth", "Events that wait to be delivered.")
+OLDEST_AGE = Gauge("saraban_outbox_oldest_age_seconds", "Age of the oldest event that waits.")
+DEAD_LETTERS = Gauge("saraban_dead_letters", "Events that were given up and neither dropped nor revived.")
+OUTCOMES = Counter("saraban_events_total", "Deliveries by event and outcome.", ["name", "outcome"])
+DELIVERY = Histogram("saraban_event_delivery_seconds", "Time one delivery took.", ["name"])
+TIMER_RUNS = Counter("saraban_timer_runs_total", "Runs of the worker's timers.", ["timer", "outcome"])

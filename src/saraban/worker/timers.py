@@ -1,0 +1,54 @@
+"""What the worker does by the clock."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from saraban.attachments import service as attachments
+from saraban.attachments.domain.storage import Storage
+from saraban.events import service as events
+from saraban.kit.db import Database
+from saraban.notifications import service as notifications
+from saraban.worker import webhook
+from saraban.worker.metrics import DEAD_LETTERS, OLDEST_AGE, QUEUE_DEPTH
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """`run` is called with the present moment, at start and then `every` so often; several processes may call it."""
+
+    name: str
+    every: timedelta
+    run: Callable[[datetime], Awaitable[object]]
+
+
+def standard_timers(*, db: Database, storage: Storage, ops_webhook_url: str) -> list[Timer]:
+    """This will give the timers that every installation needs; `bootstrap` adds those of other features."""
+
+    async def announce(now: datetime) -> None:
+        await webhook.announce(db, url=ops_webhook_url, now=now)
+
+    async def measure(now: datetime) -> None:
+        async with db.reading() as session:
+            backlog = await events.backlog(session)
+        QUEUE_DEPTH.set(backlog.waiting)
+        OLDEST_AGE.set((now - backlog.oldest).total_seconds() if backlog.oldest else 0)
+        DEAD_LETTERS.set(backlog.dead)
+
+    async def purge(now: datetime) -> None:
+        while await db.transact(lambda session: events.purge_delivered(session, now=now)):
+            pass
+
+    async def clean_up(now: datetime) -> None:
+        await attachments.clean_up(db, storage, now=now)
+
+    async def partitions(now: datetime) -> None:
+        await db.transact(lambda session: notifications.ensure_partitions(session, now=now))
+
+    return [
+        Timer("outbox_measure", timedelta(seconds=10), measure),
+        Timer("dead_letter_announce", timedelta(seconds=5), announce),
+        Timer("outbox_purge", timedelta(hours=1), purge),
+        Timer("attachment_clean_up", timedelta(minutes=10), clean_up),
+        Timer("notification_partitions", timedelta(hours=12), partitions),
+    ]
