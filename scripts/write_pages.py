@@ -1,0 +1,49 @@
+"""Writes the pages of docs/ that are made from the code: `errors` from the error classes, `settings` from the settings."""
+
+import sys
+from pathlib import Path
+
+from saraban.config import Settings
+from saraban.ops import catalogue
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+PREFACE = """# Settings
+
+Read from environment variables, or from a file `.env` in the folder where Saraban starts; a variable wins over the file.
+`make settings` writes this page from `src/saraban/config.py`; a test keeps the two the same.
+
+| Variable | Default | What it does |
+| --- | --- | --- |
+"""
+
+
+def errors() -> str:
+    return catalogue.as_markdown(catalogue.every_error())
+
+
+def settings() -> str:
+    rows = []
+    for name, field in Settings.model_fields.items():
+        variable = field.alias or f"SARABAN_{name.upper()}"
+        rows.append(f"| `{variable}` | {shown(field.get_default())} | {field.description} |\n")
+    return PREFACE + "".join(rows)
+
+
+def shown(default: object) -> str:
+    text = default.get_secret_value() if hasattr(default, "get_secret_value") else str(default)  # type: ignore[attr-defined]
+    if isinstance(default, bool):
+        text = text.lower()
+    return f"`{text}`" if text else "(empty)"
+
+
+PAGES = {"errors": errors, "settings": settings}
+
+
+def main() -> None:
+    for name in sys.argv[1:] or PAGES:
+        (DOCS / f"{name}.md").write_text(PAGES[name](), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

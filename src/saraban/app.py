@@ -1,0 +1,101 @@
+"""
+Door 1: the ASGI application. It gathers the routers, answers every fault as a problem, and opens and closes the system.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import fields
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from fastapi import FastAPI
+
+import saraban
+from saraban import bootstrap, config
+from saraban.bootstrap import System
+from saraban.config import Settings
+from saraban.ops import logs, openapi, problems
+from saraban.ops.endpoints import router as ops_router
+from saraban.ops.frame import Frame
+from saraban.worker import Worker, standard_timers
+
+API = "/api/v1"
+FEATURES = (
+    "identity",
+    "projects",
+    "attachments",
+    "numbering",
+    "workflow",
+    "documents.core",
+    "documents.correspondence",
+    "documents.rfa",
+    "documents.transmittal",
+    "documents.circulation",
+    "notifications",
+)
+DESCRIPTION = (
+    "Document control for construction projects: every document draws a number that is used once, goes its way through "
+    "an approval path, and can be accounted for. Sign in at `/api/v1/auth/login`; refusals are `application/problem+json`."
+)
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """This will give the application; nothing is opened before its lifespan begins."""
+    chosen = settings or config.load()
+    logs.configure(level=chosen.log_level, form=chosen.log_format)
+    app = FastAPI(
+        title="Saraban",
+        summary="Numbers, approval paths and proof for project documents.",
+        description=DESCRIPTION,
+        version=saraban.__version__,
+        openapi_url="/openapi.json",
+        docs_url=None,  # its page loads scripts from elsewhere, which the content policy refuses
+        redoc_url=None,
+        lifespan=lambda application: _lifespan(application, chosen),
+        separate_input_output_schemas=True,
+    )
+    app.include_router(ops_router)
+    for feature in FEATURES:
+        _include(app, f"saraban.{feature}.endpoints", prefix=API)
+    pages = _pages(app)
+    problems.install(app, pages)
+    openapi.complete(app)
+    app.add_middleware(Frame, upload_limit=chosen.upload_max_bytes)
+    return app
+
+
+def served() -> Any:
+    """The server's factory: behind a trusted proxy, the client's address and scheme are what the proxy says."""
+    from granian.utils.proxies import wrap_asgi_with_proxy_headers
+
+    trusted = [address.strip() for address in config.load().trusted_proxies.split(",") if address.strip()]
+    app = create_app()
+    return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else app
+
+
+def new_worker(system: System) -> Worker:
+    """This will give a worker on the system's events and timers."""
+    settings = system.settings
+    timers = standard_timers(db=system.db, storage=system.storage, ops_webhook_url=settings.ops_webhook_url)
+    return Worker(db=system.db, clock=system.clock, handlers=system.handlers, timers=timers)
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
+    async with bootstrap.closing(bootstrap.wire(settings)) as system:
+        await bootstrap.refuse_demo_in_production(system)
+        for field in fields(system):
+            setattr(app.state, field.name, getattr(system, field.name))
+        worker = new_worker(system) if settings.run_worker else None
+        if worker is not None:
+            worker.start()
+        yield
+        if worker is not None:
+            await worker.stop()
+
+
+def _include(app: FastAPI, name: str, *, prefix: str) -> None:
+    if find_spec(name):
+        app.include_router(import_module(name).router, prefix=prefix)

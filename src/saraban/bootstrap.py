@@ -1,0 +1,163 @@
+"""
+The one place where the parts meet: which storage, which locks, which event handlers, and what a database starts with.
+
+Only the doors call it. Everything it makes is in `System`; the doors hand its fields to the endpoints.
+"""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import structlog
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.backoff import NoBackoff
+from redis.asyncio.retry import Retry
+
+from saraban.attachments.adapters import FolderStorage
+from saraban.attachments.domain.storage import Storage
+from saraban.attachments.service import AccessRules, UploadRules
+from saraban.config import Settings
+from saraban.events.service import Handlers
+from saraban.identity.service import LockoutRules, TokenIssuer
+from saraban.kit.clock import Clock, SystemClock
+from saraban.kit.db import Database
+from saraban.kit.ids import new_secret
+from saraban.kit.locks import DatabaseOnly, RedisLocks
+from saraban.numbering.service import Allocator, Budget
+from saraban.ops.readiness import Dependency, dependencies
+from saraban.workflow.service import Subjects
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass
+class System:
+    """What a process holds while it runs; the application shows each field to the endpoints as `app.state.<name>`."""
+
+    settings: Settings
+    db: Database
+    clock: Clock
+    tokens: TokenIssuer
+    lockout: LockoutRules
+    storage: Storage
+    uploads: UploadRules
+    readers: AccessRules
+    allocator: Allocator
+    subjects: Subjects
+    handlers: Handlers
+    redis: Redis | None
+    dependencies: list[Dependency]
+
+
+def wire(settings: Settings, *, clock: Clock | None = None) -> System:
+    """This will make every part and connect them; connections open when they are first needed."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    clock = clock or SystemClock(settings.zone)
+    db = Database(
+        settings.sqlalchemy_url,
+        pool_size=settings.db_pool_size,
+        pool_timeout=settings.db_pool_timeout,
+        read_timeout=settings.db_read_timeout,
+    )
+    redis = _redis(settings)
+    storage = FolderStorage(settings.data_dir / "files")
+    return System(
+        settings=settings,
+        db=db,
+        clock=clock,
+        tokens=_tokens(settings, clock),
+        lockout=LockoutRules(settings.lockout_attempts, settings.lockout_minutes),
+        storage=storage,
+        uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),
+        readers=_readers(),
+        allocator=_allocator(settings, db, redis),
+        subjects=_subjects(),
+        handlers=_handlers(),
+        redis=redis,
+        dependencies=dependencies(db=db, redis=redis, files=settings.data_dir / "files", runs_worker=settings.run_worker),
+    )
+
+
+@asynccontextmanager
+async def closing(system: System) -> AsyncIterator[System]:
+    """This will close what `wire` opened, in whatever way the block ends."""
+    try:
+        yield system
+    finally:
+        if system.redis is not None:
+            await system.redis.aclose()
+        await system.db.close()
+
+
+def signing_key(settings: Settings) -> str:
+    """This will give the configured key, or one kept in the data folder that only its owner can read."""
+    given = settings.secret_key.get_secret_value()
+    if given:
+        return given
+    path = settings.data_dir / "signing.key"
+    if not path.exists():
+        _write_once(path, new_secret(48))
+    return path.read_text(encoding="ascii").strip()
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Two processes may start at the same moment: the file appears whole, and the first one stays."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
+        file.write(text)
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+
+
+def _tokens(settings: Settings, clock: Clock) -> TokenIssuer:
+    return TokenIssuer(
+        signing_key(settings),
+        access_minutes=settings.access_token_minutes,
+        refresh_days=settings.refresh_token_days,
+        clock=clock,
+    )
+
+
+def _redis(settings: Settings) -> Redis | None:
+    if not settings.redis_url:
+        return None
+    # The default pool raises at its limit instead of waiting; a retry inside the client would hide a frozen server.
+    pool = BlockingConnectionPool.from_url(
+        settings.redis_url,
+        max_connections=50,
+        timeout=settings.redis_timeout,
+        socket_timeout=settings.redis_timeout,
+        socket_connect_timeout=settings.redis_timeout,
+        retry=Retry(NoBackoff(), 0),
+    )
+    return Redis(connection_pool=pool)
+
+
+def _allocator(settings: Settings, db: Database, redis: Redis | None) -> Allocator:
+    budget = Budget(
+        lock=settings.lock_retries,
+        conflict=settings.conflict_retries,
+        connection=settings.database_retries,
+        deadline=settings.lock_deadline,
+    )
+    locks = RedisLocks(redis, ttl=settings.lock_ttl, rest=settings.redis_breaker) if redis else DatabaseOnly()
+    return Allocator(db, locks, budget=budget, lock_timeout=settings.lock_timeout)
+
+
+def _readers() -> AccessRules:
+    return AccessRules()
+
+
+def _subjects() -> Subjects:
+    return Subjects()
+
+
+def _handlers() -> Handlers:
+    return Handlers()

@@ -1,0 +1,67 @@
+"""`saraban migrate`: brings the database along its history."""
+
+from typing import Annotated
+
+import typer
+
+from saraban import config
+from saraban.cli.outcome import say, stop, with_system
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(migrate)
+
+
+def migrate(
+    to: Annotated[str, typer.Option(help="Revision to stop at; an older one goes back, `base` to nothing.")] = "head",
+    *,
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 when the database is behind.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before going back, which drops columns and rows.")] = False,
+) -> None:
+    """Bring the database to the newest revision, and the shipped master data with it.
+
+    What is in the database stays. Run it after every upgrade, before the servers start.
+
+    Examples:
+
+        saraban migrate             to the newest revision
+        saraban migrate --check     is it there already? (for scripts)
+        saraban migrate --to 0003   to one revision, forward or back
+    """
+    from saraban.kit import migrate as history
+
+    url = config.load().sqlalchemy_url
+    prepare_folder()
+    stands, newest = history.current(url), history.head()
+    if check:
+        _report(stands, newest)
+        return
+    if to in {"head", newest}:
+        history.upgrade(url)
+        _seed()
+    elif history.is_older(to, than=stands):
+        if not yes:
+            typer.confirm(say(f"ย้อนกลับไปที่ {to} ข้อมูลบางส่วนจะหายไป ดำเนินการต่อหรือไม่", f"Going back to {to} drops data. Go on?"), abort=True)
+        history.downgrade(url, to)
+    else:
+        history.upgrade(url, to)
+    typer.echo(say(f"ฐานข้อมูลอยู่ที่รุ่น {history.current(url)}", f"The database stands at {history.current(url)}."))
+
+
+def prepare_folder() -> None:
+    config.load().data_dir.mkdir(parents=True, exist_ok=True)
+
+
+def _report(stands: str | None, newest: str) -> None:
+    if stands != newest:
+        raise stop(
+            f"ฐานข้อมูลอยู่ที่รุ่น {stands} แต่รุ่นล่าสุดคือ {newest} กรุณาสั่ง `saraban migrate`",
+            f"The database stands at {stands}, the newest revision is {newest}: run `saraban migrate`.",
+        )
+    typer.echo(say(f"ฐานข้อมูลเป็นรุ่นล่าสุดแล้ว ({newest})", f"The database is at the newest revision ({newest})."))
+
+
+def _seed() -> None:
+    from saraban.bootstrap import seed
+
+    with_system(lambda system: seed(system, demo=False))

@@ -1,0 +1,39 @@
+"""The tree of commands: which nouns there are, and the words that `saraban --help` begins with."""
+
+from importlib import import_module
+from importlib.util import find_spec
+
+import typer
+
+app = typer.Typer(
+    name="saraban",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""
+Saraban (สารบรรณ): numbers, approval paths and proof for the documents of construction projects.
+
+A first look:
+
+    saraban serve --demo        a server with a demo project on http://127.0.0.1:8000
+    saraban demo                the whole story of a document, told in the terminal
+
+Settings come from `SARABAN_…` variables or a `.env` file; docs/settings.md lists them. `SARABAN_LANG=th` changes the
+language of messages. Exit codes: 0 done, 1 not possible here, 2 wrong usage, 3 bad input, 4 not allowed, 5 not found,
+6 against a rule, 7 busy, 8 broken.
+""",
+)
+
+
+@app.callback()
+def root() -> None:
+    """Without this, a single command would swallow its own name."""
+
+
+NOUNS = ("serve", "worker", "migrate", "demo", "user", "number", "audit", "version")
+
+for noun in NOUNS:
+    if find_spec(f"saraban.cli.{noun}"):
+        import_module(f"saraban.cli.{noun}").register(app)

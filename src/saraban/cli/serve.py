@@ -1,0 +1,124 @@
+"""`saraban serve`: the web server."""
+
+import errno
+import os
+import socket
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from saraban import config
+from saraban.cli.migrate import prepare_folder
+from saraban.cli.outcome import say, stop, with_system
+from saraban.config import Settings
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(serve)
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on (SARABAN_HOST).", show_default=False)] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on (SARABAN_PORT).", show_default=False)] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes (SARABAN_WORKERS).", show_default=False)] = None,
+    *,
+    demo: Annotated[bool, typer.Option("--demo", help="Prepare the database and the demo project first.")] = False,
+) -> None:
+    """Serve the pages and the API until interrupted.
+
+    Examples:
+
+        saraban serve --demo                 everything at its defaults, with a demo project
+        saraban serve --port 9000            on another port
+        SARABAN_DATABASE_URL=mysql://saraban:secret@db/saraban saraban serve --workers 4
+    """
+    chosen = {"HOST": host, "PORT": port, "WORKERS": workers}
+    os.environ.update({f"SARABAN_{name}": str(value) for name, value in chosen.items() if value is not None})
+    config.load.cache_clear()
+    settings = _settings()
+    refuse_taken_port(settings.host, settings.port)
+    prepare_folder()
+    has_demo = _prepare(settings, demo=demo)
+    _greet(settings, has_demo=has_demo)
+    _run(settings)
+
+
+def _settings() -> Settings:
+    from pydantic import ValidationError
+
+    try:
+        return config.load()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = f"SARABAN_{str(first['loc'][0]).upper()}"
+        raise stop(f"ค่า {name} ใช้ไม่ได้: {first['msg']}", f"The setting {name} cannot be used: {first['msg']}.") from None
+
+
+def refuse_taken_port(host: str, port: int) -> None:
+    """This will end the command with one line when somebody else listens there already."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as fault:
+            if fault.errno == errno.EADDRINUSE:
+                raise stop(
+                    f"พอร์ต {port} ถูกใช้งานอยู่ เลือกพอร์ตอื่นด้วย SARABAN_PORT",
+                    f"port {port} on {host} is taken; choose another with SARABAN_PORT.",
+                ) from None
+            raise stop(
+                f"เปิดพอร์ต {port} ที่ {host} ไม่ได้: {fault.strerror}", f"cannot listen on {host}:{port}: {fault.strerror}."
+            ) from None
+
+
+def _prepare(settings: Settings, *, demo: bool) -> bool:
+    """The checks that must fail once, in front of the person who starts it, and not in every worker process."""
+    from saraban import bootstrap
+    from saraban.kit import migrate as history
+
+    url = settings.sqlalchemy_url
+    if demo:
+        history.upgrade(url)
+    elif history.current(url) != history.head():
+        raise stop(
+            "ฐานข้อมูลยังไม่เป็นรุ่นล่าสุด กรุณาสั่ง `saraban migrate` ก่อน",
+            "the database is not at the newest revision: run `saraban migrate` first.",
+        )
+
+    async def check(system: bootstrap.System) -> bool:
+        if demo:
+            await bootstrap.seed(system, demo=True)
+        await bootstrap.refuse_demo_in_production(system)
+        return await bootstrap.has_demo(system)
+
+    return with_system(check)
+
+
+def _greet(settings: Settings, *, has_demo: bool) -> None:
+    typer.echo(f"Saraban: http://{settings.host}:{settings.port}")
+    if has_demo:
+        from saraban.identity.service import DEMO_ACCOUNTS
+
+        typer.echo(say("บัญชีสาธิต รหัสผ่าน saraban-demo:", "Demo accounts, password saraban-demo:"))
+        for account in DEMO_ACCOUNTS:
+            typer.echo(f"  {account.username:<20} {account.display_name}")
+    sys.stdout.flush()
+
+
+def _run(settings: Settings) -> None:
+    from granian import Granian
+    from granian.constants import Interfaces
+    from granian.log import LogLevels
+
+    options: dict[str, Any] = {"interface": Interfaces.ASGI, "factory": True, "log_level": LogLevels.warning}
+    Granian(
+        "saraban.app:served",
+        address=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        process_name="saraban",
+        websockets=False,
+        **options,
+    ).serve()

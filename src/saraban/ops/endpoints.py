@@ -1,0 +1,81 @@
+"""What operators and their machines ask: is it alive, is it ready, how is it doing, what does that error mean."""
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse
+from pydantic import Field
+from starlette.responses import Response
+
+from saraban.kit.db import fault_of
+from saraban.kit.http import Db, OrjsonResponse
+from saraban.kit.schema import Schema
+from saraban.ops import catalogue, metrics
+from saraban.ops.readiness import Dependency, NotWell, SwitchedOff
+
+router = APIRouter(tags=["operations"])
+
+PATIENCE = 3.0
+
+
+class Report(Schema):
+    status: Literal["up", "down", "off"]
+    reason: str = Field(examples=["answers"])
+
+
+class Readiness(Schema):
+    status: Literal["ready", "degraded", "down"]
+    dependencies: dict[str, Report]
+
+
+class Alive(Schema):
+    status: Literal["alive"] = "alive"
+
+
+def dependencies_of(request: Request) -> list[Dependency]:
+    return request.app.state.dependencies  # type: ignore[no-any-return]
+
+
+@router.get("/health/live", summary="Is the process alive")
+async def live() -> Alive:
+    """Answers as long as the event loop turns; it asks nothing else."""
+    return Alive()
+
+
+@router.get("/health/ready", summary="Can it serve, and which dependency is down", response_model=Readiness)
+async def ready(dependencies: Annotated[list[Dependency], Depends(dependencies_of)]) -> Response:
+    """503 while the database, its migrations or the file storage is down; without Redis it is degraded and still serves."""
+    reports = await asyncio.gather(*(_ask(dependency) for dependency in dependencies))
+    down = {dependency.name for dependency, report in zip(dependencies, reports, strict=True) if report.status == "down"}
+    essential = {dependency.name for dependency in dependencies if dependency.essential}
+    status: Any = "down" if down & essential else "degraded" if down else "ready"
+    named = {dependency.name: report for dependency, report in zip(dependencies, reports, strict=True)}
+    answer = Readiness(status=status, dependencies=named)
+    return OrjsonResponse(answer.model_dump(by_alias=True), status_code=503 if status == "down" else 200)
+
+
+async def _ask(dependency: Dependency) -> Report:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return Report(status="up", reason=await dependency.check())
+    except NotWell as absence:
+        return Report(status="down", reason=str(absence))
+    except SwitchedOff as absence:
+        return Report(status="off", reason=str(absence))
+    except TimeoutError:
+        return Report(status="down", reason=f"no answer within {PATIENCE:g} seconds")
+    except Exception as fault:
+        # Which fault exactly may name hosts and users; the kind is enough for a probe.
+        return Report(status="down", reason=f"fails ({fault_of(fault) or type(fault).__name__})")
+
+
+@router.get("/metrics", summary="Measurements for Prometheus", response_class=Response)
+async def measurements(db: Db) -> Response:
+    body, form = metrics.exposition(db)
+    return Response(body, media_type=form)
+
+
+@router.get("/docs/errors", summary="What each error code means", include_in_schema=False)
+async def errors() -> HTMLResponse:
+    return HTMLResponse(catalogue.as_html(catalogue.loaded_errors()))

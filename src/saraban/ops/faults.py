@@ -1,0 +1,124 @@
+"""
+What pydantic found wrong, as field problems: a pointer that leads to the field and a sentence in both languages.
+
+The sentences never repeat the input, which may be a password or text that does not print.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from saraban.kit.errors import FieldProblem, Text
+
+_REQUIRED = Text("จำเป็นต้องระบุ", "This is required.")
+_TOO_LONG = Text("ยาวเกินไป (สูงสุด {max_length})", "This is too long (at most {max_length}).")
+_TOO_SHORT = Text("สั้นเกินไป (อย่างน้อย {min_length})", "This is too short (at least {min_length}).")
+_EMPTY = Text("ต้องไม่เว้นว่าง", "This must not be empty.")
+_LARGE = Text("มากเกินไป (สูงสุด {limit})", "This is too large (at most {limit}).")
+_SMALL = Text("น้อยเกินไป (อย่างน้อย {limit})", "This is too small (at least {limit}).")
+_TEXT = Text("ต้องเป็นข้อความ", "This must be text.")
+_WHOLE = Text("ต้องเป็นจำนวนเต็ม", "This must be a whole number.")
+_NUMBER = Text("ต้องเป็นตัวเลข", "This must be a number.")
+_CHOICE = Text("ต้องเป็นค่าใดค่าหนึ่งต่อไปนี้: {expected}", "This must be one of: {expected}.")
+_MALFORMED = Text("รูปแบบไม่ถูกต้อง", "The form of this is not valid.")
+
+_WORDS: dict[str, tuple[str, Text]] = {
+    "missing": ("required", _REQUIRED),
+    "extra_forbidden": ("unknown_field", Text("ไม่รู้จักฟิลด์นี้", "There is no such field.")),
+    "string_too_long": ("too_long", _TOO_LONG),
+    "bytes_too_long": ("too_long", _TOO_LONG),
+    "too_long": ("too_long", Text("มีรายการมากเกินไป (สูงสุด {max_length})", "There are too many items (at most {max_length}).")),
+    "string_too_short": ("too_short", _TOO_SHORT),
+    "bytes_too_short": ("too_short", _TOO_SHORT),
+    "too_short": ("too_short", Text("มีรายการน้อยเกินไป (อย่างน้อย {min_length})", "There are too few items (at least {min_length}).")),
+    "string_type": ("wrong_type", _TEXT),
+    "string_sub_type": ("wrong_type", _TEXT),
+    "string_unicode": ("malformed", Text("มีอักขระที่ไม่ใช่ Unicode ที่ถูกต้อง", "This is not valid Unicode text.")),
+    "string_pattern_mismatch": ("malformed", _MALFORMED),
+    "int_type": ("wrong_type", _WHOLE),
+    "int_parsing": ("wrong_type", _WHOLE),
+    "int_parsing_size": ("too_large", Text("ตัวเลขใหญ่เกินไป", "This number is too large.")),
+    "int_from_float": ("wrong_type", _WHOLE),
+    "float_type": ("wrong_type", _NUMBER),
+    "float_parsing": ("wrong_type", _NUMBER),
+    "finite_number": ("malformed", _NUMBER),
+    "bool_type": ("wrong_type", Text("ต้องเป็น true หรือ false", "This must be true or false.")),
+    "bool_parsing": ("wrong_type", Text("ต้องเป็น true หรือ false", "This must be true or false.")),
+    "list_type": ("wrong_type", Text("ต้องเป็นรายการ", "This must be a list.")),
+    "set_type": ("wrong_type", Text("ต้องเป็นรายการ", "This must be a list.")),
+    "frozen_set_type": ("wrong_type", Text("ต้องเป็นรายการ", "This must be a list.")),
+    "tuple_type": ("wrong_type", Text("ต้องเป็นรายการ", "This must be a list.")),
+    "dict_type": ("wrong_type", Text("ต้องเป็นออบเจ็กต์", "This must be an object.")),
+    "model_type": ("wrong_type", Text("ต้องเป็นออบเจ็กต์", "This must be an object.")),
+    "model_attributes_type": ("wrong_type", Text("ต้องเป็นออบเจ็กต์", "This must be an object.")),
+    "none_required": ("wrong_type", Text("ต้องเป็นค่าว่าง (null)", "This must be null.")),
+    "literal_error": ("not_in_list", _CHOICE),
+    "enum": ("not_in_list", _CHOICE),
+    "union_tag_invalid": ("not_in_list", _MALFORMED),
+    "uuid_type": ("wrong_type", Text("ต้องเป็นรหัส UUID", "This must be a UUID.")),
+    "uuid_parsing": ("malformed", Text("ต้องเป็นรหัส UUID", "This must be a UUID.")),
+    "uuid_version": ("malformed", Text("ต้องเป็นรหัส UUID", "This must be a UUID.")),
+    "date_type": ("wrong_type", Text("ต้องเป็นวันที่ เช่น 2026-01-31", "This must be a date such as 2026-01-31.")),
+    "date_parsing": ("malformed", Text("ต้องเป็นวันที่ เช่น 2026-01-31", "This must be a date such as 2026-01-31.")),
+    "date_from_datetime_parsing": ("malformed", Text("ต้องเป็นวันที่ เช่น 2026-01-31", "This must be a date such as 2026-01-31.")),
+    "date_from_datetime_inexact": ("malformed", Text("ต้องเป็นวันที่ที่ไม่มีเวลา", "This must be a date without a time.")),
+    "datetime_type": ("wrong_type", Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a moment in ISO 8601.")),
+    "datetime_parsing": ("malformed", Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a moment in ISO 8601.")),
+    "datetime_from_date_parsing": ("malformed", Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a moment in ISO 8601.")),
+    "timezone_aware": ("malformed", Text("ต้องระบุเขตเวลา", "This moment needs its time zone.")),
+    "greater_than": ("too_small", Text("ต้องมากกว่า {limit}", "This must be more than {limit}.")),
+    "greater_than_equal": ("too_small", _SMALL),
+    "less_than": ("too_large", Text("ต้องน้อยกว่า {limit}", "This must be less than {limit}.")),
+    "less_than_equal": ("too_large", _LARGE),
+    "json_invalid": ("malformed", Text("เนื้อหาไม่ใช่ JSON ที่ถูกต้อง", "The body is not valid JSON.")),
+    "json_type": ("wrong_type", Text("เนื้อหาไม่ใช่ JSON ที่ถูกต้อง", "The body is not valid JSON.")),
+    "recursion_loop": ("malformed", _MALFORMED),
+    "value_error": ("malformed", _MALFORMED),
+    "assertion_error": ("malformed", _MALFORMED),
+}
+_LIMITS = {"le": "limit", "lt": "limit", "ge": "limit", "gt": "limit"}
+_BLANKABLE = {"string_too_short", "too_short", "bytes_too_short"}
+
+
+def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
+    """This will give one problem for every entry of pydantic's `errors()`, each pointer and code once."""
+    found: dict[tuple[str, str], FieldProblem] = {}
+    for error in errors:
+        problem = _problem(error)
+        found.setdefault((problem.pointer, problem.code), problem)
+    return list(found.values())
+
+
+def _problem(error: Mapping[str, Any]) -> FieldProblem:
+    kind, context = error["type"], error.get("ctx") or {}
+    pointer = pointer_of(error["loc"], is_json=kind != "json_invalid")
+    if "th" in context:  # a rule of ours, which brought its sentences
+        return FieldProblem(pointer, kind, Text(context["th"], error["msg"]))
+    if kind in _BLANKABLE and context.get("min_length") == 1:
+        return FieldProblem(pointer, "required", _EMPTY)
+    code, text = _WORDS.get(kind, ("malformed", _MALFORMED))
+    return FieldProblem(pointer, code, text, _values(context))
+
+
+def _values(context: Mapping[str, Any]) -> dict[str, object]:
+    """The limits that the sentences name; nothing of the input is in them."""
+    values = {_LIMITS.get(name, name): value for name, value in context.items()}
+    if "expected" in values:
+        values["expected"] = str(values["expected"]).replace("'", "").replace(" or ", ", ")
+    return {name: values[name] for name in ("limit", "max_length", "min_length", "expected") if name in values}
+
+
+def pointer_of(location: Sequence[int | str], *, is_json: bool = True) -> str:
+    """This will give the JSON pointer (RFC 6901) of a place in the body, or `query:limit`, `header:If-Match`, …"""
+    origin, *path = location or ("body",)
+    if origin == "body":
+        return "".join(f"/{_escaped(part)}" for part in path) if is_json else ""
+    name = ".".join(str(part) for part in path)
+    return f"{origin}:{_header(name) if origin == 'header' else name}"
+
+
+def _escaped(part: int | str) -> str:
+    return str(part).replace("~", "~0").replace("/", "~1")
+
+
+def _header(name: str) -> str:
+    return "-".join(word.capitalize() for word in name.replace("_", "-").split("-"))

@@ -1,0 +1,134 @@
+"""
+What surrounds every request: its trace id, the size limit, the security headers, one log line, one measurement.
+
+It is plain ASGI, so that nothing is buffered and the trace id reaches every task that the request starts.
+"""
+
+from typing import Any, Final
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from saraban.kit.clock import stopwatch
+from saraban.kit.trace import begin_trace
+from saraban.ops import metrics
+from saraban.ops.problems import RequestTooLarge, problem
+
+log = structlog.get_logger("saraban.access")
+
+BODY_LIMIT: Final = 2 * 1024 * 1024
+UPLOAD_PATHS: Final = ("/api/v1/attachments", "/attachments")
+MULTIPART_ROOM: Final = 64 * 1024  # boundaries and part headers around the file itself
+
+CONTENT_POLICY: Final = (
+    "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-src 'self' blob:; frame-ancestors {ancestors}"
+)
+
+
+class Frame:
+    """Wraps the application; `upload_limit` is the largest file that the upload addresses take."""
+
+    def __init__(self, app: ASGIApp, *, upload_limit: int) -> None:
+        self.app = app
+        self.upload_limit = upload_limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        exchange = Exchange(begin_trace(headers.get("traceparent")), send)
+        started = stopwatch()
+        try:
+            await self._answer(scope, headers, receive, exchange)
+        finally:
+            _report(scope, exchange.status, stopwatch() - started)
+
+    async def _answer(self, scope: Scope, headers: Headers, receive: Receive, exchange: "Exchange") -> None:
+        limit = self._limit(scope)
+        request = Request(scope, receive)
+        if _declared(headers) > limit:
+            refusal = RequestTooLarge(values={"limit": limit})
+            await problem(request, refusal, 413)(scope, receive, exchange.send)
+            return
+        try:
+            await self.app(scope, _counted(receive, limit), exchange.send)
+        except Exception as error:
+            if exchange.status:  # too late for an answer; the server closes the connection
+                raise
+            await scope["app"].state.answer_fault(request, error)(scope, receive, exchange.send)
+
+    def _limit(self, scope: Scope) -> int:
+        is_upload = scope["method"] == "POST" and scope["path"].startswith(UPLOAD_PATHS)
+        return self.upload_limit + MULTIPART_ROOM if is_upload else BODY_LIMIT
+
+
+class Exchange:
+    """One request on its way out: the headers that every answer carries, and the status for the log."""
+
+    def __init__(self, trace: str, send: Send) -> None:
+        self.trace = trace
+        self.status = 0
+        self._send = send
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self._dress(MutableHeaders(scope=message))
+        await self._send(message)
+
+    def _dress(self, headers: MutableHeaders) -> None:
+        # Files are previewed inside our own pages; nothing else may be framed at all.
+        framed = headers.get("content-type", "").startswith(("application/pdf", "image/"))
+        headers["X-Trace-Id"] = self.trace
+        headers["X-Content-Type-Options"] = "nosniff"
+        headers["Referrer-Policy"] = "same-origin"
+        headers["Cross-Origin-Opener-Policy"] = "same-origin"
+        headers["X-Frame-Options"] = "SAMEORIGIN" if framed else "DENY"
+        headers.setdefault(
+            "Content-Security-Policy", CONTENT_POLICY.format(ancestors="'self'" if framed else "'none'")
+        )
+
+
+def _declared(headers: Headers) -> int:
+    given = headers.get("content-length", "0")
+    return int(given) if given.isdecimal() else 0
+
+
+def _counted(receive: Receive, limit: int) -> Receive:
+    """A body without a declared length is counted while it comes in."""
+    seen = 0
+
+    async def count() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > limit:
+            raise RequestTooLarge(values={"limit": limit})
+        return message
+
+    return count
+
+
+def _report(scope: Scope, status: int, seconds: float) -> None:
+    route = _template(scope)
+    metrics.observe(method=scope["method"], route=route, status=status or 500, seconds=seconds)
+    caller: Any = scope.get("state", {}).get("caller")
+    log.info(
+        "request",
+        method=scope["method"],
+        route=route,
+        status=status or 500,
+        milliseconds=round(seconds * 1000, 1),
+        user=str(caller.public_id) if caller is not None else None,
+    )
+
+
+def _template(scope: Scope) -> str:
+    """The route with its parameters unfilled: paths with ids in them would make a measurement of each document."""
+    context = scope.get("fastapi", {}).get("effective_route_context") if isinstance(scope.get("fastapi"), dict) else None
+    path = getattr(context, "path", None) or getattr(scope.get("route"), "path", None)
+    return str(path) if path else "(unknown)"

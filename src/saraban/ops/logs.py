@@ -1,0 +1,58 @@
+"""Structured logs on stderr, one JSON object a line, each with the trace id of the request or job it belongs to."""
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+
+from saraban.kit.trace import trace_id
+
+# Their own lines would repeat ours, or tell what callers sent.
+_QUIET = ("granian.access", "httpx", "httpcore", "aiosqlite", "asyncio", "python_multipart", "alembic")
+_SECRETS = frozenset({"password", "access_token", "refresh_token", "token", "authorization", "cookie", "secret_key"})
+
+
+def configure(*, level: str, form: str) -> None:
+    """This will send every log line, ours and the libraries', through one chain; calling it again changes the level."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _add_trace,
+        _hide_secrets,
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=_renderers(form)))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for name in _QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _renderers(form: str) -> list[Any]:
+    strip = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    if form == "console":
+        return [strip, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+    return [strip, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
+
+
+def _add_trace(_logger: Any, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    if trace := trace_id():
+        event.setdefault("trace_id", trace)
+    return event
+
+
+def _hide_secrets(_logger: Any, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    for name in _SECRETS & event.keys():
+        event[name] = "(hidden)"
+    return event

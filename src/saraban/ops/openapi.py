@@ -1,0 +1,170 @@
+"""
+The API description, completed: the problem schema, the problems each operation can give, and who may call without a token.
+
+FastAPI describes what endpoints return; what the door adds around all of them is added here, once.
+"""
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import iter_route_contexts
+
+from saraban.identity.dependencies import current_caller
+from saraban.identity.service import NotSignedIn
+from saraban.kit.errors import DomainError, FieldProblem, Forbidden, Invalid, Kind, NotFound, Text
+from saraban.kit.problem import MEDIA_TYPE, to_problem
+from saraban.ops.problems import DatabaseBusy, RequestTooLarge, Unexpected
+
+_TRACE = "0190a7c4d1e27b3f8a6c5d4e3f2a1b0c"
+_METHODS = ("get", "put", "post", "patch", "delete")
+
+
+class _Clash(DomainError):
+    """Stands in the description for whatever rule of the operation was broken; never raised."""
+
+    kind, code = Kind.CONFLICT, "WORKFLOW_VERSION_CONFLICT"
+    says = Text("เอกสารถูกอนุมัติโดยผู้อื่นแล้ว กรุณารีเฟรชและลองใหม่", "Somebody else has acted on this. Refresh and try again.")
+
+
+class _Stale(_Clash):
+    """Stands in the description for a stale `If-Match`; never raised."""
+
+    kind, code = Kind.STALE, "STALE_VERSION"
+
+
+class _Throttled(_Clash):
+    """Stands in the description for too many attempts; never raised."""
+
+    kind, code = Kind.THROTTLED, "TOO_MANY_ATTEMPTS"
+    says = Text("มีการพยายามหลายครั้งเกินไป กรุณารอสักครู่", "There were too many attempts. Please wait a little.")
+
+
+def complete(app: FastAPI) -> None:
+    """This will replace `app.openapi` by the completed description, made once."""
+
+    def describe() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _describe(app)
+        return app.openapi_schema
+
+    app.openapi = describe  # type: ignore[method-assign]
+
+
+def _describe(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary=app.summary,
+        description=app.description,
+        routes=app.routes,
+        tags=app.openapi_tags,
+    )
+    guarded = guarded_operations(app)
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    schemas.pop("HTTPValidationError", None)
+    schemas.pop("ValidationError", None)
+    schemas |= {"Problem": _PROBLEM, "FieldProblem": _FIELD}
+    components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}}
+    for path, method, operation in operations(document):
+        needs_caller = (method.upper(), path) in guarded
+        operation["security"] = [{"bearer": []}] if needs_caller else []
+        _add_problems(operation, path, method, needs_caller=needs_caller)
+    return document
+
+
+def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, item in document["paths"].items():
+        for method in _METHODS:
+            if method in item:
+                yield path, method, item[method]
+
+
+def guarded_operations(app: FastAPI) -> set[tuple[str, str]]:
+    """This will give (method, path) of every operation that loads the caller before it runs."""
+    return {
+        (method, str(context.path))
+        for context in iter_route_contexts(app.routes)
+        for method in (context.methods or ())
+        if depends_on(getattr(context, "dependant", None), current_caller)
+    }
+
+
+def depends_on(dependant: Any, target: object) -> bool:
+    """This will say whether `target` is somewhere in a route's tree of dependencies."""
+    if dependant is None:
+        return False
+    return dependant.call is target or any(depends_on(child, target) for child in dependant.dependencies)
+
+
+def _add_problems(operation: dict[str, Any], path: str, method: str, *, needs_caller: bool) -> None:
+    responses = operation.setdefault("responses", {})
+    responses.pop("422", None)
+    for error in _possible(operation, path, method, needs_caller=needs_caller):
+        problem = to_problem(error, language="th", trace_id=_TRACE)
+        responses.setdefault(str(problem["status"]), _response(problem))
+
+
+def _possible(operation: dict[str, Any], path: str, method: str, *, needs_caller: bool) -> Iterator[DomainError]:
+    takes = {parameter["name"].lower() for parameter in operation.get("parameters", [])}
+    writes = method != "get"
+    if needs_caller:
+        yield NotSignedIn()
+        yield Forbidden()
+    elif path.startswith("/api/"):
+        yield NotSignedIn()
+        yield _Throttled(retry_after=60)
+    if "{" in path:
+        yield NotFound()
+    if writes and needs_caller:
+        yield _Clash()
+    if "if-match" in takes:
+        yield _Stale()
+    if "requestBody" in operation:
+        yield RequestTooLarge(values={"limit": 2 * 1024 * 1024})
+    if takes or "requestBody" in operation:
+        text = Text("จำเป็นต้องระบุ", "This is required.")
+        yield Invalid("/subject: This is required.", fields=[FieldProblem("/subject", "required", text)])
+    yield Unexpected()
+    yield DatabaseBusy(retry_after=2)
+
+
+def _response(problem: dict[str, Any]) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {
+        "description": HTTPStatus(problem["status"]).phrase,
+        "content": {MEDIA_TYPE: {"schema": schema, "example": problem}},
+    }
+
+
+_FIELD: dict[str, Any] = {
+    "type": "object",
+    "title": "FieldProblem",
+    "required": ["pointer", "code", "detail", "message"],
+    "properties": {
+        "pointer": {"type": "string", "description": "JSON pointer into the body, or `query:`, `path:`, `header:` and a name."},
+        "code": {"type": "string", "examples": ["required"]},
+        "detail": {"type": "string", "description": "English."},
+        "message": {"type": "string", "description": "In the caller's language."},
+    },
+}
+_PROBLEM: dict[str, Any] = {
+    "type": "object",
+    "title": "Problem",
+    "description": "RFC 9457; every code is explained under its `type`.",
+    "required": ["type", "title", "status", "detail", "code", "userMessage", "recovery", "errors", "traceId"],
+    "properties": {
+        "type": {"type": "string", "format": "uri-reference"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "For developers, English."},
+        "code": {"type": "string"},
+        "userMessage": {"type": "string", "description": "For people, in the caller's language."},
+        "recovery": {"type": "array", "items": {"type": "string"}},
+        "errors": {"type": "array", "items": {"$ref": "#/components/schemas/FieldProblem"}},
+        "traceId": {"type": "string"},
+    },
+}

@@ -1,0 +1,179 @@
+"""
+The last line of the HTTP door: whatever was raised becomes a problem response, and nobody sees a traceback.
+
+Expected outcomes carry their own words; what the framework and the database raise is given words here.
+"""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from saraban.identity.service import NotSignedIn
+from saraban.kit import http
+from saraban.kit.db import Fault, fault_of
+from saraban.kit.errors import (
+    ASK_ADMIN,
+    CHECK_INPUT,
+    RETRY,
+    DomainError,
+    FieldProblem,
+    Forbidden,
+    Invalid,
+    Kind,
+    NotFound,
+    Text,
+)
+from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
+from saraban.kit.trace import trace_id
+from saraban.ops.faults import field_problems
+
+log = structlog.get_logger(__name__)
+
+PageAnswer = Callable[[Request, DomainError, int], Response]
+
+
+class MethodNotAllowed(DomainError):
+    """The address exists, but not for this method (405). The `Allow` header names those that work."""
+
+    kind, code = Kind.NOT_FOUND, "METHOD_NOT_ALLOWED"
+    says = Text("ที่อยู่นี้ไม่รองรับวิธีเรียกนี้", "This address does not take that method.")
+    recovery = (Text("ดูวิธีเรียกที่ใช้ได้ในเอกสาร API", "See the API description for the methods it takes."),)
+
+
+class RequestTooLarge(DomainError):
+    """The body is larger than the server reads: 2 MB, or the upload limit for files. Send less, or in parts."""
+
+    kind, code = Kind.TOO_LARGE, "REQUEST_TOO_LARGE"
+    says = Text("ข้อมูลที่ส่งมีขนาดใหญ่เกินไป (สูงสุด {limit} ไบต์)", "What was sent is too large (at most {limit} bytes).")
+    recovery = (Text("ลดขนาดข้อมูลหรือแบ่งส่งหลายครั้ง", "Send less at a time."),)
+
+
+class RequestRefused(DomainError):
+    """The request could not be read as HTTP should be. Check its headers and its body against the API description."""
+
+    kind, code = Kind.INVALID, "HTTP_ERROR"
+    says = Text("คำขอไม่ถูกต้อง", "The request could not be understood.")
+    recovery = (CHECK_INPUT,)
+
+
+class DatabaseBusy(DomainError):
+    """Every database connection stayed in use, or the same rows stayed contested. It passes; try again."""
+
+    kind, code = Kind.BUSY, "DATABASE_BUSY"
+    says = Text("ระบบกำลังยุ่ง กรุณาลองใหม่ภายหลัง", "The system is busy. Please try again later.")
+    recovery = (RETRY,)
+
+
+class DatabaseLost(DomainError):
+    """The database does not answer. The administrator finds the cause in the log under the trace id."""
+
+    kind, code = Kind.BROKEN, "DATABASE_ERROR"
+    says = Text(
+        "เกิดข้อผิดพลาดในระบบ กรุณาติดต่อผู้ดูแลระบบ", "Something went wrong in the system. Please contact the administrator."
+    )
+    recovery = (RETRY, ASK_ADMIN)
+
+
+class Unexpected(DomainError):
+    """A fault of ours. The log has it under the trace id; tell the administrator that id."""
+
+    kind, code = Kind.BROKEN, "UNEXPECTED_ERROR"
+    says = Text("เกิดข้อผิดพลาดที่ไม่คาดคิด กรุณาลองใหม่ภายหลัง", "Something unexpected went wrong. Please try again later.")
+    recovery = (RETRY, ASK_ADMIN)
+
+
+def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
+    """This will make `app` answer every exception; `page_answer` renders those that a browser page met."""
+
+    def answer(
+        request: Request, error: DomainError, *, status: int | None = None, headers: dict[str, str] | None = None
+    ) -> Response:
+        code = status or status_of(error)
+        if page_answer is not None and wants_page(request):
+            response = page_answer(request, error, code)
+        else:
+            response = problem(request, error, code)
+        response.headers.update(headers or {})
+        return response
+
+    async def on_domain_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, DomainError)
+        return answer(request, error)
+
+    async def on_validation(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return answer(request, refused_input(error))
+
+    async def on_http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        named = from_http(error)
+        status = error.status_code if status_of(named) != error.status_code and error.status_code >= 405 else None
+        return answer(request, named, status=status, headers=dict(error.headers or {}))
+
+    app.add_exception_handler(DomainError, on_domain_error)
+    app.add_exception_handler(RequestValidationError, on_validation)
+    app.add_exception_handler(HTTPException, on_http)
+    app.state.answer_fault = lambda request, error: answer(request, from_fault(error))
+
+
+def problem(request: Request, error: DomainError, status: int) -> Response:
+    """This will give the problem answer, with `status` where the framework knows a narrower one than the kind."""
+    response = http.problem_response(request, error)
+    if status == response.status_code:
+        return response
+    body = to_problem(error, language=http.language(request), trace_id=trace_id())
+    body |= {"status": status, "title": HTTPStatus(status).phrase}
+    return http.OrjsonResponse(body, status_code=status, media_type=MEDIA_TYPE)
+
+
+def wants_page(request: Request) -> bool:
+    """This will say whether a person in a browser reads the answer: not the API, and HTML or htmx asked for."""
+    path = request.url.path
+    if path.startswith(("/api/", "/health", "/metrics", "/openapi.json")):
+        return False
+    return "hx-request" in request.headers or "text/html" in request.headers.get("accept", "")
+
+
+def refused_input(error: RequestValidationError) -> Invalid:
+    fields = field_problems(error.errors())
+    places = ", ".join(f"{field.pointer or 'body'}: {field.text.say('en', field.values)}" for field in fields)
+    return Invalid(places, fields=fields)
+
+
+def from_http(error: HTTPException) -> DomainError:
+    """This will give words to what Starlette and FastAPI raise."""
+    if isinstance(error.__cause__, DomainError):  # raised while the body was read
+        return error.__cause__
+    match error.status_code:
+        case HTTPStatus.BAD_REQUEST:
+            text = Text("อ่านเนื้อหาของคำขอไม่ได้", "The body of the request could not be read.")
+            return Invalid("the body could not be parsed", fields=[FieldProblem("", "malformed", text)])
+        case HTTPStatus.UNAUTHORIZED:
+            return NotSignedIn()
+        case HTTPStatus.FORBIDDEN:
+            return Forbidden()
+        case HTTPStatus.NOT_FOUND:
+            return NotFound()
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            return MethodNotAllowed()
+    return RequestRefused(str(error.detail)) if error.status_code < 500 else Unexpected()
+
+
+def from_fault(error: BaseException) -> DomainError:
+    """This will log what nobody expected and give the little that a caller may know of it."""
+    fault = fault_of(error)
+    if fault in {Fault.POOL, Fault.COLLISION}:
+        log.warning("database_busy", fault=fault, error=type(error).__name__)
+        return DatabaseBusy(retry_after=2)
+    log.error("database_lost" if fault else "unexpected_error", exc_info=_exc_info(error))
+    return DatabaseLost() if fault else Unexpected("An unexpected fault; the log has it under the trace id.")
+
+
+def _exc_info(error: BaseException) -> Any:
+    return (type(error), error, error.__traceback__)

@@ -1,0 +1,88 @@
+"""What the product stands on, each with a question that a probe may ask every few seconds."""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from redis.asyncio import Redis
+
+from saraban.kit import migrate
+from saraban.kit.db import Database
+from saraban.kit.ids import new_id
+
+ROOM = 50 * 1024 * 1024  # one file of the largest default size
+
+
+class NotWell(Exception):  # noqa: N818  an expected outcome
+    """A dependency is not well; the text says how, in words that may be shown to anybody."""
+
+
+class SwitchedOff(Exception):  # noqa: N818  an expected outcome
+    """A dependency is not set up here, and the product works without it."""
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """
+    Something the product stands on.
+
+    :param check: gives a plain sentence when all is well; raises `NotWell` or whatever went wrong
+    :param essential: without it the process cannot serve
+    """
+
+    name: str
+    check: Callable[[], Awaitable[str]]
+    essential: bool
+
+
+def dependencies(*, db: Database, redis: Redis | None, files: Path, runs_worker: bool) -> list[Dependency]:
+    async def database() -> str:
+        await db.ping()
+        return "answers"
+
+    async def migrations() -> str:
+        async with db.engine.connect() as connection:
+            stands = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+        newest = await asyncio.to_thread(migrate.head)
+        if stands != newest:
+            raise NotWell(f"the database stands at {stands}, this version needs {newest}: run `saraban migrate`")
+        return f"at {stands}"
+
+    async def storage() -> str:
+        return await asyncio.to_thread(_try_folder, files)
+
+    async def cache() -> str:
+        if redis is None:
+            raise SwitchedOff("not set up; the database alone keeps numbers unique")
+        answer: Any = await redis.ping()
+        return "answers" if answer else "answers oddly"
+
+    async def worker() -> str:
+        if not runs_worker:
+            raise SwitchedOff("runs apart from this server")
+        return "runs inside this server"
+
+    return [
+        Dependency("database", database, essential=True),
+        Dependency("migrations", migrations, essential=True),
+        Dependency("storage", storage, essential=True),
+        Dependency("redis", cache, essential=False),
+        Dependency("worker", worker, essential=False),
+    ]
+
+
+def _try_folder(folder: Path) -> str:
+    folder.mkdir(parents=True, exist_ok=True)
+    probe = folder / f".probe-{new_id().hex}"
+    try:
+        probe.write_bytes(b"saraban")
+        probe.unlink()
+    except OSError as fault:
+        raise NotWell(f"the folder cannot be written ({fault.strerror})") from fault
+    if shutil.disk_usage(folder).free < ROOM:
+        raise NotWell("less than 50 MB are free")
+    return "can be written"

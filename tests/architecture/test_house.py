@@ -1,0 +1,115 @@
+"""Rules of the house that a linter does not know: who commits, how long a file is, which words are no names."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from saraban import config
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "saraban"
+NO_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "base", "data", "info", "misc"}
+# The database's own transactions, and the allocator's shared one (two named exceptions of the house).
+MAY_COMMIT = {"kit/db.py", "kit/idempotency.py", "numbering/service/allocation.py"}
+DOORS = ("cli/", "worker/", "ops/", "app.py", "bootstrap.py", "web/", "kit/db.py", "kit/idempotency.py")
+
+
+def modules() -> Iterator[Path]:
+    yield from sorted(SOURCE.rglob("*.py"))
+
+
+def place(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+def test_nobody_commits_but_the_door() -> None:
+    guilty = [place(path) for path in modules() if ".commit(" in path.read_text("utf-8") and place(path) not in MAY_COMMIT]
+
+    assert guilty == []
+
+
+def test_a_file_has_at_most_400_lines() -> None:
+    long = {place(path): lines for path in modules() if (lines := len(path.read_text("utf-8").splitlines())) > 400}
+
+    assert long == {}
+
+
+def test_a_service_file_has_at_most_300_lines() -> None:
+    long = {
+        place(path): lines
+        for path in modules()
+        if ("/service/" in place(path) or path.name == "service.py")
+        and (lines := len(path.read_text("utf-8").splitlines())) > 300
+    }
+
+    assert long == {}
+
+
+def test_a_function_has_at_most_30_lines() -> None:
+    long = [
+        f"{place(path)}:{node.lineno} {node.name} has {length}"
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (length := length_of(node)) > 30
+    ]
+
+    assert long == []
+
+
+def length_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines from the first statement to the last, without the docstring and without what is nested."""
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    if not body:
+        return 0
+    nested = sum(
+        (inner.end_lineno or 0) - inner.lineno
+        for statement in body
+        for inner in ast.walk(statement)
+        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 - nested
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    empty = [place(path) for path in modules() if {path.stem, *path.relative_to(SOURCE).parts[:-1]} & NO_NAMES]
+
+    assert empty == []
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [place(path) for path in modules() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+
+    assert [name for name in silent if not name.endswith("__init__.py")] == []
+
+
+def test_only_the_doors_catch_everything() -> None:
+    broad = re.compile(r"except (Exception|BaseException)\b")
+    guilty = [
+        place(path) for path in modules() if broad.search(path.read_text("utf-8")) and not place(path).startswith(DOORS)
+    ]
+
+    assert guilty == []
+
+
+def test_only_the_doors_read_the_settings() -> None:
+    reading = [
+        place(path)
+        for path in modules()
+        if "saraban.config" in path.read_text("utf-8") or re.search(r"from saraban import .*\bconfig\b", path.read_text("utf-8"))
+    ]
+
+    assert [name for name in reading if not name.startswith(("cli/", "app.py", "bootstrap.py", "worker/"))] == []
+
+
+@pytest.mark.parametrize("name", sorted(config.Settings.model_fields))
+def test_every_setting_says_what_it_does(name: str) -> None:
+    assert config.Settings.model_fields[name].description
+
+
+def test_no_lock_names_a_host() -> None:
+    locks = [*ROOT.glob("requirements*.txt"), ROOT / "package-lock.json"]
+
+    assert [path.name for path in locks if "://" in path.read_text("utf-8")] == []
