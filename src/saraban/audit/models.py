@@ -43,10 +43,10 @@ class AuditLog(HasPublicId, Base):
         return public_id_index(
             "audit_logs",
             sa.Index("idx_audit_request_id", "request_id"),
-            sa.Index("idx_audit_user", "user_id"),
-            sa.Index("idx_audit_action", "action"),
-            sa.Index("idx_audit_entity", "entity_type", "entity_id"),
-            sa.Index("idx_audit_created", "created_at"),
+            sa.Index("idx_audit_logs_user", "user_id"),
+            sa.Index("idx_audit_logs_action", "action"),
+            sa.Index("idx_audit_logs_entity", "entity_type", "entity_id"),
+            sa.Index("idx_audit_logs_created_at", "created_at"),
         )
 
 

@@ -1,0 +1,259 @@
+"""
+Real MariaDB and Redis servers for tests: private folders and ports, started here and ended here.
+
+They can be killed, frozen and restarted, because what the product does when they misbehave is what the tests ask.
+A missing program fails the test with a sentence that says what to install; nothing is skipped.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+import pytest
+
+HOST = "127.0.0.1"
+USER = "saraban"
+PASSWORD = "only-for-tests"
+START_WITHIN = 60.0
+
+
+def program(*names: str, package: str) -> str:
+    """This will give the path of the first program found, or fail the test and say what to install."""
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
+    for name in names:
+        found = shutil.which(name, path=path)
+        if found is not None:
+            return found
+    pytest.fail(f"This test needs {names[0]}; install it with: sudo apt-get install {package}", pytrace=False)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+class Server:
+    """A process that can be stopped, killed, frozen and restarted on the same port with the same data."""
+
+    def __init__(self) -> None:
+        # A short path: the name of a socket file has at most 107 bytes.
+        self.folder = Path(tempfile.mkdtemp(prefix="saraban-"))
+        self.port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def command(self) -> Sequence[str]:
+        raise NotImplementedError
+
+    def answers(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "the server has not been started"
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "server.log").read_text(errors="replace")
+
+    def start(self) -> Self:
+        with (self.folder / "server.log").open("ab") as log:
+            self._process = subprocess.Popen(self.command(), stdout=log, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + START_WITHIN
+        while not self.answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"{type(self).__name__} did not start; its log ends with:\n{self.log[-2000:]}")
+            time.sleep(0.02)
+        return self
+
+    def stop(self) -> None:
+        """An orderly shutdown."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """As `kill -9`: whatever was not written is lost."""
+        self._end(signal.SIGKILL)
+
+    def freeze(self) -> None:
+        """The process keeps its connections and answers nothing."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is None:
+            return
+        if self._process.poll() is None:
+            self._process.send_signal(how)
+            self._process.send_signal(signal.SIGCONT)  # a frozen process hears no SIGTERM
+            try:
+                self._process.wait(START_WITHIN)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._process = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class MariaDb(Server):
+    """
+    A MariaDB server with Debian's defaults where they matter.
+
+    :param snapshot_isolation: `innodb_snapshot_isolation`, which later versions switch on
+    """
+
+    def __init__(self, *, snapshot_isolation: bool = False) -> None:
+        super().__init__()
+        self.snapshot_isolation = snapshot_isolation
+        self.socket = self.folder / "mariadb.sock"
+        self._data = self.folder / "data"
+        self._install()
+
+    def _install(self) -> None:
+        install = program("mariadb-install-db", "mysql_install_db", package="mariadb-server")
+        done = subprocess.run(
+            [
+                *(install, "--no-defaults", f"--datadir={self._data}", *self._as_user(), "--skip-test-db"),
+                *("--auth-root-authentication-method=normal", "--innodb-log-file-size=16M"),
+            ],
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+        (self.folder / "first.sql").write_text(
+            f"CREATE USER IF NOT EXISTS '{USER}'@'%' IDENTIFIED BY '{PASSWORD}';\nGRANT ALL ON *.* TO '{USER}'@'%';\n"
+        )
+
+    @staticmethod
+    def _as_user() -> list[str]:
+        return ["--user=root"] if os.geteuid() == 0 else []
+
+    def command(self) -> Sequence[str]:
+        return [
+            program("mariadbd", "mysqld", package="mariadb-server"),
+            "--no-defaults",
+            *self._as_user(),
+            f"--datadir={self._data}",
+            f"--socket={self.socket}",
+            f"--pid-file={self.folder / 'mariadb.pid'}",
+            f"--port={self.port}",
+            f"--bind-address={HOST}",
+            f"--init-file={self.folder / 'first.sql'}",
+            "--innodb-flush-log-at-trx-commit=1",
+            "--innodb-buffer-pool-size=64M",
+            "--innodb-log-file-size=16M",
+            f"--loose-innodb-snapshot-isolation={'ON' if self.snapshot_isolation else 'OFF'}",
+            "--max-connections=400",
+            "--skip-log-bin",
+            "--skip-name-resolve",
+        ]
+
+    def answers(self) -> bool:
+        try:
+            with socket.create_connection((HOST, self.port), timeout=1) as connection:
+                # The greeting: three bytes of length, one of sequence, then the protocol's number, 10.
+                return connection.recv(5)[4:5] == b"\x0a"
+        except OSError:
+            return False
+
+    def url(self, database: str) -> str:
+        return f"mysql://{USER}:{PASSWORD}@{HOST}:{self.port}/{database}"
+
+    def run(self, sql: str, *, database: str = "") -> str:
+        """This will run statements with the server's own client and give what it prints, without headings."""
+        client = program("mariadb", "mysql", package="mariadb-client")
+        return self._client([client, "--batch", "--skip-column-names", database], sql)
+
+    def dump(self, database: str) -> str:
+        """This will give the statements that make a copy of `database`, tables and rows."""
+        dump = program("mariadb-dump", "mysqldump", package="mariadb-client")
+        return self._client([dump, "--skip-comments", "--skip-lock-tables", "--skip-add-drop-table", database], "")
+
+    def create(self, database: str, *, statements: str = "") -> str:
+        """This will make a database, filled by `statements`, and give its address."""
+        head = f"CREATE DATABASE `{database}` CHARACTER SET utf8mb4; USE `{database}`; SET unique_checks=0;\n"
+        self.run(head + statements)
+        return self.url(database)
+
+    def drop(self, database: str) -> None:
+        self.run(f"DROP DATABASE IF EXISTS `{database}`")
+
+    def _client(self, command: list[str], text: str) -> str:
+        name, *rest = command
+        options = ["--no-defaults", "--user=root", f"--socket={self.socket}", "--default-character-set=utf8mb4"]
+        done = subprocess.run(
+            [name, *options, *[word for word in rest if word]], input=text.encode(), capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
+
+
+class Redis(Server):
+    """A Redis server that keeps nothing on disk, so that a restart forgets every lock."""
+
+    def command(self) -> Sequence[str]:
+        return [
+            program("redis-server", package="redis-server"),
+            *("--port", str(self.port), "--bind", HOST, "--dir", str(self.folder)),
+            *("--save", "", "--appendonly", "no", "--daemonize", "no"),
+        ]
+
+    def answers(self) -> bool:
+        try:
+            with socket.create_connection((HOST, self.port), timeout=1) as connection:
+                connection.sendall(b"PING\r\n")
+                return connection.recv(7) == b"+PONG\r\n"
+        except OSError:
+            return False
+
+    @property
+    def url(self) -> str:
+        return f"redis://{HOST}:{self.port}/0"
+
+    def flush(self) -> None:
+        with socket.create_connection((HOST, self.port), timeout=5) as connection:
+            connection.sendall(b"FLUSHALL\r\n")
+            assert connection.recv(5) == b"+OK\r\n"
+
+
+@contextmanager
+def running_mariadb(*, snapshot_isolation: bool = False) -> Iterator[MariaDb]:
+    """A server of the test's own, for tests that kill or freeze it."""
+    with MariaDb(snapshot_isolation=snapshot_isolation) as server:
+        yield server
+
+
+@contextmanager
+def running_redis() -> Iterator[Redis]:
+    """A server of the test's own, for tests that kill or freeze it."""
+    with Redis() as server:
+        yield server
+
+
+def database_name(url: str) -> str:
+    """This will give the name of the database that an address ends with."""
+    return urlsplit(url).path.lstrip("/")
