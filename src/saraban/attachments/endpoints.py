@@ -18,8 +18,6 @@ from saraban.identity.dependencies import CurrentCaller, guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, Now, ReadSession
 
-PublicId = Annotated[UUID, Path(alias="publicId", description="`publicId` of the file.")]
-
 router = APIRouter(prefix="/attachments", tags=["attachments"])
 
 # Nothing in a file may act in our name. PDF is shown by the browser's own viewer, which a sandbox would turn off.
@@ -81,7 +79,7 @@ async def upload(
 
 @router.get("/{publicId}", summary="What is known of a file")
 async def metadata(
-    public_id: PublicId,
+    public_id: Annotated[UUID, Path(alias="publicId")],
     caller: CurrentCaller,
     session: ReadSession,
     readers: Readers,
@@ -92,7 +90,7 @@ async def metadata(
 
 @router.get("/{publicId}/content", response_class=Response, responses=_BINARY, summary="Download a file, or show it")
 async def content(
-    public_id: PublicId,
+    public_id: Annotated[UUID, Path(alias="publicId")],
     request: Request,
     caller: CurrentCaller,
     session: ReadSession,

@@ -32,7 +32,6 @@ class Notification(HasPublicId, Base):
     is_read: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     entity_type: Mapped[str | None] = mapped_column(sa.String(50))
     entity_id: Mapped[str | None] = mapped_column(sa.String(50))
-    link: Mapped[str | None] = mapped_column(sa.String(255))
     template: Mapped[str] = mapped_column(sa.String(50))
     template_values: Mapped[dict[str, Any]]
     event_uuid: Mapped[UUID | None] = mapped_column(sa.Uuid())

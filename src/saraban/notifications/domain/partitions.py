@@ -1,0 +1,58 @@
+"""The yearly partitions of `notifications` on MariaDB: which are missing, and the statement that adds them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MAXVALUE = "MAXVALUE"
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One row of `information_schema.PARTITIONS`."""
+
+    name: str
+    method: str
+    expression: str
+    bound: str
+
+
+def missing_years(partitions: Sequence[Partition], *, year: int) -> list[int]:
+    """This will give those of this year and the next that would fall into the partition without an end."""
+    bounds = {_bound(partitions[0], wanted + 1): wanted for wanted in (year, year + 1)} if partitions else {}
+    present = [partition.bound for partition in partitions if partition.bound != MAXVALUE]
+    newest = max(present, key=_order, default="")
+    return [wanted for bound, wanted in bounds.items() if _order(bound) > _order(newest)]
+
+
+def statement(partitions: Sequence[Partition], *, years: Sequence[int]) -> str:
+    """This will give the statement that cuts `years` off the partition without an end, which stays the last one."""
+    rest = next(partition for partition in partitions if partition.bound == MAXVALUE)
+    columns = "COLUMNS" in rest.method
+    open_end = "(MAXVALUE)" if columns else "MAXVALUE"
+    parts = [f"PARTITION p{year} VALUES LESS THAN ({_literal(rest, year + 1)})" for year in years]
+    parts.append(f"PARTITION {rest.name} VALUES LESS THAN {open_end}")
+    return f"ALTER TABLE notifications REORGANIZE PARTITION {rest.name} INTO ({', '.join(parts)})"
+
+
+def _literal(partition: Partition, year: int) -> str:
+    expression = partition.expression.lower().replace("`", "")
+    if "COLUMNS" in partition.method:
+        return f"'{year}-01-01'"
+    if expression.startswith("year("):
+        return str(year)
+    if expression.startswith("to_days("):
+        return f"TO_DAYS('{year}-01-01')"
+    raise ValueError(f"notifications are partitioned by {partition.expression}, which nobody taught this to extend")
+
+
+def _bound(partition: Partition, year: int) -> str:
+    """The bound as `information_schema` would tell it."""
+    literal = _literal(partition, year)
+    if literal.startswith("TO_DAYS"):
+        return str((year - 1) * 365 + (year - 1) // 4 - (year - 1) // 100 + (year - 1) // 400 + 366)
+    return literal
+
+
+def _order(bound: str) -> tuple[int, str]:
+    text = bound.strip("'")
+    return (int(text), "") if text.isdigit() else (0, text)

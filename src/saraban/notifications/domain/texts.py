@@ -1,0 +1,71 @@
+"""What a notification says, in both languages; which one is the reader's choice at the time of reading."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from saraban.kit.errors import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    title: Text
+    message: Text
+
+
+TEMPLATES: Mapping[str, Template] = {
+    "waiting": Template(
+        Text("{number} รอการดำเนินการของคุณ", "{number} waits for you"),
+        Text("“{subject}” อยู่ในขั้น {state}", "“{subject}” has reached the step {state}."),
+    ),
+    "returned": Template(
+        Text("{number} ถูกส่งกลับ", "{number} was returned"),
+        Text("“{subject}” กลับมาอยู่ในขั้น {state}", "“{subject}” is back at the step {state}."),
+    ),
+    "finished": Template(
+        Text("{number}: {state}", "{number}: {state}"),
+        Text("“{subject}” ดำเนินการเสร็จสิ้นแล้ว", "“{subject}” has come to the end of its workflow."),
+    ),
+    "created": Template(
+        Text("เอกสารใหม่ {number}", "New document {number}"),
+        Text("“{subject}” รอการดำเนินการของคุณ", "“{subject}” waits for you."),
+    ),
+    "revised": Template(
+        Text("{number} มีฉบับแก้ไขใหม่", "{number} has a new revision"),
+        Text("“{subject}” มีฉบับแก้ไข {revision}", "“{subject}” now has revision {revision}."),
+    ),
+    "cancelled": Template(
+        Text("{number} ถูกยกเลิก", "{number} was cancelled"),
+        Text("“{subject}” ถูกยกเลิก เหตุผล: {reason}", "“{subject}” was cancelled. Reason: {reason}"),
+    ),
+}
+
+TITLE_LENGTH = 255
+
+
+def rendered(template: str, values: Mapping[str, Any], *, language: str) -> tuple[str, str]:
+    """
+    This will give title and message.
+
+    :param values: texts, or mappings `{"th", "en"}` of which the reader's language is taken
+    """
+    chosen = {name: _in_language(value, language) for name, value in values.items()}
+    texts = TEMPLATES[template]
+    title, message = _fill(texts.title, language, chosen), _fill(texts.message, language, chosen)
+    return title if len(title) <= TITLE_LENGTH else title[: TITLE_LENGTH - 1] + "…", message
+
+
+def _in_language(value: object, language: str) -> str:
+    if isinstance(value, Mapping):
+        return str(value.get(language) or value.get("en") or "")
+    return "" if value is None else str(value)
+
+
+def _fill(text: Text, language: str, values: Mapping[str, str]) -> str:
+    """One pass over the template, so that a subject that contains `{state}` is printed as it is."""
+    pieces = (text.th if language == "th" else text.en).split("{")
+    parts = [pieces[0]]
+    for piece in pieces[1:]:
+        name, _, rest = piece.partition("}")
+        parts += [values.get(name, "–"), rest]
+    return "".join(parts)

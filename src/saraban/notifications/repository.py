@@ -1,0 +1,88 @@
+"""The statements about notifications, and about whom to address."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import Organization, User
+from saraban.kit.pagination import newest_first
+from saraban.notifications.domain.partitions import Partition
+from saraban.notifications.models import Notification
+
+
+async def organization_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> frozenset[int]:
+    if not public_ids:
+        return frozenset()
+    found = sa.select(Organization.id).where(Organization.public_id.in_(public_ids))
+    return frozenset(await session.scalars(found))
+
+
+async def user_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, int]:
+    """This will give the keys of those users whose accounts are open."""
+    if not public_ids:
+        return {}
+    found = sa.select(User.public_id, User.user_id).where(
+        User.public_id.in_(public_ids), User.is_active, User.deleted_at.is_(None)
+    )
+    return {row.public_id: row.user_id for row in await session.execute(found)}
+
+
+async def told_of(session: AsyncSession, *, event_uuid: UUID) -> frozenset[int]:
+    """This will give the users who were told of an event before."""
+    found = sa.select(Notification.user_id).where(Notification.event_uuid == event_uuid)
+    return frozenset(await session.scalars(found))
+
+
+async def page(
+    session: AsyncSession, *, user_id: int, unread: bool | None, cursor: str | None, limit: int
+) -> Sequence[Notification]:
+    statement = sa.select(Notification).where(Notification.user_id == user_id)
+    if unread is not None:
+        statement = statement.where(Notification.is_read.is_(not unread))
+    statement = newest_first(
+        statement, at=Notification.created_at, public_id=Notification.public_id, cursor=cursor, limit=limit
+    )
+    return (await session.scalars(statement)).all()
+
+
+async def count_unread(session: AsyncSession, *, user_id: int) -> int:
+    found = (
+        sa.select(sa.func.count())
+        .select_from(Notification)
+        .where(Notification.user_id == user_id, Notification.is_read.is_(False))
+    )
+    return await session.scalar(found) or 0
+
+
+async def one(session: AsyncSession, *, user_id: int, public_id: UUID) -> Notification | None:
+    found = sa.select(Notification).where(Notification.public_id == public_id, Notification.user_id == user_id)
+    return await session.scalar(found)
+
+
+async def read_all(session: AsyncSession, *, user_id: int, until: datetime) -> None:
+    """Up to a moment: what arrives while somebody clicks stays unread."""
+    await session.execute(
+        sa.update(Notification)
+        .where(Notification.user_id == user_id, Notification.is_read.is_(False), Notification.created_at <= until)
+        .values(is_read=True)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def partitions(session: AsyncSession) -> list[Partition]:
+    """This will give the partitions of the table in their order; none on a table without."""
+    rows = await session.execute(
+        sa.text(
+            "SELECT partition_name, partition_method, partition_expression, partition_description"
+            " FROM information_schema.partitions WHERE table_schema = DATABASE() AND table_name = 'notifications'"
+            " AND partition_name IS NOT NULL ORDER BY partition_ordinal_position"
+        )
+    )
+    return [Partition(*(str(part) for part in row)) for row in rows]
+
+
+async def alter(session: AsyncSession, *, statement: str) -> None:
+    await session.execute(sa.text(statement))
