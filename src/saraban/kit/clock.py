@@ -1,12 +1,14 @@
 """The time, in one place, so that a test can hold it still and an administrator can choose its zone."""
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-BUDDHIST_OFFSET = 543
+from saraban.kit.calendar import BUDDHIST_OFFSET, local_date
+
+__all__ = ["BUDDHIST_OFFSET", "Clock", "FixedClock", "SystemClock", "local_date", "stopwatch"]
 
 
 class Clock(Protocol):
@@ -34,11 +36,6 @@ class FixedClock:
 
     def now(self) -> datetime:
         return self.at
-
-
-def local_date(moment: datetime, zone: ZoneInfo) -> date:
-    """This will give the calendar day of a moment in the deployment's zone (ruling N5)."""
-    return moment.astimezone(zone).date()
 
 
 def stopwatch() -> float:
