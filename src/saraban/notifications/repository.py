@@ -1,16 +1,53 @@
 """The statements about notifications, and about whom to address."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
 from saraban.identity.models import Organization, User
 from saraban.kit.pagination import newest_first
 from saraban.notifications.domain.partitions import Partition
 from saraban.notifications.models import Notification
+
+
+@dataclass(frozen=True, slots=True)
+class Parties:
+    """Integer keys of a document's originator, its recipients and its author."""
+
+    originator: frozenset[int] = frozenset()
+    recipients: frozenset[int] = frozenset()
+    author: frozenset[int] = frozenset()
+
+
+async def parties(session: AsyncSession, *, document: UUID) -> Parties:
+    """This will give who has to do with a document; recipients only once it has been issued to them."""
+    head = await session.scalar(sa.select(Correspondence).where(Correspondence.public_id == document))
+    if head is None:
+        return Parties()
+    issued = sa.exists().where(
+        CorrespondenceRevision.correspondence_id == head.id, CorrespondenceRevision.issued_date.is_not(None)
+    )
+    recipients = sa.select(CorrespondenceRecipient.recipient_organization_id).where(
+        CorrespondenceRecipient.correspondence_id == head.id, issued
+    )
+    return Parties(
+        frozenset({head.originator_id}), frozenset(await session.scalars(recipients)), frozenset({head.created_by})
+    )
+
+
+async def public_ids_of(session: AsyncSession, *, user_ids: Collection[int]) -> dict[UUID, int]:
+    """This will give those of the users whose accounts are open."""
+    if not user_ids:
+        return {}
+    found = sa.select(User.public_id, User.user_id).where(
+        User.user_id.in_(user_ids), User.is_active, User.deleted_at.is_(None)
+    )
+    return {row.public_id: row.user_id for row in await session.execute(found)}
 
 
 async def organization_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> frozenset[int]:

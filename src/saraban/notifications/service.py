@@ -108,10 +108,18 @@ async def ensure_partitions(session: AsyncSession, *, now: datetime) -> list[int
 
 
 async def _readers(session: AsyncSession, notice: Notice) -> frozenset[int]:
-    named = await repository.user_keys(session, public_ids=notice.users)
-    keys = await repository.organization_keys(session, public_ids=notice.organizations)
+    """This will give the keys of a notice's people, without the one who did what it tells."""
+    audience = notice.audience
+    keys = await repository.organization_keys(session, public_ids=audience.organizations)
+    people = await repository.user_keys(session, public_ids=audience.users)
+    if audience.parties and notice.entity_id:
+        parties = await repository.parties(session, document=UUID(notice.entity_id))
+        keys |= parties.originator if "originator" in audience.parties else frozenset()
+        keys |= parties.recipients if "recipients" in audience.parties else frozenset()
+        if "author" in audience.parties:
+            people |= await repository.public_ids_of(session, user_ids=parties.author)
     members = await identity.users_of(session, keys, ACTS)
-    people = named | {member.public_id: member.user_id for member in members}
+    people |= {member.public_id: member.user_id for member in members}
     return frozenset(user_id for public_id, user_id in people.items() if public_id != notice.actor)
 
 

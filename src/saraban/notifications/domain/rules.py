@@ -1,7 +1,7 @@
 """Which event tells whom what: an event's name and payload in, notices out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -10,84 +10,90 @@ ACTS = "workflow.action_review"
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Audience:
     """
-    One text for some people.
+    People, by public ids.
 
-    :param organizations: public ids; told are their members who may act in workflows
-    :param users: public ids of people who are told whatever their permissions are
-    :param actor: is never told of what it did itself
+    :param organizations: their members who may act in workflows
+    :param users: told whatever their permissions are
+    :param parties: places in a document: `originator`, `recipients` (once it was issued), `author`
     """
+
+    organizations: frozenset[UUID] = frozenset()
+    users: frozenset[UUID] = frozenset()
+    parties: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.organizations or self.users or self.parties)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One text for some people; `actor` is never told of what it did itself."""
 
     template: str
     values: Mapping[str, Any]
     entity_type: str
     entity_id: str
-    actor: UUID | None = None
-    organizations: frozenset[UUID] = field(default_factory=frozenset)
-    users: frozenset[UUID] = field(default_factory=frozenset)
+    actor: UUID | None
+    audience: Audience
+
+
+_OF_DOCUMENTS = {
+    "document.created": ("created", Audience(parties=frozenset({"originator"}))),
+    "document.revised": ("revised", Audience(parties=frozenset({"originator"}))),
+    "document.cancelled": ("cancelled", Audience(parties=frozenset({"originator", "recipients", "author"}))),
+}
 
 
 def notices(name: str, payload: Mapping[str, Any]) -> list[Notice]:
-    """This will give what is to be said about an event; somebody named twice is told the first only."""
-    match name:
-        case "workflow.transitioned":
-            return _transitioned(payload)
-        case "document.created":
-            return _told("created", payload, organizations=_waiting(payload, "organizations"))
-        case "document.revised":
-            return _told("revised", payload, organizations=_waiting(payload, "organizations"))
-        case "document.cancelled":
-            return _told("cancelled", payload, organizations=_ids(payload.get("recipientPublicIds")))
-        case _:
-            return []
+    """This will give what is to be said about an event; a person in two audiences is told the first notice only."""
+    if name == "workflow.transitioned":
+        return _transitioned(payload)
+    if name in _OF_DOCUMENTS:
+        template, audience = _OF_DOCUMENTS[name]
+        return [_notice(template, payload, audience)]
+    return []
 
 
 def _transitioned(payload: Mapping[str, Any]) -> list[Notice]:
-    waiting = _waiting(payload, "organizations")
-    originator = _ids([payload.get("originatorPublicId")])
-    if payload.get("terminal"):
-        return _told("finished", payload)
-    if originator and originator <= waiting:
-        rest = _told("waiting", payload, organizations=waiting - originator, only_waiting=True)
-        return _told("returned", payload, organizations=originator) + rest
-    return _told("waiting", payload, organizations=waiting, only_waiting=True)
+    """Those who have to act now come first, then those the workflow's definition wants to be told."""
+    waiting, told = _audience(payload.get("waiting")), _audience(payload.get("notify"))
+    outcome = "finished" if payload.get("terminal") else "moved"
+    if payload.get("comment"):
+        outcome += "_with_comment"
+    return [_notice(template, payload, who) for template, who in (("waiting", waiting), (outcome, told)) if who]
 
 
-def _told(
-    template: str,
-    payload: Mapping[str, Any],
-    *,
-    organizations: frozenset[UUID] = frozenset(),
-    only_waiting: bool = False,
-) -> list[Notice]:
-    """The person who sent the document off is told of everything but that others have to act now."""
-    submitter = frozenset() if only_waiting else _ids([payload.get("submitterPublicId")])
-    named = _waiting(payload, "users") if only_waiting or template in {"created", "revised"} else frozenset()
-    if not (organizations or submitter or named):
-        return []
-    return [
-        Notice(
-            template=template,
-            values={
-                "number": payload.get("number"),
-                "subject": payload.get("title"),
-                "state": payload.get("stateLabel") or payload.get("toState"),
-                "revision": payload.get("revision"),
-                "reason": payload.get("reason"),
-            },
-            entity_type=str(payload.get("kind") or ""),
-            entity_id=str(payload.get("documentPublicId") or ""),
-            actor=next(iter(_ids([payload.get("actorPublicId")])), None),
-            organizations=organizations,
-            users=submitter | named,
-        )
-    ]
+def _notice(template: str, payload: Mapping[str, Any], audience: Audience) -> Notice:
+    actor = payload.get("actor") or {}
+    values = {
+        "number": payload.get("number") or payload.get("documentNumber"),
+        "subject": payload.get("title") or payload.get("subject"),
+        "state": payload.get("stateLabel") or payload.get("to"),
+        "action": payload.get("actionLabel") or payload.get("action"),
+        "actor": actor.get("displayName"),
+        "comment": payload.get("comment"),
+        "revision": payload.get("revision"),
+        "reason": payload.get("reason"),
+    }
+    return Notice(
+        template=template,
+        values={name: value for name, value in values.items() if value is not None},
+        entity_type=str(payload.get("documentKind") or payload.get("kind") or ""),
+        entity_id=str(payload.get("documentPublicId") or ""),
+        actor=_id(actor.get("publicId") or payload.get("actorPublicId")),
+        audience=audience,
+    )
 
 
-def _waiting(payload: Mapping[str, Any], part: str) -> frozenset[UUID]:
-    return _ids((payload.get("waiting") or {}).get(part))
+def _audience(part: Mapping[str, Any] | None) -> Audience:
+    named = part or {}
+    return Audience(
+        organizations=frozenset(UUID(one["publicId"]) for one in named.get("organizations", ())),
+        users=frozenset(UUID(one) for one in named.get("users", ())),
+    )
 
 
-def _ids(values: object) -> frozenset[UUID]:
-    return frozenset(UUID(str(value)) for value in values if value) if isinstance(values, list | tuple) else frozenset()
+def _id(text: str | None) -> UUID | None:
+    return UUID(text) if text else None

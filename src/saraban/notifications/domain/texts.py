@@ -18,21 +18,32 @@ TEMPLATES: Mapping[str, Template] = {
         Text("{number} รอการดำเนินการของคุณ", "{number} waits for you"),
         Text("“{subject}” อยู่ในขั้น {state}", "“{subject}” has reached the step {state}."),
     ),
-    "returned": Template(
-        Text("{number} ถูกส่งกลับ", "{number} was returned"),
-        Text("“{subject}” กลับมาอยู่ในขั้น {state}", "“{subject}” is back at the step {state}."),
+    "moved": Template(
+        Text("{number}: {state}", "{number}: {state}"),
+        Text("“{subject}” – {action} โดย {actor}", "“{subject}” – {action} by {actor}"),
+    ),
+    "moved_with_comment": Template(
+        Text("{number}: {state}", "{number}: {state}"),
+        Text("“{subject}” – {action} โดย {actor}: “{comment}”", "“{subject}” – {action} by {actor}: “{comment}”"),
     ),
     "finished": Template(
         Text("{number}: {state}", "{number}: {state}"),
-        Text("“{subject}” ดำเนินการเสร็จสิ้นแล้ว", "“{subject}” has come to the end of its workflow."),
+        Text("“{subject}” ดำเนินการเสร็จสิ้นแล้ว โดย {actor}", "“{subject}” was concluded by {actor}."),
+    ),
+    "finished_with_comment": Template(
+        Text("{number}: {state}", "{number}: {state}"),
+        Text(
+            "“{subject}” ดำเนินการเสร็จสิ้นแล้ว โดย {actor}: “{comment}”",
+            "“{subject}” was concluded by {actor}: “{comment}”",
+        ),
     ),
     "created": Template(
-        Text("เอกสารใหม่ {number}", "New document {number}"),
-        Text("“{subject}” รอการดำเนินการของคุณ", "“{subject}” waits for you."),
+        Text("ร่างเอกสารใหม่ {number}", "New draft {number}"),
+        Text("“{subject}” รอส่งจากองค์กรของคุณ", "“{subject}” waits to be submitted by your organization."),
     ),
     "revised": Template(
         Text("{number} มีฉบับแก้ไขใหม่", "{number} has a new revision"),
-        Text("“{subject}” มีฉบับแก้ไข {revision}", "“{subject}” now has revision {revision}."),
+        Text("ฉบับแก้ไข {revision} ของ “{subject}” รอส่ง", "Revision {revision} of “{subject}” waits to be submitted."),
     ),
     "cancelled": Template(
         Text("{number} ถูกยกเลิก", "{number} was cancelled"),
