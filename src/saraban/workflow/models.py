@@ -21,10 +21,10 @@ class UuidText(sa.TypeDecorator[UUID]):
     impl = sa.CHAR(36)
     cache_ok = True
 
-    def process_bind_param(self, value: UUID | str | None, dialect: sa.Dialect) -> str | None:
+    def process_bind_param(self, value: UUID | str | None, dialect: sa.Dialect) -> str | None:  # noqa: ARG002  SQLAlchemy's signature
         return None if value is None else str(value)
 
-    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> UUID | None:
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> UUID | None:  # noqa: ARG002  the same
         return None if value is None else UUID(value)
 
 

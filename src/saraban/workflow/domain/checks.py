@@ -53,7 +53,9 @@ def check(definition: Definition, found: Faults) -> None:
 def _ends(definition: Definition, found: Faults) -> None:
     terminal = [state for state in definition.states.values() if state.terminal]
     if not terminal:
-        found.add("/states", "no_terminal_state", "ต้องมีสถานะสุดท้ายอย่างน้อยหนึ่งสถานะ", "At least one state must be terminal.")
+        found.add(
+            "/states", "no_terminal_state", "ต้องมีสถานะสุดท้ายอย่างน้อยหนึ่งสถานะ", "At least one state must be terminal."
+        )
     for index, state in enumerate(definition.states.values()):
         if state.terminal and state.on:
             th, en = "สถานะสุดท้ายต้องไม่มีการดำเนินการต่อ", "A terminal state has no actions."

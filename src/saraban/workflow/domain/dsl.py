@@ -37,9 +37,7 @@ class WorkflowNotValid(DomainError):
 
     kind, code = Kind.INVALID, "INVALID_WORKFLOW_DSL"
     says = Text("Workflow DSL ไม่ถูกต้อง กรุณาตรวจสอบโครงสร้าง", "The workflow definition is not valid.")
-    recovery = (
-        Text("แก้ไขตามตำแหน่งที่ระบุ แล้วตรวจสอบอีกครั้ง", "Correct the places that are named and validate again."),
-    )
+    recovery = (Text("แก้ไขตามตำแหน่งที่ระบุ แล้วตรวจสอบอีกครั้ง", "Correct the places that are named and validate again."),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,9 @@ def _description(raw: Any, found: Faults) -> str | None:
     if raw is None:
         return None
     if not isinstance(raw, str) or len(raw) > 2000 or control_character(raw, multiline=True) is not None:
-        found.add("/description", "text", "ต้องเป็นข้อความไม่เกิน 2000 ตัวอักษร", "This must be text of at most 2000 characters.")
+        found.add(
+            "/description", "text", "ต้องเป็นข้อความไม่เกิน 2000 ตัวอักษร", "This must be text of at most 2000 characters."
+        )
         return None
     return fold(raw)
 
@@ -129,7 +129,7 @@ def _state(raw: Any, at: str, known: Known, found: Faults) -> State | None:
         return None
     name = _name(part.get("name"), f"{at}/name", STATE, found)
     label = _label(part.get("label"), f"{at}/label", found)
-    flags = [_flag(part, key, at, found) for key in ("initial", "terminal", "editable")]
+    initial, terminal, editable = (_flag(part, key, at, found) for key in ("initial", "terminal", "editable"))
     actions = found.object_of(part.get("on", {}), f"{at}/on", most=MAX_ACTIONS)
     on: dict[str, Transition] = {}
     for action, body in actions.items():
@@ -138,7 +138,7 @@ def _state(raw: Any, at: str, known: Known, found: Faults) -> State | None:
             on[action] = step
     if name is None or label is None:
         return None
-    return State(name, label, *flags, on)
+    return State(name, label, initial, terminal, editable, on)
 
 
 def _transition(action: str, raw: Any, at: str, known: Known, found: Faults) -> Transition | None:
@@ -198,7 +198,9 @@ def _condition(raw: Any, at: str, found: Faults) -> Condition | None:
     rule = part.get("rule")
     wrong = faults(rule)
     for fault in wrong:
-        found.add(f"{at}/rule", "condition", "เงื่อนไขใช้ไม่ได้: {fault}", "The condition cannot be used: {fault}.", fault=fault)
+        found.add(
+            f"{at}/rule", "condition", "เงื่อนไขใช้ไม่ได้: {fault}", "The condition cannot be used: {fault}.", fault=fault
+        )
     return None if wrong else Condition(rule, bool(reads(rule) & {"payload", "comment", "*"}))
 
 
@@ -213,7 +215,9 @@ def _events(raw: Any, at: str, found: Faults) -> tuple[dict[str, Any], ...]:
             found.add(f"{place}/type", "choice", "รองรับเฉพาะ notify", "Only `notify` is supported.")
         if not isinstance(part.get("target"), str) or part["target"] not in NOTIFIED:
             choices = ", ".join(sorted(NOTIFIED))
-            found.add(f"{place}/target", "choice", "ต้องเป็นหนึ่งใน {choices}", "This is one of {choices}.", choices=choices)
+            found.add(
+                f"{place}/target", "choice", "ต้องเป็นหนึ่งใน {choices}", "This is one of {choices}.", choices=choices
+            )
         events.append(dict(part))
     return tuple(events)
 
@@ -238,7 +242,9 @@ def _label(raw: Any, at: str, found: Faults) -> Text | None:
     for language in ("th", "en"):
         words = part.get(language)
         if not isinstance(words, str) or not 0 < len(words.strip()) <= 100 or control_character(words) is not None:
-            found.add(f"{at}/{language}", "label", "ต้องเป็นข้อความ 1-100 ตัวอักษร", "This must be text of 1 to 100 characters.")
+            found.add(
+                f"{at}/{language}", "label", "ต้องเป็นข้อความ 1-100 ตัวอักษร", "This must be text of 1 to 100 characters."
+            )
             return None
     return Text(fold(part["th"]).strip(), fold(part["en"]).strip())
 

@@ -144,7 +144,6 @@ def _some(run: Run, parts: list[Any], data: Any) -> bool:
     return any(truthy(run.value(_at(parts, 1), each)) for each in _list(run, parts, data))
 
 
-
 def _between(or_equal: bool) -> Callable[[Run, list[Any]], bool]:
     def compare(_run: Run, values: list[Any]) -> bool:
         first = ordered(_at(values, 0), _at(values, 1), or_equal=or_equal)

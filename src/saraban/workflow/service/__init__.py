@@ -1,19 +1,82 @@
 """
 Workflows: definitions as data, running instances, transitions that cannot lose a race or an event.
 
-What is moved is known by `SubjectPort` alone; documents implement it.
+What is moved is known by `SubjectPort` alone; documents implement it and `bootstrap` registers it.
 """
 
-from saraban.workflow.domain.engine import Step
+from saraban.workflow.domain.dsl import WorkflowNotValid
+from saraban.workflow.domain.engine import ActionForbidden, ConditionNotMet, Step, TransitionNotPossible
 from saraban.workflow.domain.subject import ActionChoice, Envelope, StepFile, SubjectFacts
+from saraban.workflow.service.definitions import (
+    DefinitionRaced,
+    DefinitionView,
+    WorkflowNotDefined,
+    create,
+    seed_definitions,
+    set_active,
+    validate,
+)
+from saraban.workflow.service.definitions import (
+    find as find_definition,
+)
+from saraban.workflow.service.definitions import (
+    listing as list_definitions,
+)
+from saraban.workflow.service.instances import envelopes, refresh_waiting, start, terminate
+from saraban.workflow.service.news import TRANSITIONED
+from saraban.workflow.service.perform import perform
 from saraban.workflow.service.subjects import SubjectPort, Subjects
+from saraban.workflow.service.transition import Command, Seen, StaleInstance, VersionConflict, look, transition
+from saraban.workflow.service.views import (
+    InboxItem,
+    InstanceView,
+    TakenStep,
+    find,
+    history,
+    inbox,
+    reads_step_file,
+    steps_of,
+)
 
 __all__ = [
+    "TRANSITIONED",
     "ActionChoice",
+    "ActionForbidden",
+    "Command",
+    "ConditionNotMet",
+    "DefinitionRaced",
+    "DefinitionView",
     "Envelope",
+    "InboxItem",
+    "InstanceView",
+    "Seen",
+    "StaleInstance",
     "Step",
     "StepFile",
     "SubjectFacts",
     "SubjectPort",
     "Subjects",
+    "TakenStep",
+    "TransitionNotPossible",
+    "VersionConflict",
+    "WorkflowNotDefined",
+    "WorkflowNotValid",
+    "create",
+    "envelopes",
+    "find",
+    "find_definition",
+    "history",
+    "inbox",
+    "list_definitions",
+    "look",
+    "perform",
+    "reads_step_file",
+    "refresh_waiting",
+    "seed_definitions",
+    "set_active",
+    "start",
+    "steps_of",
+    "terminate",
+    "transition",
+    "validate",
 ]

@@ -24,9 +24,7 @@ class SubjectPort(Protocol):
         """This will give the facts by entity id; a missing key means that the caller may not know of it."""
         ...
 
-    async def moved(
-        self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime
-    ) -> None:
+    async def moved(self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime) -> None:
         """This will apply a step to the subject's own status columns, in the transition's transaction."""
         ...
 

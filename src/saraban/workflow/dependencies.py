@@ -1,0 +1,33 @@
+"""What the workflow endpoints fetch from the application: the registered subjects, and versions from `If-Match`."""
+
+from typing import Annotated
+
+from fastapi import Depends, Header, Request
+
+from saraban.kit.errors import invalid
+from saraban.workflow.service import Subjects
+
+
+def subjects(request: Request) -> Subjects:
+    return request.app.state.subjects  # type: ignore[no-any-return]
+
+
+def if_match(
+    if_match: Annotated[str | None, Header(max_length=200, description='`"versionNo"`')] = None,
+) -> frozenset[str] | None:
+    """This will give the version numbers of an `If-Match` header, `*` among them if it is there."""
+    if if_match is None:
+        return None
+    tags = frozenset(part.strip().removeprefix("W/").strip('"') for part in if_match.split(","))
+    if not all(tag == "*" or (tag.isascii() and tag.isdigit()) for tag in tags):
+        raise invalid(
+            "header:If-Match",
+            "malformed",
+            'If-Match ต้องเป็นเลขเวอร์ชันในเครื่องหมายคำพูด เช่น "3"',
+            'If-Match is a version number in quotes, such as "3".',
+        )
+    return tags
+
+
+RegisteredSubjects = Annotated[Subjects, Depends(subjects)]
+IfMatch = Annotated[frozenset[str] | None, Depends(if_match)]

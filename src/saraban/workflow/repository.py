@@ -1,0 +1,249 @@
+"""
+Rows of definitions, instances, histories and work items; decides nothing.
+
+An instance is handed out detached from the session: it changes by compare-and-set alone, never by a flush.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import defer
+
+from saraban.attachments.models import Attachment
+from saraban.identity.models import Organization, Permission, Role, User
+from saraban.kit.ids import new_id
+from saraban.kit.pagination import Cursor
+from saraban.workflow.models import WorkflowDefinition, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+
+NO_STATE_SYNC = {"synchronize_session": False}
+
+
+async def definition(session: AsyncSession, definition_id: UUID) -> WorkflowDefinition | None:
+    return await session.get(WorkflowDefinition, definition_id)
+
+
+async def version_of(session: AsyncSession, code: str, version: int) -> WorkflowDefinition | None:
+    statement = sa.select(WorkflowDefinition).where(
+        WorkflowDefinition.workflow_code == code, WorkflowDefinition.version == version
+    )
+    return await session.scalar(statement)
+
+
+async def active_id(session: AsyncSession, code: str) -> UUID | None:
+    statement = (
+        sa.select(WorkflowDefinition.id)
+        .where(WorkflowDefinition.workflow_code == code, WorkflowDefinition.is_active)
+        .order_by(WorkflowDefinition.version.desc())
+        .limit(1)
+    )
+    return await session.scalar(statement)
+
+
+async def locked_versions(session: AsyncSession, code: str) -> Sequence[WorkflowDefinition]:
+    """All versions of a code, oldest first, locked until the transaction ends."""
+    statement = (
+        sa.select(WorkflowDefinition)
+        .where(WorkflowDefinition.workflow_code == code)
+        .order_by(WorkflowDefinition.version)
+        .with_for_update()
+    )
+    return (await session.scalars(statement)).all()
+
+
+async def definitions(
+    session: AsyncSession, *, code: str | None, cursor: str | None, limit: int
+) -> Sequence[WorkflowDefinition]:
+    """One more than `limit`, newest first, without the text of the definition."""
+    at, key = WorkflowDefinition.created_at, WorkflowDefinition.id
+    statement = sa.select(WorkflowDefinition).options(defer(WorkflowDefinition.dsl, raiseload=True))
+    if code is not None:
+        statement = statement.where(WorkflowDefinition.workflow_code == code)
+    if cursor:
+        place = Cursor.decode(cursor)
+        statement = statement.where(sa.or_(at < place.at, sa.and_(at == place.at, key < place.public_id)))
+    return (await session.scalars(statement.order_by(at.desc(), key.desc()).limit(limit + 1))).all()
+
+
+async def known_names(session: AsyncSession) -> tuple[frozenset[str], frozenset[str]]:
+    """Role names and permission names that a definition may use."""
+    roles = await session.scalars(sa.select(Role.role_name).where(Role.deleted_at.is_(None)))
+    permissions = await session.scalars(sa.select(Permission.permission_name).where(Permission.is_active))
+    return frozenset(roles.all()), frozenset(permissions.all())
+
+
+async def instance(session: AsyncSession, public_id: UUID, *, lock: bool = False) -> WorkflowInstance | None:
+    statement = sa.select(WorkflowInstance).where(WorkflowInstance.id == public_id)
+    row = await session.scalar(statement.with_for_update() if lock else statement)
+    if row is not None:
+        session.expunge(row)
+    return row
+
+
+async def instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[WorkflowInstance]:
+    rows = (await session.scalars(sa.select(WorkflowInstance).where(WorkflowInstance.id.in_(ids)))).all()
+    for row in rows:
+        session.expunge(row)
+    return rows
+
+
+async def instances_of(
+    session: AsyncSession, entity_type: str, entity_ids: Collection[str], *, lock: bool = False
+) -> dict[str, WorkflowInstance]:
+    """The newest instance of each entity."""
+    statement = (
+        sa.select(WorkflowInstance)
+        .where(WorkflowInstance.entity_type == entity_type, WorkflowInstance.entity_id.in_(entity_ids))
+        .order_by(WorkflowInstance.created_at, WorkflowInstance.id)
+    )
+    rows = (await session.scalars(statement.with_for_update() if lock else statement)).all()
+    for row in rows:
+        session.expunge(row)
+    return {row.entity_id: row for row in rows}
+
+
+async def compare_and_set(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, Any]) -> bool:
+    """This will write `values` and the next version number, unless somebody else has moved the instance since."""
+    statement = (
+        sa.update(WorkflowInstance)
+        .where(WorkflowInstance.id == public_id, WorkflowInstance.version_no == expected)
+        .values(version_no=expected + 1, **values)
+        .execution_options(**NO_STATE_SYNC)
+    )
+    return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
+
+
+async def latest_step(session: AsyncSession, instance_id: UUID) -> WorkflowHistory | None:
+    statement = (
+        sa.select(WorkflowHistory)
+        .where(WorkflowHistory.instance_id == instance_id)
+        .order_by(WorkflowHistory.created_at.desc(), WorkflowHistory.id.desc())
+        .limit(1)
+    )
+    return await session.scalar(statement)
+
+
+async def latest_steps(
+    session: AsyncSession, instance_ids: Collection[UUID], *, each: int
+) -> Sequence[tuple[UUID, UUID, str]]:
+    """(instance, history, state that was left) of the newest `each` steps of each instance, newest first."""
+    if not instance_ids:
+        return []
+    place = (
+        sa.func.row_number()
+        .over(
+            partition_by=WorkflowHistory.instance_id,
+            order_by=(WorkflowHistory.created_at.desc(), WorkflowHistory.id.desc()),
+        )
+        .label("place")
+    )
+    ranked = (
+        sa.select(WorkflowHistory.instance_id, WorkflowHistory.id, WorkflowHistory.from_state, place)
+        .where(WorkflowHistory.instance_id.in_(instance_ids))
+        .subquery()
+    )
+    statement = (
+        sa.select(ranked.c.instance_id, ranked.c.id, ranked.c.from_state)
+        .where(ranked.c.place <= each)
+        .order_by(ranked.c.instance_id, ranked.c.place)
+    )
+    return [tuple(row) for row in (await session.execute(statement)).all()]
+
+
+async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[Any]:
+    """Rows of (history, actor's public id, first name, last name, user name, organization code), oldest first."""
+    statement = (
+        sa.select(
+            WorkflowHistory,
+            User.public_id,
+            User.first_name,
+            User.last_name,
+            User.username,
+            Organization.organization_code,
+        )
+        .outerjoin(User, User.user_id == WorkflowHistory.action_by_user_id)
+        .outerjoin(Organization, Organization.id == User.primary_organization_id)
+        .where(WorkflowHistory.instance_id.in_(instance_ids))
+        .order_by(WorkflowHistory.created_at, WorkflowHistory.id)
+        .limit(limit)
+    )
+    return (await session.execute(statement)).all()
+
+
+async def await_these(
+    session: AsyncSession,
+    *,
+    instance_id: UUID,
+    state: str,
+    organizations: Collection[int],
+    users: Collection[int],
+    now: datetime,
+) -> None:
+    """This will make the work items of an instance exactly these."""
+    gone = sa.delete(WorkflowWorkItem).where(WorkflowWorkItem.instance_id == instance_id)
+    await session.execute(gone.execution_options(**NO_STATE_SYNC))
+    common = {"instance_id": instance_id, "state": state, "created_at": now}
+    rows: list[dict[str, Any]] = [
+        {"id": new_id(), **common, "organization_id": key, "user_id": None} for key in sorted(organizations)
+    ]
+    rows += [{"id": new_id(), **common, "organization_id": None, "user_id": key} for key in sorted(users)]
+    if rows:
+        await session.execute(sa.insert(WorkflowWorkItem), rows)
+
+
+async def inbox_page(
+    session: AsyncSession, *, user_id: int, organizations: Collection[int], after: Cursor | None, limit: int
+) -> Sequence[tuple[datetime, UUID]]:
+    """
+    (since, instance) of what waits for a person or an organization of theirs, newest first, at most `limit`.
+
+    Each organization is a branch of its own, so that each reads `limit` rows along its index and no more.
+    """
+    branches = [_branch(WorkflowWorkItem.user_id == user_id, after, limit)]
+    branches += [_branch(WorkflowWorkItem.organization_id == key, after, limit) for key in sorted(organizations)]
+    merged = sa.union(*branches).subquery()  # not ALL: one instance can wait for several of the caller's organizations
+    statement = (
+        sa.select(merged.c.created_at, merged.c.instance_id)
+        .order_by(merged.c.created_at.desc(), merged.c.instance_id.desc())
+        .limit(limit)
+    )
+    return [tuple(row) for row in (await session.execute(statement)).all()]
+
+
+def _branch(mine: sa.ColumnElement[bool], after: Cursor | None, limit: int) -> sa.Select[Any]:
+    at, key = WorkflowWorkItem.created_at, WorkflowWorkItem.instance_id
+    inner = sa.select(at, key).where(mine)
+    if after is not None:
+        inner = inner.where(sa.or_(at < after.at, sa.and_(at == after.at, key < after.public_id)))
+    part = inner.order_by(at.desc(), key.desc()).limit(limit).subquery()
+    return sa.select(part.c.created_at, part.c.instance_id)
+
+
+async def organizations(session: AsyncSession, ids: Collection[int]) -> dict[int, tuple[UUID, str]]:
+    statement = sa.select(Organization.id, Organization.public_id, Organization.organization_code)
+    rows = (await session.execute(statement.where(Organization.id.in_(ids)))).all() if ids else []
+    return {row.id: (row.public_id, row.organization_code) for row in rows}
+
+
+async def user_public_ids(session: AsyncSession, ids: Collection[int]) -> dict[int, UUID]:
+    statement = sa.select(User.user_id, User.public_id).where(User.user_id.in_(ids))
+    return {row.user_id: row.public_id for row in (await session.execute(statement)).all()} if ids else {}
+
+
+async def user_ids(session: AsyncSession, public_ids: Collection[UUID]) -> frozenset[int]:
+    statement = sa.select(User.user_id).where(User.public_id.in_(public_ids), User.is_active)
+    return frozenset((await session.scalars(statement)).all()) if public_ids else frozenset()
+
+
+async def instance_of_file(session: AsyncSession, attachment_id: int) -> WorkflowInstance | None:
+    """The instance in one of whose steps a file was attached."""
+    statement = (
+        sa.select(WorkflowInstance)
+        .join(WorkflowHistory, WorkflowHistory.instance_id == WorkflowInstance.id)
+        .join(Attachment, Attachment.workflow_history_id == WorkflowHistory.id)
+        .where(Attachment.id == attachment_id)
+    )
+    return await session.scalar(statement)

@@ -1,0 +1,247 @@
+"""
+Definitions: read, checked, kept as versions that never change, one of them active for each code.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
+from typing import Any
+from uuid import UUID
+
+import orjson
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import RETRY, DomainError, FieldProblem, Kind, NotFound, Text, invalid
+from saraban.kit.ids import new_id
+from saraban.kit.pagination import Page, cut
+from saraban.workflow import repository
+from saraban.workflow.domain import dsl
+from saraban.workflow.domain.definition import Definition, compiled
+from saraban.workflow.models import WorkflowDefinition
+
+_CACHED = 512
+_cache: OrderedDict[UUID, Definition] = OrderedDict()
+
+
+class WorkflowNotDefined(DomainError):
+    """No version of this workflow is active."""
+
+    kind, code = Kind.CONFLICT, "WORKFLOW_NOT_DEFINED"
+    says = Text("ยังไม่มี Workflow ที่เปิดใช้งานสำหรับเอกสารประเภทนี้", "No workflow is active for this kind of document.")
+    recovery = (Text("แจ้งผู้ดูแลระบบให้เปิดใช้งาน Workflow", "Ask the administrator to activate one."),)
+
+
+class DefinitionRaced(DomainError):
+    """Two people published a version of the same workflow at the same time."""
+
+    kind, code = Kind.CONFLICT, "WORKFLOW_DEFINITION_CONFLICT"
+    says = Text("มีผู้อื่นบันทึก Workflow นี้ในเวลาเดียวกัน", "Somebody else published this workflow at the same time.")
+    recovery = (RETRY,)
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionView:
+    """One version as people see it; `dsl` is None in lists."""
+
+    public_id: UUID
+    code: str
+    version: int
+    description: str | None
+    is_active: bool
+    created_at: datetime
+    dsl: dict[str, Any] | None = None
+
+
+async def load(session: AsyncSession, definition_id: UUID) -> Definition:
+    """This will give a version by its key; versions never change, so the process remembers them."""
+    known = _cache.get(definition_id)
+    if known is None:
+        row = await repository.definition(session, definition_id)
+        if row is None:
+            raise NotFound("The definition is gone.")
+        known = _cache[definition_id] = dsl.read(row.dsl)
+        while len(_cache) > _CACHED:
+            _cache.popitem(last=False)
+    return known
+
+
+async def active(session: AsyncSession, *, code: str) -> tuple[UUID, Definition]:
+    """
+    This will give the version that a new instance runs on, as the database has it at this moment.
+
+    :raises WorkflowNotDefined: when no version is active
+    """
+    definition_id = await repository.active_id(session, code)
+    if definition_id is None:
+        raise WorkflowNotDefined(f"No version of {code} is active.")
+    return definition_id, await load(session, definition_id)
+
+
+async def validate(session: AsyncSession, *, raw: Any) -> tuple[FieldProblem, ...]:
+    """This will say what `create` would refuse, and save nothing."""
+    return dsl.problems(raw, known=await _known(session))
+
+
+async def create(
+    session: AsyncSession,
+    *,
+    caller: Caller | None,
+    raw: dict[str, Any],
+    activate: bool,
+    now: datetime,
+    address: str,
+) -> DefinitionView:
+    """
+    This will keep a definition as the next version of its code.
+
+    :param caller: None for the definitions that ship with the product
+    :raises WorkflowNotValid: when it cannot be published
+    """
+    definition = dsl.read(raw, known=await _known(session))
+    versions = await repository.locked_versions(session, definition.code)
+    version = versions[-1].version + 1 if versions else 1
+    if raw.get("version", version) != version:
+        th, en = "เวอร์ชันถัดไปคือ {next}", "The next version is {next}; leave this out, or say so."
+        raise invalid("/dsl/version", "not_next", th, en, next=version)
+    row = WorkflowDefinition(
+        id=new_id(),
+        workflow_code=definition.code,
+        version=version,
+        description=definition.description,
+        dsl=raw,
+        compiled=compiled(definition),
+        is_active=False,
+        created_by_user_id=caller.user_id if caller else None,
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(row)
+    try:
+        await session.flush()
+    except IntegrityError as fault:
+        raise DefinitionRaced from fault
+    await _told(session, "workflow.publish", row, caller=caller, now=now, address=address)
+    if activate:
+        await _activate(session, row, [*versions, row], caller=caller, now=now, address=address)
+    return _view(row)
+
+
+async def set_active(
+    session: AsyncSession, *, caller: Caller, code: str, version: int, is_active: bool, now: datetime, address: str
+) -> DefinitionView:
+    """
+    This will make one version the only active one of its code, or stop new instances from starting on it.
+
+    Running instances keep their version (ruling W5).
+    """
+    versions = await repository.locked_versions(session, code)
+    row = next((each for each in versions if each.version == version), None)
+    if row is None:
+        raise NotFound(f"There is no version {version} of {code}.")
+    if is_active:
+        await _activate(session, row, versions, caller=caller, now=now, address=address)
+    elif row.is_active:
+        row.is_active, row.updated_at = False, now
+        await _told(session, "workflow.deactivate", row, caller=caller, now=now, address=address)
+    return _view(row)
+
+
+async def find(session: AsyncSession, *, code: str, version: int) -> DefinitionView:
+    """
+    :raises NotFound: when there is no such version
+    """
+    row = await repository.version_of(session, code, version)
+    if row is None:
+        raise NotFound(f"There is no version {version} of {code}.")
+    return _view(row)
+
+
+async def listing(session: AsyncSession, *, code: str | None, cursor: str | None, limit: int) -> Page[DefinitionView]:
+    """This will give versions newest first, without their text."""
+    rows = await repository.definitions(session, code=code, cursor=cursor, limit=limit)
+    views = [_view(row, with_dsl=False) for row in rows]
+    return cut(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
+
+
+def shipped() -> Iterator[dict[str, Any]]:
+    """This will give the definitions that come with the product."""
+    folder = files("saraban.workflow.domain") / "shipped"
+    for file in sorted(folder.iterdir(), key=lambda each: each.name):
+        if file.name.endswith(".json"):
+            yield orjson.loads(file.read_bytes())
+
+
+async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
+    """
+    This will publish each shipped definition that is new or has changed; running it again changes nothing.
+
+    It is activated unless an administrator has put a version of their own in force.
+    """
+    for raw in shipped():
+        versions = await repository.locked_versions(session, raw["workflow"])
+        if any(each.dsl == raw for each in versions):
+            continue
+        in_force = next((each for each in versions if each.is_active), None)
+        ours = in_force.created_by_user_id is None if in_force else not versions
+        await create(session, caller=None, raw=raw, activate=ours, now=now, address="")
+
+
+async def _known(session: AsyncSession) -> dsl.Known:
+    roles, permissions = await repository.known_names(session)
+    return dsl.Known(roles, permissions)
+
+
+async def _activate(
+    session: AsyncSession,
+    row: WorkflowDefinition,
+    versions: Sequence[WorkflowDefinition],
+    *,
+    caller: Caller | None,
+    now: datetime,
+    address: str,
+) -> None:
+    if row.is_active:
+        return
+    for each in versions:
+        if each.is_active:
+            each.is_active, each.updated_at = False, now
+    row.is_active, row.updated_at = True, now
+    await _told(session, "workflow.activate", row, caller=caller, now=now, address=address)
+
+
+async def _told(
+    session: AsyncSession,
+    action: str,
+    row: WorkflowDefinition,
+    *,
+    caller: Caller | None,
+    now: datetime,
+    address: str,
+) -> None:
+    await audit.write(
+        session,
+        action=action,
+        caller=caller,
+        entity_type="workflow_definition",
+        entity_id=str(row.id),
+        details={"workflowCode": row.workflow_code, "version": row.version},
+        address=address,
+        now=now,
+    )
+
+
+def _view(row: WorkflowDefinition, *, with_dsl: bool = True) -> DefinitionView:
+    return DefinitionView(
+        public_id=row.id,
+        code=row.workflow_code,
+        version=row.version,
+        description=row.description,
+        is_active=row.is_active,
+        created_at=row.created_at,
+        dsl=row.dsl if with_dsl else None,
+    )

@@ -1,0 +1,203 @@
+"""
+Starts and ends instances, and shows where each stands and what a caller may do there.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments import service as attachments
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import NotFound
+from saraban.kit.ids import new_id
+from saraban.workflow import repository
+from saraban.workflow.domain import engine
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
+from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.service import definitions
+
+ACTIVE = "ACTIVE"
+
+
+async def start(
+    session: AsyncSession,
+    *,
+    code: str,
+    entity_type: str,
+    facts: SubjectFacts,
+    caller: Caller,
+    now: datetime,
+    context: Mapping[str, Any] | None = None,
+) -> Envelope:
+    """
+    This will start an instance of the active version, in the transaction that creates its subject.
+
+    A first draft waits for nobody but its author, so it is in no inbox; one that comes back is.
+
+    :raises WorkflowNotDefined: when no version of `code` is active
+    """
+    definition_id, definition = await definitions.active(session, code=code)
+    row = WorkflowInstance(
+        id=new_id(),
+        definition_id=definition_id,
+        contract_id=facts.scope.contract,
+        entity_type=entity_type,
+        entity_id=facts.entity_id,
+        current_state=definition.initial,
+        status=ACTIVE,
+        context=dict(context or {}),
+        version_no=1,
+        started_by_user_id=caller.user_id,
+        last_transition_at=now,
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(row)
+    await session.flush()
+    session.expunge(row)
+    if not definition.states[definition.initial].editable:
+        await await_next(session, instance=row, definition=definition, facts=facts, now=now)
+    return envelope(row, definition, caller=caller, facts=facts)
+
+
+async def terminate(
+    session: AsyncSession,
+    *,
+    entity_type: str,
+    entity_id: str,
+    caller: Caller,
+    reason: str,
+    now: datetime,
+    status: str = "CANCELLED",
+) -> None:
+    """
+    This will end an instance that still runs, wherever it stands; one that has ended stays as it is.
+
+    :param status: `CANCELLED`, or `TERMINATED` when it is not the subject's own doing
+    """
+    found = await repository.instances_of(session, entity_type, [entity_id], lock=True)
+    row = found.get(entity_id)
+    if row is None or row.status != ACTIVE:
+        return
+    values = {"status": status, "updated_at": now, "last_transition_at": now}
+    await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values)
+    session.add(
+        WorkflowHistory(
+            id=new_id(),
+            instance_id=row.id,
+            from_state=row.current_state,
+            to_state=row.current_state,
+            action="cancel" if status == "CANCELLED" else "terminate",
+            action_by_user_id=caller.user_id,
+            action_by_user_uuid=str(caller.public_id),
+            comment=reason,
+            details={"status": status},
+            created_at=now,
+        )
+    )
+    await repository.await_these(
+        session, instance_id=row.id, state=row.current_state, organizations=(), users=(), now=now
+    )
+
+
+async def refresh_waiting(session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime) -> None:
+    """This will rewrite whom an instance waits for, after its subject changed its recipients or assignees."""
+    found = await repository.instances_of(session, entity_type, [facts.entity_id], lock=True)
+    row = found.get(facts.entity_id)
+    if row is None or row.status != ACTIVE:
+        return
+    definition = await definitions.load(session, row.definition_id)
+    if not definition.states[row.current_state].editable:
+        await await_next(session, instance=row, definition=definition, facts=facts, now=now)
+
+
+async def await_next(
+    session: AsyncSession, *, instance: WorkflowInstance, definition: Definition, facts: SubjectFacts, now: datetime
+) -> engine.Waiting:
+    """This will make the work items of an instance those of its present state, and give whom it waits for."""
+    ahead = engine.waiting(definition, instance.current_state, facts)
+    users = ahead.users | await repository.user_ids(session, ahead.named)
+    await repository.await_these(
+        session,
+        instance_id=instance.id,
+        state=instance.current_state,
+        organizations=ahead.organizations,
+        users=users,
+        now=now,
+    )
+    return engine.Waiting(ahead.organizations, users)
+
+
+async def envelopes(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    entity_type: str,
+    facts: Mapping[str, SubjectFacts],
+    with_files: bool = True,
+) -> dict[str, Envelope]:
+    """
+    This will give the envelope of each subject that has an instance, in a fixed number of queries.
+
+    :param facts: by entity id, as the caller sees them
+    """
+    if not facts:
+        return {}
+    rows = await repository.instances_of(session, entity_type, list(facts))
+    files = await step_files(session, [row.id for row in rows.values()]) if with_files else {}
+    known = {row.definition_id: await definitions.load(session, row.definition_id) for row in rows.values()}
+    return {
+        key: envelope(row, known[row.definition_id], caller=caller, facts=facts[key], files=files.get(row.id, ()))
+        for key, row in rows.items()
+    }
+
+
+def envelope(
+    row: WorkflowInstance,
+    definition: Definition,
+    *,
+    caller: Caller,
+    facts: SubjectFacts,
+    files: Sequence[StepFile] = (),
+) -> Envelope:
+    """This will put together what one caller sees of one instance."""
+    state = definition.states[row.current_state]
+    runs = row.status == ACTIVE
+    moment = engine.Facts(caller, facts, context=row.context or {})
+    return Envelope(
+        instance_public_id=row.id,
+        workflow_code=definition.code,
+        status=row.status,
+        current_state=row.current_state,
+        state_label=state.label,
+        terminal=state.terminal or not runs,
+        actions=engine.available(definition, row.current_state, moment) if runs else (),
+        can_edit=runs and engine.can_edit(state, caller, facts),
+        last_transition_at=row.last_transition_at,
+        version_no=row.version_no,
+        step_attachments=tuple(files),
+    )
+
+
+async def step_files(session: AsyncSession, instance_ids: Sequence[UUID]) -> dict[UUID, tuple[StepFile, ...]]:
+    """This will give the files of the last two steps of each instance, newest step first (ADR-021)."""
+    steps = await repository.latest_steps(session, instance_ids, each=2)
+    found = await attachments.step_attachments(session, [history for _, history, _ in steps]) if steps else {}
+    files: dict[UUID, list[StepFile]] = {}
+    for instance_id, history_id, state in steps:
+        for row in found.get(str(history_id), ()):
+            file = StepFile(row.public_id, row.file_name, state, row.download_url)
+            files.setdefault(instance_id, []).append(file)
+    return {key: tuple(each) for key, each in files.items()}
+
+
+async def terminal_state(session: AsyncSession, *, entity_type: str, entity_id: str) -> bool:
+    """This will say whether the subject's instance has ended, by its own last step or by being cancelled."""
+    found = await repository.instances_of(session, entity_type, [entity_id])
+    if entity_id not in found:
+        raise NotFound("No workflow runs for this.")
+    return found[entity_id].status != ACTIVE

@@ -1,0 +1,114 @@
+"""
+Tells the outbox of a transition: public ids only, in the transition's own transaction.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.events import service as events
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import Text
+from saraban.workflow import repository
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.engine import Step, Waiting
+from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.models import WorkflowInstance
+
+TRANSITIONED = "workflow.transitioned"
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """One transition, with everything that a reader of its event may need."""
+
+    instance: WorkflowInstance
+    definition: Definition
+    step: Step
+    facts: SubjectFacts
+    waiting: Waiting
+    caller: Caller
+    history_id: UUID
+
+
+async def publish(session: AsyncSession, news: News, *, now: datetime) -> None:
+    """This will record `workflow.transitioned`, told in order for each instance."""
+    notified = _notified(news)
+    named = news.waiting.organizations | notified.organizations
+    people = news.waiting.users | notified.users
+    organizations = await repository.organizations(session, named)
+    users = await repository.user_public_ids(session, people)
+    payload = {
+        **_facts(news),
+        "waiting": _addressed(news.waiting, organizations, users),
+        "notify": _addressed(notified, organizations, users),
+        "occurredAt": now.isoformat(),
+    }
+    await events.record(
+        session,
+        name=TRANSITIONED,
+        aggregate_type="workflow_instance",
+        aggregate_id=str(news.instance.id),
+        payload=payload,
+        now=now,
+    )
+
+
+def _facts(news: News) -> dict[str, Any]:
+    step, facts, definition = news.step, news.facts, news.definition
+    action = definition.states[step.state].on[step.action]
+    return {
+        "instancePublicId": str(news.instance.id),
+        "historyPublicId": str(news.history_id),
+        "workflowCode": definition.code,
+        "versionNo": news.instance.version_no,
+        "entityType": news.instance.entity_type,
+        "entityId": facts.entity_id,
+        "documentPublicId": str(facts.public_id),
+        "documentKind": facts.kind,
+        "number": facts.number,
+        "title": facts.title,
+        "from": step.state,
+        "to": step.next_state,
+        "stateLabel": _both(definition.states[step.next_state].label),
+        "action": step.action,
+        "actionLabel": _both(action.label),
+        "comment": step.comment,
+        "actor": {"publicId": str(news.caller.public_id), "displayName": news.caller.display_name},
+        "terminal": step.terminal,
+    }
+
+
+def _both(label: Text) -> dict[str, str]:
+    return {"th": label.th, "en": label.en}
+
+
+def _notified(news: News) -> Waiting:
+    """Whom the definition's own `notify` events name, beside those that the new state waits for."""
+    organizations: set[int] = set()
+    users: set[int] = set()
+    for event in news.step.events:
+        match event["target"]:
+            case "originator":
+                organizations.add(news.facts.originator_organization_id)
+            case "recipient":
+                organizations |= news.facts.recipient_organization_ids
+            case "assignee":
+                users |= news.facts.assignee_user_ids
+            case "submitter" if news.facts.submitter_user_id is not None:
+                users.add(news.facts.submitter_user_id)
+    return Waiting(frozenset(organizations), frozenset(users))
+
+
+def _addressed(
+    who: Waiting, organizations: dict[int, tuple[UUID, str]], users: dict[int, UUID]
+) -> dict[str, Collection[Any]]:
+    known = [organizations[key] for key in sorted(who.organizations) if key in organizations]
+    return {
+        "organizations": [{"publicId": str(public_id), "code": code} for public_id, code in known],
+        "users": [str(users[key]) for key in sorted(who.users) if key in users],
+    }

@@ -1,0 +1,90 @@
+"""
+Counts, times and logs every attempted transition (ruling W7), whatever becomes of it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+from prometheus_client import Counter, Histogram
+
+from saraban.kit.clock import stopwatch
+from saraban.kit.errors import DomainError, Kind
+from saraban.workflow.domain.engine import TransitionNotPossible
+
+TRANSITIONS = Counter(
+    "workflow_transitions_total",
+    "Attempted workflow transitions by workflow, action and outcome.",
+    ["workflow_code", "action", "outcome"],
+)
+DURATION = Histogram(
+    "workflow_transition_duration_ms",
+    "How long a transition took, in milliseconds.",
+    ["workflow_code"],
+    buckets=(50, 100, 250, 500, 1000, 2500, 5000),
+)
+
+_log = structlog.get_logger("saraban.workflow")
+
+
+@dataclass(slots=True)
+class Watch:
+    """
+    :param known_action: False for what the definition does not know, so that clients cannot make up label values
+    """
+
+    instance_id: UUID
+    workflow_code: str
+    action: str
+    known_action: bool
+    from_state: str
+    user: UUID
+    to_state: str | None = None
+
+
+def outcome_of(error: BaseException | None) -> str:
+    """This will give the label of an outcome."""
+    if error is None:
+        return "success"
+    if not isinstance(error, DomainError):
+        return "system_error"
+    if isinstance(error, TransitionNotPossible):
+        return "conflict" if error.raced else "validation_error"
+    if error.kind in {Kind.CONFLICT, Kind.STALE} and error.code != "WORKFLOW_CONDITION_NOT_MET":
+        return "conflict"
+    if error.kind in {Kind.FORBIDDEN, Kind.NOT_FOUND}:
+        return "forbidden"
+    return "system_error" if error.kind in {Kind.BUSY, Kind.BROKEN} else "validation_error"
+
+
+@contextmanager
+def watched(watch: Watch) -> Iterator[Watch]:
+    """This will count and log what happens inside, after its commit or its failure."""
+    began = stopwatch()
+    failure: BaseException | None = None
+    try:
+        yield watch
+    except BaseException as error:
+        failure = error
+        raise
+    finally:
+        _report(watch, outcome_of(failure), (stopwatch() - began) * 1000)
+
+
+def _report(watch: Watch, outcome: str, duration: float) -> None:
+    action = watch.action if watch.known_action else "other"
+    DURATION.labels(watch.workflow_code).observe(duration)
+    TRANSITIONS.labels(watch.workflow_code, action, outcome).inc()
+    _log.info(
+        "workflow.transition",
+        instanceId=str(watch.instance_id),
+        action=watch.action[:50],
+        fromState=watch.from_state,
+        toState=watch.to_state if outcome == "success" else None,
+        userUuid=str(watch.user),
+        durationMs=round(duration, 1),
+        outcome=outcome,
+        workflowCode=watch.workflow_code,
+    )

@@ -1,0 +1,94 @@
+"""
+A transition as the doors ask for it: in the order of ruling W1, repeatable by its `Idempotency-Key`, counted and logged.
+"""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.schemas import StepAttachmentOut, WorkflowOut
+from saraban.workflow.service import transition as moves
+from saraban.workflow.service.observe import Watch, watched
+from saraban.workflow.service.subjects import Subjects
+from saraban.workflow.service.transition import Command, Seen
+
+
+async def perform(
+    db: Database,
+    *,
+    caller: Caller,
+    subjects: Subjects,
+    public_id: UUID,
+    command: Command,
+    now: datetime,
+    address: str,
+    key: str | None = None,
+) -> Answer:
+    """
+    This will take one step and give the new envelope as a JSON answer with its `ETag`.
+
+    It opens and commits its own transaction. Under a key that came before it gives the stored answer.
+
+    :raises NotFound: when the caller may not see the instance; asked before anything else
+    """
+    async with db.reading() as session:
+        seen = await moves.look(session, caller=caller, subjects=subjects, public_id=public_id)
+
+    async def run(remember: Remember) -> Answer:
+        with watched(moves.watch(seen, command=command, caller=caller)) as watch:
+            moves.check_version(command, seen.version_no)
+            return await db.transact(lambda session: work(session, remember, watch))
+
+    async def work(session: AsyncSession, remember: Remember, watch: Watch) -> Answer:
+        envelope = await moves.transition(
+            session,
+            caller=caller,
+            subjects=subjects,
+            public_id=public_id,
+            command=command,
+            now=now,
+            address=address,
+            seen=seen,
+        )
+        watch.to_state = envelope.current_state
+        answer = _answer(envelope)
+        await remember(session, answer)
+        return answer
+
+    return await answer_once(
+        db,
+        key=key,
+        user=caller.public_id,
+        operation=f"POST /workflow/instances/{public_id}/transitions",
+        payload=_payload(command),
+        now=now,
+        run=run,
+    )
+
+
+def _payload(command: Command) -> dict[str, Any]:
+    # If-Match is no part of what is asked for: a client that repeats a request may have refreshed it.
+    asked = asdict(command)
+    del asked["if_match"]
+    return asked
+
+
+def _answer(envelope: Envelope) -> Answer:
+    body = {
+        "workflow": WorkflowOut.model_validate(envelope).model_dump(mode="json", by_alias=True),
+        "stepAttachments": [
+            StepAttachmentOut.model_validate(file).model_dump(mode="json", by_alias=True)
+            for file in envelope.step_attachments
+        ],
+    }
+    return Answer(200, body, {"ETag": f'"{envelope.version_no}"'})
+
+
+__all__ = ["Command", "Seen", "perform"]

@@ -1,0 +1,232 @@
+"""
+What people read of running instances: the inbox, one instance with its subject, and the steps that were taken.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments import service as attachments
+from saraban.attachments.service import AttachmentRow
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import NotFound, Text
+from saraban.kit.pagination import Cursor, Page
+from saraban.workflow import repository
+from saraban.workflow.domain import engine
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.service import definitions, instances
+from saraban.workflow.service.subjects import Subjects
+
+MOST_STEPS = 1_000
+MOST_ROUNDS = 5
+
+_OF_THE_ENGINE = {
+    "cancel": Text("ยกเลิกเอกสาร", "Cancelled"),
+    "terminate": Text("ยุติขั้นตอน", "Terminated"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceView:
+    entity_type: str
+    facts: SubjectFacts
+    envelope: Envelope
+
+
+@dataclass(frozen=True, slots=True)
+class InboxItem:
+    """Something that waits for the caller; `since` is when it began to."""
+
+    entity_type: str
+    facts: SubjectFacts
+    envelope: Envelope
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    public_id: UUID
+    display_name: str
+    organization_code: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TakenStep:
+    """One row of a history, with the words of the version it ran on."""
+
+    public_id: UUID
+    instance_public_id: UUID
+    from_state: str
+    from_label: Text
+    to_state: str
+    to_label: Text
+    action: str
+    action_label: Text
+    comment: str | None
+    actor: Actor | None
+    attachments: tuple[AttachmentRow, ...]
+    created_at: datetime
+
+
+async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> InstanceView:
+    """
+    :raises NotFound: when there is none, or the caller may not see what it moves
+    """
+    row = await repository.instance(session, public_id)
+    facts = await _seen(session, row, caller=caller, subjects=subjects)
+    if row is None or facts is None:
+        raise NotFound(f"There is no workflow instance {public_id}.")
+    definition = await definitions.load(session, row.definition_id)
+    files = await instances.step_files(session, [row.id])
+    envelope = instances.envelope(row, definition, caller=caller, facts=facts, files=files.get(row.id, ()))
+    return InstanceView(row.entity_type, facts, envelope)
+
+
+async def _seen(
+    session: AsyncSession, row: WorkflowInstance | None, *, caller: Caller, subjects: Subjects
+) -> SubjectFacts | None:
+    if row is None or row.entity_type not in subjects:
+        return None
+    port = subjects.port(row.entity_type)
+    return (await port.facts(session, caller=caller, entity_ids=[row.entity_id])).get(row.entity_id)
+
+
+async def history(
+    session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID
+) -> tuple[TakenStep, ...]:
+    """
+    This will give the steps of one instance, oldest first.
+
+    :raises NotFound: when there is none, or the caller may not see what it moves
+    """
+    row = await repository.instance(session, public_id)
+    if row is None or await _seen(session, row, caller=caller, subjects=subjects) is None:
+        raise NotFound(f"There is no workflow instance {public_id}.")
+    return await _taken(session, [row])
+
+
+async def steps_of(session: AsyncSession, *, entity_type: str, entity_ids: Collection[str]) -> tuple[TakenStep, ...]:
+    """This will give the steps of several subjects, oldest first; whether the caller sees them is the caller's check."""
+    rows = await repository.instances_of(session, entity_type, entity_ids)
+    return await _taken(session, list(rows.values())) if rows else ()
+
+
+async def _taken(session: AsyncSession, rows: Sequence[WorkflowInstance]) -> tuple[TakenStep, ...]:
+    known = {row.id: await definitions.load(session, row.definition_id) for row in rows}
+    steps = await repository.steps_of(session, list(known), limit=MOST_STEPS)
+    files = await attachments.step_attachments(session, [step[0].id for step in steps]) if steps else {}
+    return tuple(_step(step, known[step[0].instance_id], files.get(str(step[0].id), ())) for step in steps)
+
+
+def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow]) -> TakenStep:
+    step: WorkflowHistory = row[0]
+    return TakenStep(
+        public_id=step.id,
+        instance_public_id=step.instance_id,
+        from_state=step.from_state,
+        from_label=_state_label(definition, step.from_state),
+        to_state=step.to_state,
+        to_label=_state_label(definition, step.to_state),
+        action=step.action,
+        action_label=_action_label(definition, step),
+        comment=step.comment,
+        actor=_actor(row),
+        attachments=tuple(files),
+        created_at=step.created_at,
+    )
+
+
+def _state_label(definition: Definition, name: str) -> Text:
+    state = definition.states.get(name)
+    return state.label if state else Text(name, name)
+
+
+def _action_label(definition: Definition, step: WorkflowHistory) -> Text:
+    state = definition.states.get(step.from_state)
+    taken = state.on.get(step.action) if state else None
+    return taken.label if taken else _OF_THE_ENGINE.get(step.action, Text(step.action, step.action))
+
+
+def _actor(row: Any) -> Actor | None:
+    if row.public_id is None:
+        return None
+    name = " ".join(part for part in (row.first_name, row.last_name) if part) or row.username
+    return Actor(row.public_id, name, row.organization_code)
+
+
+async def inbox(
+    session: AsyncSession, *, caller: Caller, subjects: Subjects, cursor: str | None, limit: int
+) -> Page[InboxItem]:
+    """
+    This will give what waits for the caller, newest first.
+
+    Work items say for whom it waits; permissions and conditions are judged for the page alone, so a page can be
+    shorter than `limit` and still have a next one.
+    """
+    after = Cursor.decode(cursor) if cursor else None
+    items: list[InboxItem] = []
+    for _ in range(MOST_ROUNDS):
+        places = await repository.inbox_page(
+            session, user_id=caller.user_id, organizations=caller.organization_ids, after=after, limit=limit + 1
+        )
+        found = await _actionable(session, places[:limit], caller=caller, subjects=subjects)
+        for since, instance_id in places[:limit]:
+            after = Cursor(since, instance_id)
+            if instance_id in found:
+                items.append(found[instance_id])
+            if len(items) == limit:
+                break
+        more = len(places) > limit or (bool(places) and after != Cursor(*places[-1]))
+        if len(items) == limit or not more:
+            break
+    return Page(items, after.encode() if more and after else None)
+
+
+async def _actionable(
+    session: AsyncSession, places: Sequence[tuple[datetime, UUID]], *, caller: Caller, subjects: Subjects
+) -> dict[UUID, InboxItem]:
+    since = {instance_id: moment for moment, instance_id in places}
+    rows = await repository.instances(session, list(since)) if since else []
+    facts = await _facts_of(session, rows, caller=caller, subjects=subjects)
+    found: dict[UUID, InboxItem] = {}
+    for row in rows:
+        seen = facts.get((row.entity_type, row.entity_id))
+        definition = await definitions.load(session, row.definition_id)
+        if seen is None or not _waits(row, definition, caller, seen):
+            continue
+        envelope = instances.envelope(row, definition, caller=caller, facts=seen)
+        found[row.id] = InboxItem(row.entity_type, seen, envelope, since[row.id])
+    return found
+
+
+def _waits(row: WorkflowInstance, definition: Definition, caller: Caller, facts: SubjectFacts) -> bool:
+    asked = engine.Facts(caller, facts, context=row.context or {})
+    steps = definition.states[row.current_state].on
+    open_to_caller = engine.available(definition, row.current_state, asked)
+    return any(not steps[choice.code].optional for choice in open_to_caller)
+
+
+async def _facts_of(
+    session: AsyncSession, rows: Sequence[WorkflowInstance], *, caller: Caller, subjects: Subjects
+) -> dict[tuple[str, str], SubjectFacts]:
+    wanted: dict[str, list[str]] = {}
+    for row in rows:
+        if row.entity_type in subjects:
+            wanted.setdefault(row.entity_type, []).append(row.entity_id)
+    facts: dict[tuple[str, str], SubjectFacts] = {}
+    for entity_type, entity_ids in wanted.items():
+        found = await subjects.port(entity_type).facts(session, caller=caller, entity_ids=entity_ids)
+        facts |= {(entity_type, key): value for key, value in found.items()}
+    return facts
+
+
+async def reads_step_file(session: AsyncSession, caller: Caller, attachment_id: int, *, subjects: Subjects) -> bool:
+    """This will say whether a file is evidence of a step that the caller may see; `bootstrap` binds `subjects`."""
+    row = await repository.instance_of_file(session, attachment_id)
+    return await _seen(session, row, caller=caller, subjects=subjects) is not None
