@@ -50,27 +50,21 @@ async def role_named(session: AsyncSession, *, name: str) -> Role | None:
     return await session.scalar(sa.select(Role).where(Role.role_name == name, Role.deleted_at.is_(None)))
 
 
-async def organization_coded(session: AsyncSession, *, code: str) -> Organization | None:
-    return await session.scalar(
-        sa.select(Organization).where(Organization.organization_code == code, Organization.deleted_at.is_(None))
-    )
-
-
 async def assignment(
     session: AsyncSession,
     *,
     user_id: int,
     role_id: int,
-    organization: int | None,
-    project: int | None,
-    contract: int | None,
+    organization_id: int | None,
+    project_id: int | None,
+    contract_id: int | None,
 ) -> UserAssignment | None:
     statement = sa.select(UserAssignment).where(
         UserAssignment.user_id == user_id,
         UserAssignment.role_id == role_id,
-        UserAssignment.organization_id.is_not_distinct_from(organization),
-        UserAssignment.project_id.is_not_distinct_from(project),
-        UserAssignment.contract_id.is_not_distinct_from(contract),
+        UserAssignment.organization_id.is_not_distinct_from(organization_id),
+        UserAssignment.project_id.is_not_distinct_from(project_id),
+        UserAssignment.contract_id.is_not_distinct_from(contract_id),
     )
     return await session.scalar(statement)
 

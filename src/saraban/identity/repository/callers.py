@@ -17,10 +17,9 @@ from saraban.identity.models import (
     UserAssignment,
     UserPreference,
 )
+from saraban.identity.repository import places
 
-# The tables our foreign keys point at belong to `projects`, which lies above; only their codes are read here.
-_projects = sa.table("projects", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("project_code"))
-_contracts = sa.table("contracts", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("contract_code"))
+_projects, _contracts = places.projects, places.contracts
 
 
 def _allowed() -> sa.Subquery:
@@ -37,7 +36,7 @@ def _allowed() -> sa.Subquery:
     )
 
 
-def _users_with_grants() -> sa.Select[Any]:
+def _users_with_grants() -> Any:
     allowed = _allowed()
     return (
         sa.select(
@@ -68,11 +67,11 @@ async def rows_of_user(session: AsyncSession, *, public_id: UUID, now: datetime 
     statement = _users_with_grants().where(User.public_id == public_id, User.is_active, User.deleted_at.is_(None))
     if now is not None:
         statement = statement.where(sa.or_(User.locked_until.is_(None), User.locked_until <= now))
-    return (await session.execute(statement)).all()
+    return list((await session.execute(statement)).all())
 
 
 async def rows_of_username(session: AsyncSession, *, username: str) -> Sequence[Any]:
-    return (await session.execute(_users_with_grants().where(User.username == username))).all()
+    return list((await session.execute(_users_with_grants().where(User.username == username))).all())
 
 
 async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[Any]:
@@ -96,7 +95,7 @@ async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[Any
         .where(UserAssignment.user_id == user_id, Role.deleted_at.is_(None))
         .order_by(UserAssignment.id)
     )
-    return (await session.execute(statement)).all()
+    return list((await session.execute(statement)).all())
 
 
 async def members(session: AsyncSession, *, organization_ids: frozenset[int], permission: str | None) -> Sequence[Any]:
@@ -118,4 +117,4 @@ async def members(session: AsyncSession, *, organization_ids: frozenset[int], pe
             .where(Permission.permission_id == RolePermission.permission_id)
             .where(Permission.permission_name == permission)
         )
-    return (await session.execute(statement)).all()
+    return list((await session.execute(statement)).all())

@@ -11,7 +11,7 @@ from saraban.identity.models import Organization, OrganizationRole
 from saraban.kit.pagination import newest_first
 
 
-def _select() -> sa.Select[Any]:
+def _select() -> Any:
     return (
         sa.select(
             Organization.id,
@@ -51,7 +51,7 @@ async def page(
     statement = newest_first(
         statement, at=Organization.created_at, public_id=Organization.public_id, cursor=cursor, limit=limit
     )
-    return (await session.execute(statement)).all()
+    return list((await session.execute(statement)).all())
 
 
 async def one(session: AsyncSession, *, public_id: UUID) -> Any | None:
@@ -60,4 +60,4 @@ async def one(session: AsyncSession, *, public_id: UUID) -> Any | None:
 
 async def many(session: AsyncSession, *, ids: frozenset[int]) -> Sequence[Any]:
     statement = _select().where(Organization.id.in_(ids)).order_by(Organization.organization_code)
-    return (await session.execute(statement)).all()
+    return list((await session.execute(statement)).all())

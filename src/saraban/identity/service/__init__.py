@@ -1,5 +1,7 @@
 """What other features and the doors use of `identity`."""
 
+from saraban.identity.domain.demo import DEMO_ACCOUNTS
+from saraban.identity.domain.lockout import LockoutRules
 from saraban.identity.service.accounts import (
     Account,
     RoleDoesNotFit,
@@ -19,7 +21,6 @@ from saraban.identity.service.profile import profile
 from saraban.identity.service.sessions import (
     AccountLocked,
     Device,
-    LockoutRules,
     SignedIn,
     WrongCredentials,
     log_in,
@@ -29,6 +30,7 @@ from saraban.identity.service.sessions import (
 from saraban.identity.service.tokens import NotSignedIn, SessionEnded, TokenIssuer
 
 __all__ = [
+    "DEMO_ACCOUNTS",
     "Account",
     "AccountLocked",
     "Device",

@@ -15,7 +15,7 @@ from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Role, User, UserAssignment
 from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import tokens
-from saraban.identity.service import passwords
+from saraban.identity.service import passwords, places
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import DomainError, FieldProblem, Forbidden, Invalid, Kind, NotFound, Text, invalid
 from saraban.kit.text import control_character, fold
@@ -80,8 +80,8 @@ async def create_user(
     """
     name = _acceptable_name(username)
     _require_strong(password, name)
-    organization = await _organization_id(session, organization_code)
-    by.require("user.create", Scope(organizations=frozenset({organization} if organization else ())))
+    home = await places.find(session, organization=organization_code)
+    by.require("user.create", home.scope)
     if await repository.is_taken(session, username=name, email=email):
         raise UsernameTaken(values={"value": username})
     user = User(
@@ -90,7 +90,7 @@ async def create_user(
         email=email,
         first_name=first_name or None,
         last_name=last_name or None,
-        primary_organization_id=organization,
+        primary_organization_id=home.organization_id,
         is_service=is_service,
         created_at=now,
         updated_at=now,
@@ -145,40 +145,35 @@ async def grant_role(
     by: Caller,
     username: str,
     role: str,
-    organization_id: int | None = None,
-    project_id: int | None = None,
-    contract_id: int | None = None,
-    within: Scope | None = None,
+    organization_code: str | None = None,
+    project_code: str | None = None,
+    contract_code: str | None = None,
     address: str,
     now: datetime,
 ) -> None:
     """
-    This will give a role in a scope; a role that is already given is left as it is.
+    This will give a role in one place, or everywhere; a role that is already given there is left as it is.
 
-    :param within: the scope as permissions see it, when it is wider than the one id (a contract lies in a project)
     :raises RoleDoesNotFit: when the role is made for another level
     :raises Forbidden: when `by` may not assign there, or the role may more than `by` may
     """
     user = await _existing(session, username)
-    row = await _fitting_role(session, role, organization_id, project_id, contract_id)
-    scope = within or Scope(frozenset({organization_id} if organization_id else ()), project_id, contract_id)
-    _require_no_more_than_own(by, row.role_name, scope)
-    where = {"organization": organization_id, "project": project_id, "contract": contract_id}
+    row = await _fitting_role(session, role, organization_code, project_code, contract_code)
+    place = await places.find(session, organization=organization_code, project=project_code, contract=contract_code)
+    _require_no_more_than_own(by, row.role_name, place.scope)
+    where = {
+        "organization_id": place.organization_id,
+        "project_id": None if place.contract_id else place.project_id,
+        "contract_id": place.contract_id,
+    }
     if await repository.assignment(session, user_id=user.user_id, role_id=row.role_id, **where):
         return
-    session.add(
-        UserAssignment(
-            user_id=user.user_id,
-            role_id=row.role_id,
-            organization_id=organization_id,
-            project_id=project_id,
-            contract_id=contract_id,
-            assigned_by_user_id=by.user_id,
-            assigned_at=now,
-        )
+    assignment = UserAssignment(
+        user_id=user.user_id, role_id=row.role_id, assigned_by_user_id=by.user_id, assigned_at=now, **where
     )
+    session.add(assignment)
     await session.flush()
-    details = {"role": row.role_name, "scope": row.scope}
+    details = {"role": row.role_name, "scope": row.scope, "place": organization_code or contract_code or project_code}
     await _record(session, "user.grant_role", user, by=by, address=address, now=now, details=details)
 
 
@@ -197,7 +192,7 @@ def _require_no_more_than_own(by: Caller, role: str, scope: Scope) -> None:
 
 
 async def _fitting_role(
-    session: AsyncSession, name: str, organization: int | None, project: int | None, contract: int | None
+    session: AsyncSession, name: str, organization: str | None, project: str | None, contract: str | None
 ) -> Role:
     row = await repository.role_named(session, name=name)
     if row is None:
@@ -228,17 +223,6 @@ async def _manageable(session: AsyncSession, *, by: Caller, username: str, permi
     organization = user.primary_organization_id
     by.require(permission, Scope(organizations=frozenset({organization} if organization else ())))
     return user
-
-
-async def _organization_id(session: AsyncSession, code: str | None) -> int | None:
-    if code is None:
-        return None
-    row = await repository.organization_coded(session, code=fold(code))
-    if row is None:
-        raise invalid(
-            "/organizationCode", "unknown", "ไม่มีองค์กร “{value}”", "There is no organization “{value}”.", value=code
-        )
-    return row.id
 
 
 def _acceptable_name(username: str) -> str:

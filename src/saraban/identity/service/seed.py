@@ -4,13 +4,13 @@ Fills in what the product ships with: permissions, roles, the system user; and t
 Each function may run any number of times: it adds what is missing and changes nothing that is there.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain import catalogue as shipped
+from saraban.identity.domain.demo import DEMO_ACCOUNTS, PASSWORD, DemoAccount
 from saraban.identity.models import (
     Organization,
     OrganizationRole,
@@ -20,30 +20,10 @@ from saraban.identity.models import (
     User,
     UserAssignment,
 )
-from saraban.identity.service import passwords
+from saraban.identity.service import passwords, places
 
 # Shipped rows carry the same moment everywhere, so that filling a database twice gives the same rows.
 SHIPPED_AT = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Placing:
-    """A role and where it is given; none of the three means everywhere."""
-
-    role: str
-    organization: str | None = None
-    project_id: int | None = None
-    contract_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DemoAccount:
-    username: str
-    first_name: str
-    last_name: str
-    organization: str
-    placings: tuple[Placing, ...]
-    is_service: bool = False
 
 
 async def catalogue(session: AsyncSession) -> None:
@@ -119,37 +99,48 @@ async def organizations(session: AsyncSession, offers: tuple[tuple[str, str, str
     return {row.organization_code: row.id for row in rows}
 
 
-async def demo_accounts(session: AsyncSession, *, accounts: tuple[DemoAccount, ...], password: str) -> None:
-    """This will open the demo accounts that are missing; one that exists keeps its password and its roles."""
-    organization_ids = {row.organization_code: row.id for row in await session.scalars(sa.select(Organization))}
-    roles = {row.role_name: row.role_id for row in await session.scalars(sa.select(Role))}
+async def demo_accounts(session: AsyncSession, *, password: str = PASSWORD) -> None:
+    """
+    This will open the demo accounts that are missing; one that exists keeps its password and its roles.
+
+    The demo project must be there (`projects.service.seed.demo`).
+    """
     known = set(await session.scalars(sa.select(User.username)))
-    for account in accounts:
-        if account.username in known:
-            continue
-        user = User(
-            username=account.username,
-            password_hash=await passwords.hash_password(password),
-            first_name=account.first_name,
-            last_name=account.last_name,
-            email=f"{account.username}@saraban.invalid",
-            primary_organization_id=organization_ids[account.organization],
-            is_service=account.is_service,
-            created_at=SHIPPED_AT,
-            updated_at=SHIPPED_AT,
+    roles = {row.role_name: row.role_id for row in await session.scalars(sa.select(Role))}
+    for account in DEMO_ACCOUNTS:
+        if account.username not in known:
+            await _open_account(session, account, roles=roles, password_hash=await passwords.hash_password(password))
+
+
+async def _open_account(
+    session: AsyncSession, account: DemoAccount, *, roles: dict[str, int], password_hash: str
+) -> None:
+    own = await places.find(session, organization=account.organization)
+    user = User(
+        username=account.username,
+        password_hash=password_hash,
+        first_name=account.first_name,
+        last_name=account.last_name,
+        email=f"{account.username}@saraban.invalid",
+        primary_organization_id=own.organization_id,
+        is_service=account.is_service,
+        created_at=SHIPPED_AT,
+        updated_at=SHIPPED_AT,
+    )
+    session.add(user)
+    await session.flush()
+    for placing in account.placings:
+        place = await places.find(
+            session, organization=placing.organization, project=placing.project, contract=placing.contract
         )
-        session.add(user)
-        await session.flush()
-        for placing in account.placings:
-            organization = organization_ids[placing.organization] if placing.organization else None
-            session.add(
-                UserAssignment(
-                    user_id=user.user_id,
-                    role_id=roles[placing.role],
-                    organization_id=organization,
-                    project_id=placing.project_id,
-                    contract_id=placing.contract_id,
-                    assigned_at=SHIPPED_AT,
-                )
+        session.add(
+            UserAssignment(
+                user_id=user.user_id,
+                role_id=roles[placing.role],
+                organization_id=place.organization_id,
+                project_id=None if place.contract_id else place.project_id,
+                contract_id=place.contract_id,
+                assigned_at=SHIPPED_AT,
             )
+        )
     await session.flush()

@@ -1,0 +1,1 @@
+"""Master data the product ships with, and the references that other features hold; pure."""

@@ -1,0 +1,75 @@
+"""What other features know of projects, parties and master data: keys for their joins, codes for their prints."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from saraban.identity.domain.organization import Part
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRef:
+    id: int
+    public_id: UUID
+    code: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrganizationRef:
+    """An organization that takes part in the project; `role` is OWNER, DESIGNER, CONSULTANT, CONTRACTOR or OTHER."""
+
+    id: int
+    public_id: UUID
+    code: str
+    name: str
+    role: Part
+
+
+@dataclass(frozen=True, slots=True)
+class ContractRef:
+    id: int
+    public_id: UUID
+    code: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRef:
+    id: int
+    code: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DisciplineRef:
+    id: int
+    code: str
+    contract_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class RfaTypeRef:
+    id: int
+    code: str
+    contract_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubTypeRef:
+    """`number` is what `{SUB_TYPE}` prints (ruling N7)."""
+
+    id: int
+    code: str
+    number: str
+    contract_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PrintableCodes:
+    """Each code that a document number of one project may print."""
+
+    organizations: frozenset[str]
+    disciplines: frozenset[str]
+    rfa_types: frozenset[str]
+    sub_type_numbers: frozenset[str]
+    types: frozenset[str]

@@ -1,0 +1,97 @@
+"""Projects, their parties and contracts, and the codes that forms offer. Read only."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.http import PageCursor, PageLimit, ReadSession
+from saraban.kit.schema import Line
+from saraban.projects import service
+from saraban.projects.schemas import (
+    CodeList,
+    ContractList,
+    MemberList,
+    ProjectDetail,
+    ProjectPage,
+    SubTypeList,
+    TypeList,
+)
+
+router = APIRouter()
+
+Contract = Annotated[UUID | None, Query(alias="contractPublicId", description="Only those of this contract.")]
+
+
+@router.get("/projects", tags=["projects"], summary="List projects")
+async def list_projects(
+    caller: CurrentCaller,
+    session: ReadSession,
+    search: Annotated[
+        Annotated[str, Line(100)] | None, Query(description="Part of the code or the name.", examples=["C2"])
+    ] = None,
+    cursor: PageCursor = None,
+    limit: PageLimit = 50,
+) -> ProjectPage:
+    """The projects you take part in, newest first."""
+    return await service.list_projects(session, caller=caller, search=search, cursor=cursor, limit=limit)
+
+
+@router.get("/projects/{public_id}", tags=["projects"], summary="Read a project")
+async def read_project(caller: CurrentCaller, session: ReadSession, public_id: UUID) -> ProjectDetail:
+    """One project with the organizations that take part and its contracts."""
+    return await service.read_project(session, caller=caller, public_id=public_id)
+
+
+@router.get("/projects/{public_id}/organizations", tags=["projects"], summary="List a project's organizations")
+async def organizations(caller: CurrentCaller, session: ReadSession, public_id: UUID) -> MemberList:
+    """Who takes part in the project, and as what."""
+    return MemberList(items=await service.organizations(session, caller=caller, project_public_id=public_id))
+
+
+@router.get("/projects/{public_id}/contracts", tags=["projects"], summary="List a project's contracts")
+async def contracts(caller: CurrentCaller, session: ReadSession, public_id: UUID) -> ContractList:
+    """The contracts of the project with their parties."""
+    return ContractList(items=await service.contracts(session, caller=caller, project_public_id=public_id))
+
+
+@router.get("/projects/{public_id}/disciplines", tags=["projects"], summary="List disciplines")
+async def disciplines(
+    caller: CurrentCaller, session: ReadSession, public_id: UUID, contract: Contract = None
+) -> CodeList:
+    """The disciplines of the project's contracts. A code that several contracts have needs the contract to be named."""
+    items = await service.disciplines(session, caller=caller, project_public_id=public_id, contract_public_id=contract)
+    return CodeList(items=items)
+
+
+@router.get("/projects/{public_id}/rfa-types", tags=["projects"], summary="List RFA types")
+async def rfa_types(
+    caller: CurrentCaller, session: ReadSession, public_id: UUID, contract: Contract = None
+) -> CodeList:
+    """The RFA types of the project's contracts."""
+    items = await service.rfa_types(session, caller=caller, project_public_id=public_id, contract_public_id=contract)
+    return CodeList(items=items)
+
+
+@router.get("/projects/{public_id}/sub-types", tags=["projects"], summary="List sub types")
+async def sub_types(
+    caller: CurrentCaller,
+    session: ReadSession,
+    public_id: UUID,
+    contract: Contract = None,
+    type_code: Annotated[
+        Annotated[str, Line(50)] | None, Query(alias="typeCode", description="Only those of this document type.")
+    ] = None,
+) -> SubTypeList:
+    """The sub types of the project's contracts, with the number that documents print."""
+    items = await service.sub_types(
+        session, caller=caller, project_public_id=public_id, contract_public_id=contract, type_code=type_code
+    )
+    return SubTypeList(items=items)
+
+
+@router.get("/correspondence-types", tags=["projects"], summary="List document types")
+async def correspondence_types(_caller: CurrentCaller, session: ReadSession) -> TypeList:
+    """The kinds of document there are, in the order forms offer them."""
+    return TypeList(items=await service.correspondence_types(session))

@@ -1,0 +1,1 @@
+"""Queries about projects and master data; each function is one statement."""

@@ -1,0 +1,137 @@
+"""Answers about projects, contracts, their parties, and the codes a document is classified by."""
+
+from datetime import date
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import ConfigDict, Field
+
+from saraban.kit.schema import Schema
+
+_PROJECT = {
+    "publicId": "01930b5e-0000-7000-8000-000000000001",
+    "projectCode": "LCBP3-C2",
+    "projectName": "ท่าเรือแหลมฉบัง ระยะที่ 3 ส่วนที่ 2",
+}
+_MEMBER = {
+    "publicId": "01930b5e-0000-7000-8000-00000000000a",
+    "organizationCode": "ผรม.2",
+    "organizationName": "ผู้รับเหมางานก่อสร้าง",
+    "role": "CONTRACTOR",
+}
+_OF_CONTRACT = {"contractPublicId": "01930b5e-0000-7000-8000-0000000000c2", "contractCode": "LCBP3-C2"}
+_CONTRACT = {
+    "publicId": "01930b5e-0000-7000-8000-0000000000c2",
+    "contractCode": "LCBP3-C2",
+    "contractName": "สัญญางานอาคารและท่าเทียบเรือ",
+    "startDate": None,
+    "endDate": None,
+    "organizations": [_MEMBER],
+}
+
+
+def _example(example: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [example]})
+
+
+class ProjectLine(Schema):
+    model_config = _example(_PROJECT)
+
+    public_id: UUID
+    project_code: str
+    project_name: str
+
+
+class ProjectPage(Schema):
+    items: list[ProjectLine]
+    next_cursor: str | None = Field(description="Cursor of the next page, null on the last one.")
+
+
+class MemberLine(Schema):
+    """An organization that takes part."""
+
+    model_config = _example(_MEMBER)
+
+    public_id: UUID
+    organization_code: str
+    organization_name: str
+    role: Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"]
+
+
+class ContractLine(Schema):
+    model_config = _example(_CONTRACT)
+
+    public_id: UUID
+    contract_code: str
+    contract_name: str
+    start_date: date | None
+    end_date: date | None
+    organizations: list[MemberLine] = Field(description="Its parties, with the role each has in this contract.")
+
+
+class ProjectDetail(Schema):
+    model_config = _example({**_PROJECT, "organizations": [_MEMBER], "contracts": [_CONTRACT]})
+
+    public_id: UUID
+    project_code: str
+    project_name: str
+    organizations: list[MemberLine]
+    contracts: list[ContractLine]
+
+
+class CodeLine(Schema):
+    """A discipline or an RFA type; the same code may stand in several contracts."""
+
+    model_config = _example({"code": "TER", "nameTh": "ท่าเทียบเรือ", "nameEn": "Terminal", **_OF_CONTRACT})
+
+    code: str
+    name_th: str | None
+    name_en: str | None
+    contract_public_id: UUID
+    contract_code: str
+
+
+class SubTypeLine(Schema):
+    model_config = _example(
+        {"code": "GEN", "name": "General", "number": "21", "typeCode": "TRANSMITTAL", **_OF_CONTRACT}
+    )
+
+    code: str
+    name: str | None
+    number: str | None = Field(description="What `{SUB_TYPE}` prints in a number.")
+    type_code: str
+    contract_public_id: UUID
+    contract_code: str
+
+
+class TypeLine(Schema):
+    model_config = _example({"code": "LETTER", "nameTh": "หนังสือ", "nameEn": "Letter"})
+
+    code: str
+    name_th: str
+    name_en: str
+
+
+class MemberList(Schema):
+    items: list[MemberLine]
+    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
+
+
+class ContractList(Schema):
+    items: list[ContractLine]
+    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
+
+
+class CodeList(Schema):
+    items: list[CodeLine]
+    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
+
+
+class SubTypeList(Schema):
+    items: list[SubTypeLine]
+    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
+
+
+class TypeList(Schema):
+    items: list[TypeLine]
+    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")

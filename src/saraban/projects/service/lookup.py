@@ -1,0 +1,163 @@
+"""
+Turns the public ids and codes of a request into references, or says which field names nothing usable.
+
+Disciplines, RFA types and sub types belong to contracts: a code that several contracts of the project have needs the
+contract to be named (ruling N7).
+"""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.organization import part_of
+from saraban.kit.errors import Invalid, invalid, unknown
+from saraban.kit.text import fold
+from saraban.projects.domain.reference import (
+    ContractRef,
+    DisciplineRef,
+    OrganizationRef,
+    PrintableCodes,
+    ProjectRef,
+    RfaTypeRef,
+    SubTypeRef,
+    TypeRef,
+)
+from saraban.projects.repository import lookup as repository
+
+CONTRACT_POINTER = "/contractPublicId"
+
+
+async def find_project(session: AsyncSession, *, public_id: UUID, pointer: str) -> ProjectRef:
+    """
+    :raises Invalid: at `pointer`, when there is no such active project
+    """
+    row = await repository.project(session, public_id=public_id)
+    if row is None:
+        raise _unknown_project(pointer, str(public_id))
+    return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
+
+
+async def find_project_by_code(session: AsyncSession, *, code: str, pointer: str = "/projectCode") -> ProjectRef:
+    """
+    :raises Invalid: at `pointer`, when there is no such active project
+    """
+    row = await repository.project_coded(session, code=fold(code))
+    if row is None:
+        raise _unknown_project(pointer, code)
+    return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
+
+
+async def find_member(session: AsyncSession, *, project: ProjectRef, public_id: UUID, pointer: str) -> OrganizationRef:
+    """
+    :raises Invalid: at `pointer`, when the organization does not take part in the project
+    """
+    row = await repository.member(session, project_id=project.id, public_id=public_id)
+    if row is None:
+        raise unknown(pointer, str(public_id))
+    return OrganizationRef(row.id, row.public_id, row.organization_code, row.organization_name, part_of(row.role_name))
+
+
+async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id: UUID, pointer: str) -> ContractRef:
+    """
+    :raises Invalid: at `pointer`, when the contract is not one of the project
+    """
+    row = await repository.contract(session, project_id=project.id, public_id=public_id)
+    if row is None:
+        raise unknown(pointer, str(public_id))
+    return ContractRef(row.id, row.public_id, row.contract_code, row.contract_name)
+
+
+async def find_type(session: AsyncSession, *, code: str, pointer: str) -> TypeRef:
+    """
+    :raises Invalid: at `pointer`, when there is no such document type
+    """
+    row = await repository.type_coded(session, code=fold(code))
+    if row is None:
+        raise unknown(pointer, code)
+    return TypeRef(row.id, row.type_code, row.type_name)
+
+
+async def find_discipline(
+    session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, code: str, pointer: str
+) -> DisciplineRef:
+    """
+    :raises Invalid: at `pointer` when unknown, at `/contractPublicId` when several contracts have the code
+    """
+    rows = await repository.disciplines(
+        session, project_id=project.id, contract_id=contract.id if contract else None, code=fold(code)
+    )
+    row = _only(rows, code, pointer)
+    return DisciplineRef(row.id, row.code, row.contract_id)
+
+
+async def find_rfa_type(
+    session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, code: str, pointer: str
+) -> RfaTypeRef:
+    """
+    :raises Invalid: at `pointer` when unknown, at `/contractPublicId` when several contracts have the code
+    """
+    rows = await repository.rfa_types(
+        session, project_id=project.id, contract_id=contract.id if contract else None, code=fold(code)
+    )
+    row = _only(rows, code, pointer)
+    return RfaTypeRef(row.id, row.code, row.contract_id)
+
+
+async def find_sub_type(
+    session: AsyncSession,
+    *,
+    project: ProjectRef,
+    contract: ContractRef | None,
+    type_id: int,
+    code: str,
+    pointer: str,
+) -> SubTypeRef:
+    """
+    :raises Invalid: at `pointer` when unknown for this document type, at `/contractPublicId` when ambiguous
+    """
+    rows = await repository.sub_types(
+        session,
+        project_id=project.id,
+        contract_id=contract.id if contract else None,
+        type_id=type_id,
+        code=fold(code),
+    )
+    row = _only(rows, code, pointer)
+    return SubTypeRef(row.id, row.code, row.number or "", row.contract_id)
+
+
+async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
+    """This will give the organizations that take part, by their role there; a contract's word for it comes first."""
+    found: dict[str, set[int]] = {}
+    for row in await repository.parties(session, project_id=project_id, contract_id=contract_id):
+        found.setdefault(part_of(row.role_in_contract or row.role_name), set()).add(row.organization_id)
+    return {part: frozenset(ids) for part, ids in found.items()}
+
+
+async def printable_codes(session: AsyncSession, *, project_id: int) -> PrintableCodes:
+    """This will give each code that numbers of the project may print, to find formats that can meet."""
+    found: dict[str, set[str]] = {}
+    for row in await repository.printable(session, project_id=project_id):
+        if row.code:
+            found.setdefault(row.kind, set()).add(row.code)
+    names = ("organization", "discipline", "rfa_type", "sub_type", "type")
+    return PrintableCodes(*(frozenset(found.get(name, ())) for name in names))
+
+
+def _only(rows: Any, code: str, pointer: str) -> Any:
+    if not rows:
+        raise unknown(pointer, code)
+    if len(rows) > 1:
+        raise invalid(
+            CONTRACT_POINTER,
+            "required",
+            "รหัส “{value}” มีในหลายสัญญา ต้องระบุสัญญา",
+            "Several contracts have the code “{value}”: name the contract.",
+            value=code,
+        )
+    return rows[0]
+
+
+def _unknown_project(pointer: str, value: str) -> Invalid:
+    return invalid(pointer, "unknown", "ไม่พบโครงการ “{value}”", "There is no project “{value}”.", value=value)

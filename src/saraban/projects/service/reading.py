@@ -1,0 +1,174 @@
+"""
+What a caller may see of projects, for lists and forms.
+
+A project is seen by whoever has a role in it or in one of its contracts, by everybody of an organization that takes
+part, and by those whose role counts everywhere; a sandbox only by the last.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.organization import part_of
+from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.kit.errors import NotFound
+from saraban.kit.pagination import cut
+from saraban.projects.domain.master import type_name
+from saraban.projects.domain.reference import ProjectRef
+from saraban.projects.models import Project
+from saraban.projects.repository import reading as repository
+from saraban.projects.schemas import (
+    CodeLine,
+    ContractLine,
+    MemberLine,
+    ProjectDetail,
+    ProjectLine,
+    ProjectPage,
+    SubTypeLine,
+    TypeLine,
+)
+
+
+async def list_projects(
+    session: AsyncSession, *, caller: Caller, search: str | None = None, cursor: str | None = None, limit: int = 50
+) -> ProjectPage:
+    rows = await repository.page(
+        session, _visible(caller), sandbox=_sandbox(caller), search=search, cursor=cursor, limit=limit
+    )
+    page = cut(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
+    items = [ProjectLine.model_validate(row, from_attributes=True) for row in page.items]
+    return ProjectPage(items=items, next_cursor=page.next_cursor)
+
+
+async def projects_of(session: AsyncSession, *, caller: Caller) -> tuple[ProjectRef, ...]:
+    """This will give every project the caller may see, by code."""
+    rows = await repository.every(session, _visible(caller), sandbox=_sandbox(caller))
+    return tuple(ProjectRef(row.id, row.public_id, row.project_code, row.project_name) for row in rows)
+
+
+async def read_project(session: AsyncSession, *, caller: Caller, public_id: UUID) -> ProjectDetail:
+    """
+    :raises NotFound: when there is none that the caller may see
+    """
+    project = await _seen(session, caller, public_id)
+    return ProjectDetail(
+        public_id=project.public_id,
+        project_code=project.project_code,
+        project_name=project.project_name,
+        organizations=await _members(session, project),
+        contracts=await _contracts(session, project),
+    )
+
+
+async def organizations(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[MemberLine]:
+    return await _members(session, await _seen(session, caller, project_public_id))
+
+
+async def contracts(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[ContractLine]:
+    return await _contracts(session, await _seen(session, caller, project_public_id))
+
+
+async def disciplines(
+    session: AsyncSession, *, caller: Caller, project_public_id: UUID, contract_public_id: UUID | None = None
+) -> list[CodeLine]:
+    project = await _seen(session, caller, project_public_id)
+    rows = await repository.disciplines(session, project_id=project.id, contract=contract_public_id)
+    return [CodeLine.model_validate(row, from_attributes=True) for row in rows]
+
+
+async def rfa_types(
+    session: AsyncSession, *, caller: Caller, project_public_id: UUID, contract_public_id: UUID | None = None
+) -> list[CodeLine]:
+    project = await _seen(session, caller, project_public_id)
+    rows = await repository.rfa_types(session, project_id=project.id, contract=contract_public_id)
+    return [CodeLine.model_validate(row, from_attributes=True) for row in rows]
+
+
+async def sub_types(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    contract_public_id: UUID | None = None,
+    type_code: str | None = None,
+) -> list[SubTypeLine]:
+    project = await _seen(session, caller, project_public_id)
+    rows = await repository.sub_types(session, project_id=project.id, contract=contract_public_id, type_code=type_code)
+    return [SubTypeLine.model_validate(row, from_attributes=True) for row in rows]
+
+
+async def correspondence_types(session: AsyncSession) -> list[TypeLine]:
+    """This will give the kinds of document there are, in the order of forms."""
+    rows = await repository.correspondence_types(session)
+    names = [(row.type_code, type_name(row.type_code, row.type_name)) for row in rows]
+    return [TypeLine(code=code, name_th=says.th, name_en=says.en) for code, says in names]
+
+
+async def _seen(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
+    project = await repository.one(session, _visible(caller), sandbox=_sandbox(caller), public_id=public_id)
+    if project is None:
+        raise NotFound(f"There is no project {public_id}.")
+    return project
+
+
+async def _members(session: AsyncSession, project: Project) -> list[MemberLine]:
+    rows = await repository.members(session, project_id=project.id)
+    return [
+        MemberLine(
+            public_id=row.public_id,
+            organization_code=row.organization_code,
+            organization_name=row.organization_name,
+            role=part_of(row.role_name),
+        )
+        for row in rows
+    ]
+
+
+async def _contracts(session: AsyncSession, project: Project) -> list[ContractLine]:
+    found: dict[UUID, ContractLine] = {}
+    for row in await repository.contracts(session, project_id=project.id):
+        contract = found.setdefault(row.public_id, _contract(row))
+        if row.organization_public_id is not None:
+            contract.organizations.append(_party(row))
+    return list(found.values())
+
+
+def _contract(row: Any) -> ContractLine:
+    return ContractLine(
+        public_id=row.public_id,
+        contract_code=row.contract_code,
+        contract_name=row.contract_name,
+        start_date=row.start_date,
+        end_date=row.end_date,
+        organizations=[],
+    )
+
+
+def _party(row: Any) -> MemberLine:
+    return MemberLine(
+        public_id=row.organization_public_id,
+        organization_code=row.organization_code,
+        organization_name=row.organization_name,
+        role=part_of(row.role_in_contract or row.role_name),
+    )
+
+
+def _visible(caller: Caller) -> ColumnElement[bool]:
+    return repository.visible(
+        everything=any(grant.is_global for grant in caller.grants),
+        projects=_keys(grant.project for grant in caller.grants),
+        contracts=_keys(grant.contract for grant in caller.grants),
+        organizations=caller.organization_ids,
+    )
+
+
+def _keys(keys: Iterable[int | None]) -> frozenset[int]:
+    return frozenset(key for key in keys if key is not None)
+
+
+def _sandbox(caller: Caller) -> bool:
+    return caller.may(EVERYTHING, Scope())
