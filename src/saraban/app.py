@@ -2,7 +2,6 @@
 Door 1: the ASGI application. It gathers the routers, answers every fault as a problem, and opens and closes the system.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import fields
@@ -59,8 +58,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(ops_router)
     for feature in FEATURES:
         _include(app, f"saraban.{feature}.endpoints", prefix=API)
-    pages = _pages(app)
-    problems.install(app, pages)
+    problems.install(app, _pages(app))
     openapi.complete(app)
     app.add_middleware(Frame, upload_limit=chosen.upload_max_bytes)
     return app
@@ -99,3 +97,11 @@ async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
 def _include(app: FastAPI, name: str, *, prefix: str) -> None:
     if find_spec(name):
         app.include_router(import_module(name).router, prefix=prefix)
+
+
+def _pages(app: FastAPI) -> problems.PageAnswer | None:
+    if not find_spec("saraban.web.pages"):
+        return None
+    pages = import_module("saraban.web.pages")
+    pages.install(app)
+    return pages.problem_page

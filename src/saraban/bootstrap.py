@@ -13,8 +13,8 @@ from pathlib import Path
 
 import structlog
 from redis.asyncio import BlockingConnectionPool, Redis
-from redis.backoff import NoBackoff
 from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 from saraban.attachments.adapters import FolderStorage
 from saraban.attachments.domain.storage import Storage
@@ -77,7 +77,9 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         subjects=_subjects(),
         handlers=_handlers(),
         redis=redis,
-        dependencies=dependencies(db=db, redis=redis, files=settings.data_dir / "files", runs_worker=settings.run_worker),
+        dependencies=dependencies(
+            db=db, redis=redis, files=settings.data_dir / "files", runs_worker=settings.run_worker
+        ),
     )
 
 

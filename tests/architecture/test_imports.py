@@ -28,9 +28,7 @@ def floor_of(module: str) -> tuple[str, str] | None:
 
 def test_every_import_contract_is_kept() -> None:
     program = Path(sys.executable).with_name("lint-imports")
-    outcome = subprocess.run(
-        [str(program), "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    outcome = subprocess.run([str(program), "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
 

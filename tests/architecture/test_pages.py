@@ -5,8 +5,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
 import write_pages
+
 from saraban.kit.errors import DomainError
 from saraban.ops import catalogue
 

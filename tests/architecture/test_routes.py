@@ -65,7 +65,9 @@ def test_the_description_is_openapi_3_1(document: dict[str, Any]) -> None:
 
 
 def test_every_operation_has_a_summary(document: dict[str, Any]) -> None:
-    silent = [f"{method} {path}" for path, method, operation in openapi.operations(document) if not operation.get("summary")]
+    silent = [
+        f"{method} {path}" for path, method, operation in openapi.operations(document) if not operation.get("summary")
+    ]
 
     assert silent == []
 

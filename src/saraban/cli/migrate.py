@@ -16,7 +16,9 @@ def migrate(
     to: Annotated[str, typer.Option(help="Revision to stop at; an older one goes back, `base` to nothing.")] = "head",
     *,
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 when the database is behind.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before going back, which drops columns and rows.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before going back, which drops columns and rows.")
+    ] = False,
 ) -> None:
     """Bring the database to the newest revision, and the shipped master data with it.
 
@@ -39,9 +41,12 @@ def migrate(
     if to in {"head", newest}:
         history.upgrade(url)
         _seed()
-    elif history.is_older(to, than=stands):
+    elif _goes_back(to, stands):
         if not yes:
-            typer.confirm(say(f"ย้อนกลับไปที่ {to} ข้อมูลบางส่วนจะหายไป ดำเนินการต่อหรือไม่", f"Going back to {to} drops data. Go on?"), abort=True)
+            typer.confirm(
+                say(f"ย้อนกลับไปที่ {to} ข้อมูลบางส่วนจะหายไป ดำเนินการต่อหรือไม่", f"Going back to {to} drops data. Go on?"),
+                abort=True,
+            )
         history.downgrade(url, to)
     else:
         history.upgrade(url, to)
@@ -50,6 +55,17 @@ def migrate(
 
 def prepare_folder() -> None:
     config.load().data_dir.mkdir(parents=True, exist_ok=True)
+
+
+def _goes_back(to: str, stands: str | None) -> bool:
+    from alembic.script import ScriptDirectory
+
+    from saraban.kit import migrate as history
+
+    if stands is None:
+        return False
+    behind = {script.revision for script in ScriptDirectory(str(history.scripts())).iterate_revisions(stands, "base")}
+    return to == "base" or to in behind - {stands}
 
 
 def _report(stands: str | None, newest: str) -> None:

@@ -65,7 +65,10 @@ def told(app: typer.Typer) -> int:
     except Exception as error:
         if fault_of(error) is None and "no such table" not in str(error):
             raise
-        message = say("ติดต่อฐานข้อมูลไม่ได้ หรือยังไม่ได้สั่ง `saraban migrate`", "The database does not answer, or `saraban migrate` has not run.")
+        message = say(
+            "ติดต่อฐานข้อมูลไม่ได้ หรือยังไม่ได้สั่ง `saraban migrate`",
+            "The database does not answer, or `saraban migrate` has not run.",
+        )
         sys.stderr.write(f"saraban: {message} ({type(error).__name__})\n")
         return EXIT_CODES[Kind.BROKEN]
     return 0

@@ -9,7 +9,7 @@ app = typer.Typer(
     name="saraban",
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""
@@ -17,12 +17,14 @@ Saraban (สารบรรณ): numbers, approval paths and proof for the docum
 
 A first look:
 
-    saraban serve --demo        a server with a demo project on http://127.0.0.1:8000
-    saraban demo                the whole story of a document, told in the terminal
+    saraban serve --demo    a server with a demo project
+    saraban demo            the story of four documents, in the terminal
 
-Settings come from `SARABAN_…` variables or a `.env` file; docs/settings.md lists them. `SARABAN_LANG=th` changes the
-language of messages. Exit codes: 0 done, 1 not possible here, 2 wrong usage, 3 bad input, 4 not allowed, 5 not found,
-6 against a rule, 7 busy, 8 broken.
+Settings come from SARABAN_… variables or a file .env; docs/settings.md lists them.
+SARABAN_LANG=th changes the language of messages.
+
+Exit codes: 0 done, 1 not possible here, 2 wrong usage, 3 bad input, 4 not allowed,
+5 not found, 6 against a rule, 7 busy, 8 broken.
 """,
 )
 

@@ -29,9 +29,9 @@ def serve(
 
     Examples:
 
-        saraban serve --demo                 everything at its defaults, with a demo project
-        saraban serve --port 9000            on another port
-        SARABAN_DATABASE_URL=mysql://saraban:secret@db/saraban saraban serve --workers 4
+        saraban serve --demo         everything at its defaults, and a demo project
+        saraban serve --port 9000    on another port
+        saraban serve --workers 4    several processes, on MariaDB
     """
     chosen = {"HOST": host, "PORT": port, "WORKERS": workers}
     os.environ.update({f"SARABAN_{name}": str(value) for name, value in chosen.items() if value is not None})

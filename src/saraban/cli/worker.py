@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
     app.command()(worker)
 
 
-def worker(*, once: bool = typer.Option(False, "--once", help="Deliver what is due now, then end.")) -> None:
+def worker(*, once: Annotated[bool, typer.Option("--once", help="Deliver what is due now, then end.")] = False) -> None:
     """Deliver events to their handlers and run the timers until interrupted.
 
     A server does this itself unless `SARABAN_RUN_WORKER=false`. Several workers may run against one database.

@@ -80,7 +80,11 @@ def _article(error: type[DomainError]) -> str:
     def line(label: str, text: str, language: str = "en") -> str:
         return f'<dt>{label}</dt><dd lang="{language}">{escape(text)}</dd>'
 
-    parts: list[Any] = [line("ภาษาไทย", error.says.th, "th"), line("English", error.says.en), line("Cause", cause(error))]
+    parts: list[Any] = [
+        line("ภาษาไทย", error.says.th, "th"),
+        line("English", error.says.en),
+        line("Cause", cause(error)),
+    ]
     parts += [line("Cure", f"{step.en} ({step.th})") for step in error.recovery]
     name = error.code.lower()
     return f'<h2 id="{name}">{error.code} ({status_of_class(error)})</h2><dl>{"".join(parts)}</dl>'

@@ -47,7 +47,9 @@ async def live() -> Alive:
 async def ready(dependencies: Annotated[list[Dependency], Depends(dependencies_of)]) -> Response:
     """503 while the database, its migrations or the file storage is down; without Redis it is degraded and still serves."""
     reports = await asyncio.gather(*(_ask(dependency) for dependency in dependencies))
-    down = {dependency.name for dependency, report in zip(dependencies, reports, strict=True) if report.status == "down"}
+    down = {
+        dependency.name for dependency, report in zip(dependencies, reports, strict=True) if report.status == "down"
+    }
     essential = {dependency.name for dependency in dependencies if dependency.essential}
     status: Any = "down" if down & essential else "degraded" if down else "ready"
     named = {dependency.name: report for dependency, report in zip(dependencies, reports, strict=True)}
@@ -65,7 +67,7 @@ async def _ask(dependency: Dependency) -> Report:
         return Report(status="off", reason=str(absence))
     except TimeoutError:
         return Report(status="down", reason=f"no answer within {PATIENCE:g} seconds")
-    except Exception as fault:
+    except Exception as fault:  # noqa: BLE001  a probe reports whatever it is
         # Which fault exactly may name hosts and users; the kind is enough for a probe.
         return Report(status="down", reason=f"fails ({fault_of(fault) or type(fault).__name__})")
 

@@ -88,9 +88,7 @@ class Exchange:
         headers["Referrer-Policy"] = "same-origin"
         headers["Cross-Origin-Opener-Policy"] = "same-origin"
         headers["X-Frame-Options"] = "SAMEORIGIN" if framed else "DENY"
-        headers.setdefault(
-            "Content-Security-Policy", CONTENT_POLICY.format(ancestors="'self'" if framed else "'none'")
-        )
+        headers.setdefault("Content-Security-Policy", CONTENT_POLICY.format(ancestors="'self'" if framed else "'none'"))
 
 
 def _declared(headers: Headers) -> int:
@@ -129,6 +127,8 @@ def _report(scope: Scope, status: int, seconds: float) -> None:
 
 def _template(scope: Scope) -> str:
     """The route with its parameters unfilled: paths with ids in them would make a measurement of each document."""
-    context = scope.get("fastapi", {}).get("effective_route_context") if isinstance(scope.get("fastapi"), dict) else None
+    context = (
+        scope.get("fastapi", {}).get("effective_route_context") if isinstance(scope.get("fastapi"), dict) else None
+    )
     path = getattr(context, "path", None) or getattr(scope.get("route"), "path", None)
     return str(path) if path else "(unknown)"

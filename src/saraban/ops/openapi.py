@@ -145,7 +145,10 @@ _FIELD: dict[str, Any] = {
     "title": "FieldProblem",
     "required": ["pointer", "code", "detail", "message"],
     "properties": {
-        "pointer": {"type": "string", "description": "JSON pointer into the body, or `query:`, `path:`, `header:` and a name."},
+        "pointer": {
+            "type": "string",
+            "description": "JSON pointer into the body, or `query:`, `path:`, `header:` and a name.",
+        },
         "code": {"type": "string", "examples": ["required"]},
         "detail": {"type": "string", "description": "English."},
         "message": {"type": "string", "description": "In the caller's language."},

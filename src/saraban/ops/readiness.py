@@ -17,11 +17,11 @@ from saraban.kit.ids import new_id
 ROOM = 50 * 1024 * 1024  # one file of the largest default size
 
 
-class NotWell(Exception):  # noqa: N818  an expected outcome
+class NotWell(Exception):
     """A dependency is not well; the text says how, in words that may be shown to anybody."""
 
 
-class SwitchedOff(Exception):  # noqa: N818  an expected outcome
+class SwitchedOff(Exception):
     """A dependency is not set up here, and the product works without it."""
 
 

@@ -1,0 +1,205 @@
+"""`saraban user …`: accounts and what they may do."""
+
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from saraban.cli.outcome import say, with_system
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+    from saraban.bootstrap import System
+    from saraban.identity.domain.caller import Caller
+
+Name = Annotated[str, typer.Argument(metavar="USERNAME", help="User name of the account.")]
+Password = Annotated[
+    str | None, typer.Option(help="`-` reads it from standard input; left out, you are asked.", show_default=False)
+]
+
+HERE = "command line"
+
+noun = typer.Typer(no_args_is_help=True, help="Open, close and unlock accounts, and give them roles.")
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(noun, name="user")
+
+
+@noun.command()
+def create(
+    username: Name,
+    email: Annotated[str, typer.Option(help="Address for notices; each account has its own.")],
+    first_name: Annotated[str, typer.Option()] = "",
+    last_name: Annotated[str, typer.Option()] = "",
+    organization: Annotated[str | None, typer.Option(help="Code of the organization it belongs to.")] = None,
+    password: Password = None,
+    *,
+    service: Annotated[bool, typer.Option("--service", help="An account for a machine.")] = False,
+) -> None:
+    """Open an account; it has no roles before `saraban user grant`.
+
+    Example: `saraban user create somchai --email somchai@example.org --organization คคง.`
+    """
+    from saraban.identity import service as identity
+
+    secret = _password(password)
+    _as_system(
+        lambda session, **given: identity.create_user(
+            session,
+            username=username,
+            password=secret,
+            email=email,
+            first_name=first_name,
+            last_name=last_name,
+            organization_code=organization,
+            is_service=service,
+            **given,
+        )
+    )
+    typer.echo(say(f"เปิดบัญชี {username} แล้ว", f"The account {username} is open."))
+
+
+@noun.command("list")
+def list_() -> None:
+    """List all accounts with their organizations and roles.
+
+    Example: `saraban user list`
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from saraban.identity import service as identity
+
+    async def read(system: "System") -> Any:
+        async with system.db.reading() as session:
+            return await identity.list_users(session)
+
+    table = Table(title=say("บัญชีผู้ใช้", "Accounts"))
+    for th, en in (
+        ("ชื่อผู้ใช้", "User name"),
+        ("ชื่อ", "Name"),
+        ("องค์กร", "Organization"),
+        ("บทบาท", "Roles"),
+        ("สถานะ", "State"),
+    ):
+        table.add_column(say(th, en), overflow="fold")
+    for account in with_system(read):
+        table.add_row(
+            account.username, account.display_name, account.organization_code or "-", account.roles, _state(account)
+        )
+    Console().print(table)
+
+
+@noun.command()
+def disable(username: Name) -> None:
+    """Close an account; it is refused from its next request on.
+
+    Example: `saraban user disable somchai`
+    """
+    _switch(username, active=False)
+
+
+@noun.command()
+def enable(username: Name) -> None:
+    """Open a closed account again.
+
+    Example: `saraban user enable somchai`
+    """
+    _switch(username, active=True)
+
+
+@noun.command()
+def unlock(username: Name) -> None:
+    """Unlock an account after too many wrong passwords.
+
+    Example: `saraban user unlock somchai`
+    """
+    from saraban.identity import service as identity
+
+    _as_system(lambda session, **given: identity.unlock(session, username=username, **given))
+    typer.echo(say(f"ปลดล็อกบัญชี {username} แล้ว", f"The account {username} is unlocked."))
+
+
+@noun.command()
+def password(username: Name, password: Password = None) -> None:
+    """Set a new password, which unlocks the account and ends its sessions.
+
+    Examples:
+
+        saraban user password somchai
+        pass show saraban/somchai | saraban user password somchai --password -
+    """
+    from saraban.identity import service as identity
+
+    secret = _password(password)
+    _as_system(lambda session, **given: identity.set_password(session, username=username, password=secret, **given))
+    typer.echo(say(f"ตั้งรหัสผ่านใหม่ของ {username} แล้ว", f"The account {username} has a new password."))
+
+
+@noun.command()
+def grant(
+    username: Name,
+    role: Annotated[str, typer.Argument(help="Role, such as “Document Control”.")],
+    organization: Annotated[str | None, typer.Option(help="Where: code of an organization.")] = None,
+    project: Annotated[str | None, typer.Option(help="Where: code of a project.")] = None,
+    contract: Annotated[str | None, typer.Option(help="Where: code of a contract.")] = None,
+) -> None:
+    """Give a role in one place; each role is made for one level, and the message says which.
+
+    Examples:
+
+        saraban user grant somchai "Document Control" --organization คคง.
+        saraban user grant somchai "Contract Admin" --contract LCBP3-C2
+        saraban user grant root Superadmin
+    """
+    from saraban.identity import service as identity
+
+    _as_system(
+        lambda session, **given: identity.grant_role(
+            session,
+            username=username,
+            role=role,
+            organization_code=organization,
+            project_code=project,
+            contract_code=contract,
+            **given,
+        )
+    )
+    typer.echo(say(f"ให้บทบาท {role} แก่ {username} แล้ว", f"{username} has the role {role}."))
+
+
+def _switch(username: str, *, active: bool) -> None:
+    from saraban.identity import service as identity
+
+    _as_system(lambda session, **given: identity.set_active(session, username=username, active=active, **given))
+    done = say("เปิดใช้งาน", "enabled") if active else say("ปิดใช้งาน", "disabled")
+    typer.echo(say(f"{done}บัญชี {username} แล้ว", f"The account {username} is {done}."))
+
+
+def _as_system(work: Callable[..., Awaitable[Any]]) -> Any:
+    """Whoever can run commands on the server acts as the user `system`; the audit trail says so."""
+    from saraban.identity.service import system_caller
+
+    async def run(system: "System") -> Any:
+        async def deed(session: "AsyncSession") -> Any:
+            by: Caller = await system_caller(session)
+            return await work(session, by=by, address=HERE, now=system.clock.now())
+
+        return await system.db.transact(deed)
+
+    return with_system(run)
+
+
+def _password(given: str | None) -> str:
+    if given == "-":
+        return sys.stdin.readline().rstrip("\n")
+    return given or typer.prompt(say("รหัสผ่าน", "Password"), hide_input=True, confirmation_prompt=True)
+
+
+def _state(account: Any) -> str:
+    if not account.is_active:
+        return say("ปิดใช้งาน", "disabled")
+    return say("ถูกล็อก", "locked") if account.locked_until else say("ใช้งานได้", "active")

@@ -1,0 +1,88 @@
+"""What pydantic finds wrong, in the words of ruling E1."""
+
+from datetime import date
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import pytest
+from pydantic import Field, ValidationError
+
+from saraban.kit.schema import Line, Schema
+from saraban.ops.faults import field_problems, pointer_of
+
+
+class Part(Schema):
+    amount: int = Field(ge=1, le=9)
+
+
+class Form(Schema):
+    subject: Annotated[str, Line(10)]
+    project_public_id: UUID
+    due_date: date | None = None
+    priority: Literal["LOW", "HIGH"] = "LOW"
+    parts: list[Part] = Field(default_factory=list, max_length=2)
+
+
+GOOD: dict[str, Any] = {"subject": "เรื่อง", "projectPublicId": "0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c"}
+
+
+def problems(**changes: Any) -> dict[str, str]:
+    body = {name: value for name, value in (GOOD | changes).items() if value is not ...}
+    with pytest.raises(ValidationError) as caught:
+        Form.model_validate(body)
+    errors = [{**error, "loc": ("body", *error["loc"])} for error in caught.value.errors()]
+    return {problem.pointer: problem.code for problem in field_problems(errors)}
+
+
+class TestFieldProblems:
+    @pytest.mark.parametrize(
+        ("changes", "expected"),
+        [
+            ({"subject": ...}, {"/subject": "required"}),
+            ({"subject": ""}, {"/subject": "required"}),
+            ({"subject": "   "}, {"/subject": "required"}),
+            ({"subject": "12345678901"}, {"/subject": "too_long"}),
+            ({"subject": 5}, {"/subject": "wrong_type"}),
+            ({"subject": None}, {"/subject": "wrong_type"}),
+            ({"subject": "a\x00b"}, {"/subject": "control_character"}),
+            ({"subject": "a\ud800b"}, {"/subject": "malformed"}),
+            ({"projectPublicId": "7"}, {"/projectPublicId": "malformed"}),
+            ({"projectPublicId": 7}, {"/projectPublicId": "wrong_type"}),
+            ({"dueDate": "31 ม.ค."}, {"/dueDate": "malformed"}),
+            ({"priority": "MEDIUM"}, {"/priority": "not_in_list"}),
+            ({"parts": [{"amount": 0}]}, {"/parts/0/amount": "too_small"}),
+            ({"parts": [{"amount": 10}]}, {"/parts/0/amount": "too_large"}),
+            ({"parts": [{"amount": "x"}]}, {"/parts/0/amount": "wrong_type"}),
+            ({"parts": [{"amount": 1}] * 3}, {"/parts": "too_long"}),
+            ({"parts": {}}, {"/parts": "wrong_type"}),
+            ({"sub~ject/": 1}, {"/sub~0ject~1": "unknown_field"}),
+            ({"subject": ..., "projectPublicId": ...}, {"/subject": "required", "/projectPublicId": "required"}),
+        ],
+    )
+    def test_names_each_field_and_what_is_wrong(self, changes: dict[str, Any], expected: dict[str, str]) -> None:
+        assert problems(**changes) == expected
+
+    def test_does_not_repeat_the_input(self) -> None:
+        with pytest.raises(ValidationError) as caught:
+            Form.model_validate(GOOD | {"subject": "a-secret-that-is-too-long"})
+
+        (problem,) = field_problems([{**error, "loc": ("body", *error["loc"])} for error in caught.value.errors()])
+
+        assert "a-secret" not in problem.text.say("en", problem.values) + problem.text.say("th", problem.values)
+        assert problem.text.say("th", problem.values) == "ยาวเกินไป (สูงสุด 10)"
+
+
+class TestPointerOf:
+    @pytest.mark.parametrize(
+        ("location", "expected"),
+        [
+            (("body", "recipients", 0, "publicId"), "/recipients/0/publicId"),
+            (("body",), ""),
+            (("query", "limit"), "query:limit"),
+            (("path", "publicId"), "path:publicId"),
+            (("header", "if-match"), "header:If-Match"),
+            (("header", "idempotency-key"), "header:Idempotency-Key"),
+        ],
+    )
+    def test_leads_to_the_place(self, location: tuple[str | int, ...], expected: str) -> None:
+        assert pointer_of(location) == expected

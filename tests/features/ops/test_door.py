@@ -1,0 +1,174 @@
+"""What every request meets at the HTTP door, whichever endpoint it goes to."""
+
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from saraban.kit.trace import trace_id
+
+LOGIN = "/api/v1/auth/login"
+PROBLEM = "application/problem+json"
+
+
+def assert_problem(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    assert (answer.status_code, answer.headers["content-type"]) == (status, PROBLEM), answer.text
+    body: dict[str, Any] = answer.json()
+    assert body["code"] == code
+    assert body["type"] == f"/docs/errors#{code.lower()}"
+    assert body["traceId"] == answer.headers["x-trace-id"]
+    assert body["userMessage"]
+    return body
+
+
+class TestProblems:
+    async def test_an_unknown_address_is_not_found(self, client: httpx.AsyncClient) -> None:
+        assert_problem(await client.get("/api/v1/nothing"), 404, "NOT_FOUND")
+
+    async def test_a_wrong_method_is_named_with_those_that_work(self, client: httpx.AsyncClient) -> None:
+        answer = await client.delete("/health/live")
+
+        body = assert_problem(answer, 405, "METHOD_NOT_ALLOWED")
+        assert body["status"] == 405
+        assert answer.headers["allow"] == "GET"
+
+    async def test_a_body_that_is_no_json_is_refused(self, client: httpx.AsyncClient) -> None:
+        answer = await client.post(LOGIN, content=b"{", headers={"Content-Type": "application/json"})
+
+        assert assert_problem(answer, 422, "VALIDATION_ERROR")["errors"][0]["code"] == "malformed"
+
+    @pytest.mark.parametrize("content", [b"\xff\xfe", b"[" * 100_000])
+    async def test_a_body_that_cannot_be_read_is_refused(self, client: httpx.AsyncClient, content: bytes) -> None:
+        answer = await client.post(LOGIN, content=content, headers={"Content-Type": "application/json"})
+
+        assert_problem(answer, 422, "VALIDATION_ERROR")
+
+    async def test_every_bad_field_is_named_in_the_callers_language(self, client: httpx.AsyncClient) -> None:
+        answer = await client.post(LOGIN, json={"username": 5, "more": 1}, headers={"Accept-Language": "th"})
+
+        errors = {error["pointer"]: error for error in assert_problem(answer, 422, "VALIDATION_ERROR")["errors"]}
+        assert {pointer: error["code"] for pointer, error in errors.items()} == {
+            "/username": "wrong_type",
+            "/password": "required",
+            "/more": "unknown_field",
+        }
+        assert errors["/password"]["message"] == "จำเป็นต้องระบุ"
+        assert errors["/password"]["detail"] == "This is required."
+
+    async def test_a_body_over_two_megabytes_is_refused_unread(self, client: httpx.AsyncClient) -> None:
+        answer = await client.post(LOGIN, content=b" " * (2 * 1024 * 1024 + 1))
+
+        assert_problem(answer, 413, "REQUEST_TOO_LARGE")
+
+    async def test_a_body_of_unknown_length_is_counted(self, client: httpx.AsyncClient) -> None:
+        async def endless() -> Any:
+            for _ in range(40):
+                yield b" " * 64 * 1024
+
+        answer = await client.post(LOGIN, content=endless(), headers={"Content-Type": "application/json"})
+
+        assert_problem(answer, 413, "REQUEST_TOO_LARGE")
+
+    async def test_a_fault_of_ours_shows_nothing_of_itself(self, app: FastAPI, client: httpx.AsyncClient) -> None:
+        @app.get("/api/v1/broken-for-a-test")
+        async def broken() -> None:
+            raise RuntimeError("secret detail")
+
+        answer = await client.get("/api/v1/broken-for-a-test")
+
+        assert_problem(answer, 500, "UNEXPECTED_ERROR")
+        assert "secret detail" not in answer.text
+
+    async def test_a_lost_database_is_told_in_the_words_of_the_specification(
+        self, app: FastAPI, client: httpx.AsyncClient
+    ) -> None:
+        @app.get("/api/v1/lost-for-a-test")
+        async def lost() -> None:
+            raise ConnectionResetError
+
+        answer = await client.get("/api/v1/lost-for-a-test", headers={"Accept-Language": "th"})
+
+        body = assert_problem(answer, 500, "DATABASE_ERROR")
+        assert body["userMessage"] == "เกิดข้อผิดพลาดในระบบ กรุณาติดต่อผู้ดูแลระบบ"
+
+
+class TestFrame:
+    async def test_every_answer_carries_the_security_headers(self, client: httpx.AsyncClient) -> None:
+        headers = (await client.get("/health/live")).headers
+
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert headers["referrer-policy"] == "same-origin"
+
+    async def test_a_given_trace_is_continued(self, app: FastAPI, client: httpx.AsyncClient) -> None:
+        seen: list[str] = []
+
+        @app.get("/api/v1/traced-for-a-test")
+        async def traced() -> None:
+            seen.append(trace_id())
+
+        trace = "0af7651916cd43dd8448eb211c80319c"
+        answer = await client.get(
+            "/api/v1/traced-for-a-test", headers={"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
+        )
+
+        assert seen == [trace]
+        assert answer.headers["x-trace-id"] == trace
+
+    async def test_requests_without_a_trace_get_one_each(self, client: httpx.AsyncClient) -> None:
+        first, second = [(await client.get("/health/live")).headers["x-trace-id"] for _ in range(2)]
+
+        assert first != second
+
+
+class TestHealth:
+    async def test_live_answers(self, client: httpx.AsyncClient) -> None:
+        assert (await client.get("/health/live")).json() == {"status": "alive"}
+
+    async def test_ready_names_each_dependency(self, client: httpx.AsyncClient) -> None:
+        answer = await client.get("/health/ready")
+
+        body = answer.json()
+        assert answer.status_code == 200, body
+        assert {name: report["status"] for name, report in body["dependencies"].items()} == {
+            "database": "up",
+            "migrations": "up",
+            "storage": "up",
+            "redis": "off",
+            "worker": "off",
+        }
+
+    async def test_ready_says_which_dependency_is_down(self, app: FastAPI, client: httpx.AsyncClient) -> None:
+        folder = app.state.settings.data_dir / "files"
+        folder.mkdir(exist_ok=True)
+        (folder / ".").rename(folder.with_name("moved"))
+        folder.write_text("a file where the folder should be")
+
+        answer = await client.get("/health/ready")
+
+        assert answer.status_code == 503
+        assert answer.json()["dependencies"]["storage"]["status"] == "down"
+        assert answer.json()["status"] == "down"
+
+
+class TestMetrics:
+    async def test_counts_requests_by_route_and_not_by_path(self, client: httpx.AsyncClient) -> None:
+        await client.get("/health/live")
+        await client.get("/api/v1/nothing/0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c")
+
+        text = (await client.get("/metrics")).text
+
+        assert 'saraban_http_request_seconds_count{method="GET",route="/health/live",status="200"}' in text
+        assert 'route="(unknown)"' in text
+        assert "0190a7c4" not in text
+        assert "saraban_db_pool_connections" in text
+
+
+class TestErrorPage:
+    async def test_the_type_of_a_problem_leads_to_its_explanation(self, client: httpx.AsyncClient) -> None:
+        problem = (await client.get("/api/v1/nothing")).json()
+        path, _, anchor = problem["type"].partition("#")
+
+        assert f'id="{anchor}"' in (await client.get(path)).text
