@@ -1,0 +1,40 @@
+"""One range of one file."""
+
+import pytest
+
+from saraban.attachments.domain.ranges import Span, Unsatisfiable, byte_range, same_tag
+
+
+class TestByteRange:
+    @pytest.mark.parametrize(
+        ("header", "span"),
+        [
+            (None, None),
+            ("bytes=0-99", Span(0, 100)),
+            ("bytes=0-", Span(0, 1000)),
+            ("bytes=900-5000", Span(900, 100)),
+            ("bytes=-10", Span(990, 10)),
+            ("bytes=-5000", Span(0, 1000)),
+            ("bytes=5-4", None),
+            ("bytes=0-1,5-6", None),
+            ("lines=0-1", None),
+            ("bytes=-", None),
+            ("bytes=๑-๒", None),
+        ],
+    )
+    def test_reads_one_range_and_passes_over_the_rest(self, header: str | None, span: Span | None) -> None:
+        assert byte_range(header, size=1000) == span
+
+    @pytest.mark.parametrize("header", ["bytes=1000-", "bytes=-0"])
+    def test_says_when_nothing_of_it_is_there(self, header: str) -> None:
+        with pytest.raises(Unsatisfiable):
+            byte_range(header, size=1000)
+
+
+class TestSameTag:
+    @pytest.mark.parametrize(
+        ("header", "same"),
+        [(None, False), ('"a"', True), ('W/"a"', True), ('"b", "a"', True), ("*", True), ('"b"', False), ("a", False)],
+    )
+    def test_compares_tags(self, header: str | None, same: bool) -> None:
+        assert same_tag(header, '"a"') is same
