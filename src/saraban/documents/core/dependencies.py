@@ -1,0 +1,80 @@
+"""What the doors of every register share: query parameters, headers, and the answers with their ETag."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Depends, Header, Path, Query, Request
+from starlette.responses import Response
+
+from saraban.documents.core.schemas import Day, DocumentAnswer
+from saraban.documents.core.service import Followers, Search, etag
+from saraban.kit.errors import Invalid, invalid
+from saraban.kit.http import OrjsonResponse
+from saraban.kit.idempotency import Answer
+from saraban.kit.pagination import Page
+from saraban.kit.text import control_character
+
+IfMatch = Annotated[str | None, Header(max_length=200, description="`ETag` of the version that was read.")]
+PublicId = Annotated[UUID, Path(description="`publicId` of the document.")]
+
+
+def followers(request: Request) -> Followers:
+    return request.app.state.followers  # type: ignore[no-any-return]
+
+
+Following = Annotated[Followers, Depends(followers)]
+
+
+def search(
+    project_public_id: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
+    correspondence_type_code: Annotated[str | None, Query(alias="correspondenceTypeCode", max_length=50)] = None,
+    status: Annotated[str | None, Query(max_length=50, description="Workflow state.")] = None,
+    originator: Annotated[UUID | None, Query(alias="originatorOrganizationPublicId")] = None,
+    recipient: Annotated[UUID | None, Query(alias="recipientOrganizationPublicId")] = None,
+    q: Annotated[str | None, Query(max_length=200, description="Part of the number or the subject.")] = None,
+    due_before: Annotated[Day | None, Query(alias="dueBefore")] = None,
+    created_from: Annotated[Day | None, Query(alias="createdFrom")] = None,
+    created_to: Annotated[Day | None, Query(alias="createdTo")] = None,
+    mine: Annotated[bool, Query(description="Only what I wrote.")] = False,
+) -> Search:
+    if q is not None and control_character(q) is not None:
+        raise _unprintable("query:q")
+    return Search(
+        project=project_public_id,
+        type_code=correspondence_type_code,
+        status=status,
+        originator=originator,
+        recipient=recipient,
+        text=q,
+        due_before=due_before,
+        created_from=created_from,
+        created_to=created_to,
+        mine=mine,
+    )
+
+
+Searching = Annotated[Search, Depends(search)]
+
+
+def _unprintable(pointer: str) -> Invalid:
+    return invalid(
+        pointer,
+        "control_character",
+        "มีอักขระควบคุมที่ใช้ไม่ได้",
+        "There is a character that cannot be used.",
+    )
+
+
+def sent(answer: Answer) -> Response:
+    """This will send what a use case answered, and say when it is the stored answer of an earlier request."""
+    headers = dict(answer.headers) | ({"Idempotent-Replay": "true"} if answer.replayed else {})
+    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
+
+
+def document(answer: DocumentAnswer) -> Response:
+    return OrjsonResponse(answer.model_dump(mode="json", by_alias=True), headers={"ETag": etag(answer)})
+
+
+def page_of(page: Page[Any]) -> Response:
+    items = [item.model_dump(mode="json", by_alias=True) for item in page.items]
+    return OrjsonResponse({"items": items, "nextCursor": page.next_cursor})

@@ -1,0 +1,15 @@
+"""Revision labels: A to Z, then AA, AB, … (ruling N8)."""
+
+_LETTERS = 26
+
+
+def label(number: int) -> str:
+    """This will give the label of the revision with this number, the first being 0."""
+    if number < 0:
+        raise ValueError("revisions are counted from 0")
+    letters = ""
+    rest = number + 1
+    while rest:
+        rest, letter = divmod(rest - 1, _LETTERS)
+        letters = chr(ord("A") + letter) + letters
+    return letters

@@ -1,0 +1,280 @@
+"""
+Documents with everything a register shows, one query a page. Who may see what is decided in the statement itself, so
+that no list, count or cursor can leak (the rule in words: `domain.visibility`).
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
+from saraban.identity.models import Organization, User
+from saraban.kit import pagination
+from saraban.projects.models import (
+    Contract,
+    ContractOrganization,
+    CorrespondenceStatus,
+    CorrespondenceSubType,
+    CorrespondenceType,
+    Discipline,
+    Project,
+)
+
+_head = Correspondence
+_revision = CorrespondenceRevision
+_reviser = aliased(User, name="reviser")
+_canceller = aliased(User, name="canceller")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """One revision of one document with the names around it."""
+
+    head: Correspondence
+    revision: CorrespondenceRevision
+    type: CorrespondenceType
+    project: Project
+    contract: Contract | None
+    originator: Organization
+    status: CorrespondenceStatus
+    discipline: Discipline | None
+    sub_type: CorrespondenceSubType | None
+    author: User
+    reviser: User
+    canceller: User | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """An organization a document is sent to, in the order of the list."""
+
+    organization: Organization
+    recipient_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which documents of a register are asked for; None asks for all."""
+
+    type_codes: frozenset[str]
+    project: UUID | None = None
+    status_codes: frozenset[str] | None = None
+    originator: UUID | None = None
+    recipient: UUID | None = None
+    text: str | None = None
+    due_before: datetime | None = None
+    created_from: datetime | None = None
+    created_before: datetime | None = None
+    author: int | None = None
+
+
+def _select() -> sa.Select[Any]:
+    return (
+        sa.select(
+            _head,
+            _revision,
+            CorrespondenceType,
+            Project,
+            Contract,
+            Organization,
+            CorrespondenceStatus,
+            Discipline,
+            CorrespondenceSubType,
+            User,
+            _reviser,
+            _canceller,
+        )
+        .join(_revision, _revision.correspondence_id == _head.id)
+        .join(CorrespondenceType, CorrespondenceType.id == _head.correspondence_type_id)
+        .join(Project, Project.id == _head.project_id)
+        .outerjoin(Contract, Contract.id == _head.contract_id)
+        .join(Organization, Organization.id == _head.originator_id)
+        .join(CorrespondenceStatus, CorrespondenceStatus.id == _revision.correspondence_status_id)
+        .outerjoin(Discipline, Discipline.id == _head.discipline_id)
+        .outerjoin(CorrespondenceSubType, CorrespondenceSubType.id == _head.sub_type_id)
+        .join(User, User.user_id == _head.created_by)
+        .join(_reviser, _reviser.user_id == _revision.created_by)
+        .outerjoin(_canceller, _canceller.user_id == _head.cancelled_by)
+        .where(_head.deleted_at.is_(None))
+        # A use case reads again after it has locked or changed a row; what the session remembers must not win.
+        .execution_options(populate_existing=True)
+    )
+
+
+def at_home(reach: Reach) -> sa.ColumnElement[bool]:
+    """The documents whose drafts, too, are open to the caller."""
+    if reach.everything:
+        return sa.true()
+    own = sa.and_(_head.contract_id.in_(reach.contracts), _head.originator_id.in_(reach.member_of))
+    return sa.or_(_head.project_id.in_(reach.projects), _head.originator_id.in_(reach.organizations), own)
+
+
+def sent_to(reach: Reach) -> sa.ColumnElement[bool]:
+    """The documents whose issued revisions reach the caller."""
+    recipient, party = CorrespondenceRecipient, ContractOrganization
+    received = sa.exists().where(
+        recipient.correspondence_id == _head.id, recipient.recipient_organization_id.in_(reach.organizations)
+    )
+    contracted = sa.exists().where(
+        party.contract_id == _head.contract_id, party.organization_id.in_(reach.organizations)
+    )
+    return sa.or_(_head.contract_id.in_(reach.contracts), received, contracted)
+
+
+def _shown(reach: Reach) -> Sequence[sa.ColumnElement[bool]]:
+    """One row a document: its newest revision that the caller may see."""
+    other = aliased(_revision)
+    newest = (
+        sa.select(sa.func.max(other.revision_number))
+        .where(other.correspondence_id == _head.id, sa.or_(other.issued_date.is_not(None), at_home(reach)))
+        .correlate(_head)
+        .scalar_subquery()
+    )
+    return _revision.revision_number == newest, sa.or_(at_home(reach), sent_to(reach))
+
+
+def may_see_revision(reach: Reach) -> sa.ColumnElement[bool]:
+    return sa.or_(at_home(reach), sa.and_(_revision.issued_date.is_not(None), sent_to(reach)))
+
+
+def _contains(column: Any, text: str) -> sa.ColumnElement[bool]:
+    # INSTR takes the text as it is: there is no wildcard to escape, and both databases fold case the same on each side.
+    return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0
+
+
+def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
+    recipient, other = CorrespondenceRecipient, aliased(Organization)
+    wanted: list[tuple[object, sa.ColumnElement[bool]]] = [
+        (filters.project, Project.public_id == filters.project),
+        (filters.status_codes, CorrespondenceStatus.status_code.in_(filters.status_codes or ())),
+        (filters.originator, Organization.public_id == filters.originator),
+        (
+            filters.recipient,
+            sa.exists().where(
+                recipient.correspondence_id == _head.id,
+                recipient.recipient_organization_id == other.id,
+                other.public_id == filters.recipient,
+            ),
+        ),
+        (filters.due_before, _revision.due_date < filters.due_before),
+        (filters.created_from, _head.created_at >= filters.created_from),
+        (filters.created_before, _head.created_at < filters.created_before),
+        (filters.author, _head.created_by == filters.author),
+    ]
+    found = [condition for value, condition in wanted if value is not None]
+    if filters.text:
+        number, subject = _revision.correspondence_number, _revision.subject
+        found.append(sa.or_(_contains(number, filters.text), _contains(subject, filters.text)))
+    return [CorrespondenceType.type_code.in_(filters.type_codes), *found]
+
+
+async def page(
+    session: AsyncSession, *, reach: Reach, filters: Filters, cursor: str | None, limit: int
+) -> pagination.Page[DocumentRow]:
+    statement = pagination.newest_first(
+        _select().where(*_shown(reach), *_conditions(filters)),
+        at=_head.created_at,
+        public_id=_head.public_id,
+        cursor=cursor,
+        limit=limit,
+    )
+    rows = [DocumentRow(*row) for row in await session.execute(statement)]
+    return pagination.cut(rows, limit=limit, key=lambda row: (row.head.created_at, row.head.public_id))
+
+
+async def visible(
+    session: AsyncSession, *, reach: Reach, public_ids: Collection[UUID], type_codes: Collection[str] | None = None
+) -> dict[UUID, DocumentRow]:
+    """This will give the documents among `public_ids` that the caller may see, each at the newest revision to be seen."""
+    statement = _select().where(*_shown(reach), _head.public_id.in_(public_ids))
+    if type_codes is not None:
+        statement = statement.where(CorrespondenceType.type_code.in_(type_codes))
+    return {row[0].public_id: DocumentRow(*row) for row in await session.execute(statement)}
+
+
+async def revisions(session: AsyncSession, *, reach: Reach, public_id: UUID) -> list[DocumentRow]:
+    """This will give the revisions of a document that the caller may see, newest first."""
+    statement = (
+        _select()
+        .where(_head.public_id == public_id, may_see_revision(reach))
+        .order_by(_revision.revision_number.desc())
+    )
+    return [DocumentRow(*row) for row in await session.execute(statement)]
+
+
+async def by_revision(
+    session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID], type_codes: Collection[str]
+) -> list[DocumentRow]:
+    """This will give the rows of these revisions; without a reach, whether or not anybody may see them."""
+    statement = _select().where(
+        _revision.public_id.in_(revision_ids), CorrespondenceType.type_code.in_(type_codes)
+    )
+    if reach is not None:
+        statement = statement.where(may_see_revision(reach))
+    return [DocumentRow(*row) for row in await session.execute(statement)]
+
+
+async def by_number(session: AsyncSession, *, project_id: int, number: str) -> UUID | None:
+    """This will give the document one of whose revisions printed this number."""
+    return await session.scalar(
+        sa.select(_head.public_id)
+        .join(_revision, _revision.correspondence_id == _head.id)
+        .where(_head.project_id == project_id, _revision.correspondence_number == number)
+        .limit(1)
+    )
+
+
+async def lock(session: AsyncSession, *, document_id: int) -> None:
+    """This will hold the head row until the end of the transaction; whoever edits, revises or cancels comes here first."""
+    await session.execute(sa.select(_head.id).where(_head.id == document_id).with_for_update())
+
+
+async def recipients(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[Recipient]]:
+    link = CorrespondenceRecipient
+    statement = (
+        sa.select(link.correspondence_id, link.recipient_type, Organization)
+        .join(Organization, Organization.id == link.recipient_organization_id)
+        .where(link.correspondence_id.in_(document_ids))
+        .order_by(link.correspondence_id, link.position)
+    )
+    found: dict[int, list[Recipient]] = {document_id: [] for document_id in document_ids}
+    for document_id, recipient_type, organization in await session.execute(statement):
+        found[document_id].append(Recipient(organization, recipient_type))
+    return found
+
+
+async def status_id(session: AsyncSession, *, code: str) -> int:
+    return (
+        await session.execute(sa.select(CorrespondenceStatus.id).where(CorrespondenceStatus.status_code == code))
+    ).scalar_one()
+
+
+async def organization_public_id(session: AsyncSession, *, organization_id: int) -> UUID:
+    return (
+        await session.execute(sa.select(Organization.public_id).where(Organization.id == organization_id))
+    ).scalar_one()
+
+
+async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
+    """This will say whether any revision of a document has left its originator."""
+    statement = sa.select(_revision.id).where(
+        _revision.correspondence_id == document_id, _revision.issued_date.is_not(None)
+    )
+    return await session.scalar(statement.limit(1)) is not None
+
+
+async def people(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, User]:
+    return {user.public_id: user for user in await session.scalars(sa.select(User).where(User.public_id.in_(public_ids)))}
+
+
+async def first_issue(session: AsyncSession, *, public_id: UUID | None) -> list[DocumentRow]:
+    """This will give a document as it was first written, whoever asks."""
+    statement = _select().where(_head.public_id == public_id, _revision.revision_number == 0)
+    return [DocumentRow(*row) for row in await session.execute(statement)]

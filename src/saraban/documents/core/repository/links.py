@@ -1,0 +1,80 @@
+"""Files and references of documents."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments.models import Attachment
+from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.models import (
+    Correspondence,
+    CorrespondenceReference,
+    CorrespondenceRevision,
+    CorrespondenceRevisionAttachment,
+)
+from saraban.documents.core.repository.documents import may_see_revision
+from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+
+_link = CorrespondenceRevisionAttachment
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedFile:
+    attachment: Attachment
+    is_main: bool
+
+
+async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[LinkedFile]]:
+    """This will give the files of each revision, the main document first."""
+    statement = (
+        sa.select(_link.correspondence_revision_id, Attachment, _link.is_main_document)
+        .join(Attachment, Attachment.id == _link.attachment_id)
+        .where(_link.correspondence_revision_id.in_(revision_ids))
+        .order_by(_link.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
+    )
+    found: dict[int, list[LinkedFile]] = {revision_id: [] for revision_id in revision_ids}
+    for revision_id, attachment, is_main in await session.execute(statement):
+        found[revision_id].append(LinkedFile(attachment, is_main))
+    return found
+
+
+async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: int) -> bool:
+    """This will say whether a file hangs on a revision that the caller may see."""
+    statement = (
+        sa.select(_link.attachment_id)
+        .join(CorrespondenceRevision, CorrespondenceRevision.id == _link.correspondence_revision_id)
+        .join(Correspondence, Correspondence.id == CorrespondenceRevision.correspondence_id)
+        .where(_link.attachment_id == attachment_id, may_see_revision(reach))
+        .limit(1)
+    )
+    return await session.scalar(statement) is not None
+
+
+async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[UUID], list[UUID]]:
+    """This will give the public ids of what a document refers to, and of what refers to it."""
+    reference = CorrespondenceReference
+    outgoing = sa.select(Correspondence.public_id).join(
+        reference, reference.tgt_correspondence_id == Correspondence.id
+    )
+    incoming = sa.select(Correspondence.public_id).join(
+        reference, reference.src_correspondence_id == Correspondence.id
+    )
+    return (
+        list(await session.scalars(outgoing.where(reference.src_correspondence_id == document_id))),
+        list(await session.scalars(incoming.where(reference.tgt_correspondence_id == document_id))),
+    )
+
+
+async def subject_of_step(session: AsyncSession, *, attachment_id: int) -> tuple[str, str] | None:
+    """This will give the entity type and id of the workflow whose step a file came with."""
+    statement = (
+        sa.select(WorkflowInstance.entity_type, WorkflowInstance.entity_id)
+        .join(WorkflowHistory, WorkflowHistory.instance_id == WorkflowInstance.id)
+        .join(Attachment, Attachment.workflow_history_id == sa.type_coerce(WorkflowHistory.id, sa.CHAR(36)))
+        .where(Attachment.id == attachment_id)
+    )
+    row = (await session.execute(statement)).first()
+    return None if row is None else (row.entity_type, row.entity_id)

@@ -1,0 +1,69 @@
+"""The statements that write documents, their parties, references and links to files."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.models import (
+    Correspondence,
+    CorrespondenceRecipient,
+    CorrespondenceReference,
+    CorrespondenceRevision,
+    CorrespondenceRevisionAttachment,
+)
+
+
+async def add(session: AsyncSession, row: Correspondence | CorrespondenceRevision) -> int:
+    """This will insert a row and give its integer key."""
+    session.add(row)
+    await session.flush()
+    return row.id
+
+
+async def add_recipients(session: AsyncSession, *, document_id: int, recipients: Iterable[tuple[int, str]]) -> None:
+    session.add_all(
+        CorrespondenceRecipient(
+            correspondence_id=document_id, recipient_organization_id=organization, recipient_type=kind, position=place
+        )
+        for place, (organization, kind) in enumerate(recipients)
+    )
+
+
+async def add_references(session: AsyncSession, *, document_id: int, targets: Iterable[int]) -> None:
+    session.add_all(
+        CorrespondenceReference(src_correspondence_id=document_id, tgt_correspondence_id=target) for target in targets
+    )
+
+
+async def link_files(
+    session: AsyncSession, *, revision_id: int, attachment_ids: Sequence[int], main_first: bool
+) -> None:
+    """This will attach files to a revision; the first one becomes the main document when `main_first`."""
+    session.add_all(
+        CorrespondenceRevisionAttachment(
+            correspondence_revision_id=revision_id,
+            attachment_id=attachment_id,
+            is_main_document=main_first and place == 0,
+        )
+        for place, attachment_id in enumerate(attachment_ids)
+    )
+    await session.flush()
+
+
+async def unlink_files(session: AsyncSession, *, revision_id: int, attachment_ids: Collection[int]) -> None:
+    link = CorrespondenceRevisionAttachment
+    await session.execute(
+        sa.delete(link).where(link.correspondence_revision_id == revision_id, link.attachment_id.in_(attachment_ids))
+    )
+
+
+async def change_revision(session: AsyncSession, *, revision_id: int, values: dict[str, Any]) -> None:
+    await session.execute(
+        sa.update(CorrespondenceRevision).where(CorrespondenceRevision.id == revision_id).values(values)
+    )
+
+
+async def change_head(session: AsyncSession, *, document_id: int, values: dict[str, Any]) -> None:
+    await session.execute(sa.update(Correspondence).where(Correspondence.id == document_id).values(values))

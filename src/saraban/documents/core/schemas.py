@@ -1,0 +1,281 @@
+"""
+The shapes that every kind of document shares, in and out; what only one kind has is added in that kind's own schemas.
+"""
+
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from saraban.kit.schema import Line, Paragraphs, Schema
+
+Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]
+RecipientType = Literal["TO", "CC"]
+
+_DAYS = (date(1900, 1, 1), date(2200, 12, 31))
+
+
+def _day(value: Any) -> Any:
+    # Pydantic would read 0 as 1 January 1970, and a datetime's day depends on a zone nobody named.
+    try:
+        day = date.fromisoformat(value) if isinstance(value, str) and len(value) == len("2026-01-31") else None
+    except ValueError:
+        day = None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        day = value
+    if day is None:
+        th = "ต้องเป็นวันที่ เช่น 2026-01-31"
+        raise PydanticCustomError("malformed", "This must be a date such as 2026-01-31.", {"th": th})
+    if not _DAYS[0] <= day <= _DAYS[1]:
+        th = "ปีต้องเป็นคริสต์ศักราช ระหว่าง 1900 ถึง 2200"
+        raise PydanticCustomError("out_of_range", "The year must be A.D., 1900 to 2200.", {"th": th})
+    return day
+
+
+Day = Annotated[date, BeforeValidator(_day)]
+Subject = Annotated[str, Line(500)]
+Prose = Annotated[str, Paragraphs(20_000)]
+MasterCode = Annotated[str, Line(50)]
+Reason = Annotated[str, Line(500, shortest=5)]
+Ids = Annotated[list[UUID], Field(max_length=50)]
+
+
+class Recipient(Schema):
+    organization_public_id: UUID
+    recipient_type: RecipientType
+
+
+class NewDocument(Schema):
+    """What every kind needs to be written; the first TO is the main recipient (ruling N4)."""
+
+    project_public_id: UUID
+    originator_organization_public_id: UUID | None = Field(
+        None, description="The organization it is written for; your own when left out."
+    )
+    recipients: Annotated[list[Recipient], Field(min_length=1, max_length=50)]
+    subject: Subject
+    body: Prose | None = None
+    description: Prose | None = None
+    remarks: Prose | None = None
+    document_date: Day | None = None
+    due_date: Day | None = None
+    priority: Priority = "MEDIUM"
+    discipline_code: MasterCode | None = None
+    contract_public_id: UUID | None = None
+    sub_type_code: MasterCode | None = None
+    reference_public_ids: Ids = []
+    attachment_public_ids: Ids = []
+
+
+class DocumentChanges(Schema):
+    """
+    What may change while it is a draft; a field that is absent stays as it is.
+
+    What is printed in the number is taken here too, so that the answer can say why it cannot change (ruling N8).
+    """
+
+    subject: Subject | None = None
+    body: Prose | None = None
+    description: Prose | None = None
+    remarks: Prose | None = None
+    document_date: Day | None = None
+    due_date: Day | None = None
+    priority: Priority | None = None
+    add_attachment_public_ids: Ids = []
+    remove_attachment_public_ids: Ids = []
+    project_public_id: UUID | None = None
+    originator_organization_public_id: UUID | None = None
+    recipients: Annotated[list[Recipient], Field(max_length=50)] | None = None
+    correspondence_type_code: MasterCode | None = None
+    discipline_code: MasterCode | None = None
+    contract_public_id: UUID | None = None
+    sub_type_code: MasterCode | None = None
+    rfa_type_code: MasterCode | None = None
+
+
+class NewRevision(Schema):
+    """The next issue of a document; what is left out is taken over from the current one, files excepted."""
+
+    subject: Subject | None = None
+    body: Prose | None = None
+    due_date: Day | None = None
+    attachment_public_ids: Ids = []
+
+
+class Cancellation(Schema):
+    reason: Reason
+
+
+class ProjectAnswer(Schema):
+    public_id: UUID
+    project_code: str
+    project_name: str
+
+
+class ContractAnswer(Schema):
+    public_id: UUID
+    contract_code: str
+    contract_name: str
+
+
+class OrganizationAnswer(Schema):
+    public_id: UUID
+    organization_code: str
+    organization_name: str
+
+
+class RecipientAnswer(OrganizationAnswer):
+    recipient_type: RecipientType
+
+
+class CodeAnswer(Schema):
+    code: str
+    name: str | None = None
+
+
+class PersonAnswer(Schema):
+    public_id: UUID
+    display_name: str
+
+
+class RevisionAnswer(Schema):
+    public_id: UUID
+    revision_label: str
+    revision_number: int
+    document_number: str
+    is_current: bool
+
+
+class AttachmentAnswer(Schema):
+    public_id: UUID
+    file_name: str
+    mime_type: str
+    size: int
+    checksum: str | None
+    is_main: bool
+    download_url: str
+
+
+class BothLanguages(Schema):
+    th: str
+    en: str
+
+
+class ActionAnswer(Schema):
+    code: str
+    label: BothLanguages
+    comment_required: bool
+    attachments: bool
+
+
+class WorkflowAnswer(Schema):
+    """The envelope of ADR-021: where it stands, and what this caller may do now."""
+
+    instance_public_id: UUID
+    workflow_code: str
+    status: str
+    current_state: str
+    state_label: BothLanguages
+    terminal: bool
+    available_actions: list[str]
+    actions: list[ActionAnswer]
+    can_edit: bool
+    last_transition_at: datetime
+    version_no: int
+
+
+class StepAttachmentAnswer(Schema):
+    public_id: UUID
+    file_name: str
+    step_code: str
+    download_url: str
+
+
+class DocumentSummary(Schema):
+    """A row of a register."""
+
+    public_id: UUID
+    document_number: str
+    document_type: str
+    kind: str
+    project: ProjectAnswer
+    contract: ContractAnswer | None
+    originator: OrganizationAnswer
+    recipients: list[RecipientAnswer]
+    subject: str
+    priority: Priority
+    document_date: date | None
+    due_date: date | None
+    is_overdue: bool
+    status: CodeAnswer
+    discipline: CodeAnswer | None
+    sub_type: CodeAnswer | None
+    revision: RevisionAnswer
+    created_at: datetime
+    created_by: PersonAnswer
+    cancelled_at: datetime | None
+    workflow: WorkflowAnswer | None
+
+
+class DocumentAnswer(DocumentSummary):
+    """The document itself."""
+
+    body: str | None
+    description: str | None
+    remarks: str | None
+    issued_at: datetime | None
+    cancel_reason: str | None
+    cancelled_by: PersonAnswer | None
+    references: list["ReferenceAnswer"]
+    referenced_by: list["ReferenceAnswer"]
+    attachments: list[AttachmentAnswer]
+    step_attachments: list[StepAttachmentAnswer]
+
+
+class ReferenceAnswer(Schema):
+    """Another document that this one answers, or that answers this one, as far as the caller may see it."""
+
+    public_id: UUID
+    document_number: str
+    document_type: str
+    subject: str
+    is_cancelled: bool
+
+
+class RevisionDetail(RevisionAnswer):
+    """One issue of a document as it was."""
+
+    subject: str
+    due_date: date | None
+    status: CodeAnswer
+    created_at: datetime
+    created_by: PersonAnswer
+    issued_at: datetime | None
+    attachments: list[AttachmentAnswer]
+    workflow: WorkflowAnswer | None
+
+
+class HistoryEntry(Schema):
+    """One line of a document's life: a workflow step or an audited act."""
+
+    at: datetime
+    source: Literal["workflow", "audit"]
+    action: str
+    actor: PersonAnswer | None
+    revision_label: str | None
+    from_state: str | None = None
+    to_state: str | None = None
+    comment: str | None = None
+    details: dict[str, Any] = {}
+
+
+class RevisionList(Schema):
+    items: list[RevisionDetail]
+    next_cursor: None = None
+
+
+class HistoryList(Schema):
+    items: list[HistoryEntry]
+    next_cursor: None = None

@@ -1,0 +1,90 @@
+"""Documents of every kind, as the rest of the product sees them; a subtype hands its `Register` to these verbs."""
+
+from collections.abc import Sequence
+
+from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.service.cancelling import CancelOnlyDraft, cancel
+from saraban.documents.core.service.creating import (
+    Complete,
+    NotYourOrganization,
+    SentToSelf,
+    Sheet,
+    check_due,
+    contract_of,
+    create,
+    originator_of,
+    prepare,
+)
+from saraban.documents.core.service.editing import (
+    DocumentChanged,
+    DocumentIsCancelled,
+    NotADraft,
+    NumberAlreadyDrawn,
+    RevisionPending,
+    edit,
+    revise,
+)
+from saraban.documents.core.service.facts import concerned
+from saraban.documents.core.service.files import document_files, step_files
+from saraban.documents.core.service.history import history, merged
+from saraban.documents.core.service.presenting import (
+    day_of,
+    envelope_answer,
+    etag,
+    organization,
+    person,
+    reach,
+    reference,
+    step_files as step_file_answers,
+)
+from saraban.documents.core.service.reading import Search, find, listing, read, revisions, visible
+from saraban.documents.core.service.register import Follower, Register
+from saraban.documents.core.service.subject import DocumentSubject, ids_of
+
+Followers = Sequence[Follower]
+
+__all__ = [
+    "CancelOnlyDraft",
+    "Complete",
+    "DocumentChanged",
+    "DocumentIsCancelled",
+    "DocumentRow",
+    "DocumentSubject",
+    "Follower",
+    "Followers",
+    "NotADraft",
+    "NotYourOrganization",
+    "NumberAlreadyDrawn",
+    "Register",
+    "RevisionPending",
+    "Search",
+    "SentToSelf",
+    "Sheet",
+    "cancel",
+    "check_due",
+    "concerned",
+    "contract_of",
+    "create",
+    "day_of",
+    "document_files",
+    "edit",
+    "envelope_answer",
+    "etag",
+    "find",
+    "history",
+    "ids_of",
+    "listing",
+    "merged",
+    "organization",
+    "originator_of",
+    "person",
+    "prepare",
+    "reach",
+    "read",
+    "reference",
+    "revise",
+    "revisions",
+    "step_file_answers",
+    "step_files",
+    "visible",
+]

@@ -1,0 +1,132 @@
+"""Cancelling a document: its number stays and is marked, its workflow ends, and what hangs on it ends with it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.domain.kind import CANCELLED, DRAFT
+from saraban.documents.core.repository import documents as repository
+from saraban.documents.core.repository import writes
+from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.service.creating import tell
+from saraban.documents.core.service.editing import current
+from saraban.documents.core.service.presenting import etag, full
+from saraban.documents.core.service.reading import find
+from saraban.documents.core.service.register import Follower, Register
+from saraban.documents.core.service.rights import require_edit, require_withdraw
+from saraban.documents.core.service.subject import show_state
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.numbering import service as numbering
+from saraban.workflow import service as workflow
+from saraban.workflow.domain.subject import Envelope
+
+
+class CancelOnlyDraft(DomainError):
+    """This kind of document can be cancelled only before it is submitted (EC-RFA-006)."""
+
+    kind, code = Kind.CONFLICT, "CANCEL_ONLY_DRAFT"
+    says = Text("สามารถยกเลิกได้เฉพาะในสถานะ Draft", "Only a draft can be cancelled.")
+    recovery = (Text("ดำเนินการต่อใน Workflow", "Let the workflow take its course."),)
+
+
+async def cancel(
+    db: Database,
+    register: Register,
+    followers: Sequence[Follower],
+    *,
+    caller: Caller,
+    public_id: UUID,
+    reason: str,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+    key: str | None,
+) -> Answer:
+    """
+    This will cancel a document with all that hangs on it, in one transaction; there is no way back.
+
+    :raises CancelOnlyDraft: for a kind that its workflow alone may end, once submitted
+    :raises Forbidden: when the caller may not withdraw what has been issued
+    """
+    path = f"/{register.kind.path}/{public_id}/cancel"
+
+    async def run(remember: Remember) -> Answer:
+        async def work(session: AsyncSession) -> Answer:
+            row = await _cancel(session, register, followers, caller, public_id, reason, now, zone, address)
+            answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
+            given = Answer(200, answer.model_dump(mode="json", by_alias=True), {"ETag": etag(answer)})
+            await remember(session, given)
+            return given
+
+        return await db.transact(work)
+
+    return await answer_once(
+        db, key=key, user=caller.public_id, operation=f"POST {path}", payload={"reason": reason}, now=now, run=run
+    )
+
+
+async def _cancel(
+    session: AsyncSession,
+    register: Register,
+    followers: Sequence[Follower],
+    caller: Caller,
+    public_id: UUID,
+    reason: str,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+) -> DocumentRow:
+    row, envelope = await current(session, register, caller=caller, public_id=public_id, zone=zone)
+    await _check_right(session, register, caller, row, envelope)
+    await writes.change_head(
+        session,
+        document_id=row.head.id,
+        values={"cancelled_at": now, "cancelled_by": caller.user_id, "cancel_reason": reason},
+    )
+    await show_state(session, register, row=row, state=CANCELLED, now=now, zone=zone)
+    if envelope is not None and not envelope.terminal:
+        await workflow.terminate(
+            session,
+            entity_type=register.kind.entity_type,
+            entity_id=str(row.revision.public_id),
+            caller=caller,
+            reason=reason,
+            now=now,
+        )
+    await numbering.cancel(
+        session,
+        caller=caller,
+        holder=numbering.Holder(register.kind.name, public_id),
+        reason=reason,
+        now=now,
+        address=address,
+    )
+    for follower in followers:
+        await follower.document_cancelled(
+            session, caller=caller, document_id=row.head.id, reason=reason, address=address, now=now
+        )
+    details: dict[str, object] = {"reason": reason}
+    await tell(
+        session, register.kind, "cancelled", "cancel", caller=caller, row=row, address=address, now=now, details=details
+    )
+    return await find(session, register.kind, caller=caller, public_id=public_id)
+
+
+async def _check_right(
+    session: AsyncSession, register: Register, caller: Caller, row: DocumentRow, envelope: Envelope | None
+) -> None:
+    in_draft = envelope is not None and envelope.current_state == DRAFT
+    if in_draft and not await repository.ever_issued(session, document_id=row.head.id):
+        require_edit(caller, register.kind, row.head)
+        return
+    if not register.kind.cancel_after_issue:
+        # Whoever may not cancel it anyway learns just that; the state is told to those whom it concerns.
+        require_edit(caller, register.kind, row.head)
+        raise CancelOnlyDraft
+    require_withdraw(caller, row.head)

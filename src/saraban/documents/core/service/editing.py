@@ -1,0 +1,334 @@
+"""Changing a draft, and issuing the next revision of what has its final answer."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.domain.kind import DRAFT
+from saraban.documents.core.domain.revision import label
+from saraban.documents.core.models import CorrespondenceRevision
+from saraban.documents.core.repository import documents as repository
+from saraban.documents.core.repository import links, writes
+from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.schemas import DocumentAnswer, DocumentChanges, NewRevision
+from saraban.documents.core.service.creating import begin, check_due, claim_files, tell
+from saraban.documents.core.service.presenting import day_of, end_of_day, envelopes, etag, full
+from saraban.documents.core.service.reading import find
+from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.rights import require_create, require_edit
+from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import local_date
+from saraban.kit.db import Database
+from saraban.kit.errors import REFRESH, DomainError, FieldProblem, Kind, Text, invalid
+from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.numbering import service as numbering
+from saraban.workflow.domain.subject import Envelope
+
+_PRINTED = (
+    "project_public_id",
+    "originator_organization_public_id",
+    "recipients",
+    "correspondence_type_code",
+    "discipline_code",
+    "contract_public_id",
+    "sub_type_code",
+    "rfa_type_code",
+)
+_REQUIRED = ("subject", "priority")
+_PLAIN = ("subject", "body", "description", "remarks", "document_date", "priority")
+_FIXED = Text(
+    "ส่วนนี้อยู่ในเลขที่เอกสารซึ่งออกไปแล้ว จึงแก้ไขไม่ได้", "This is part of the number, which has been drawn, and cannot change."
+)
+
+
+class NumberAlreadyDrawn(DomainError):
+    """What a number prints cannot change once it is drawn (ruling N8)."""
+
+    kind, code = Kind.CONFLICT, "NUMBER_ALREADY_DRAWN"
+    says = Text(
+        "ออกเลขที่เอกสารแล้ว จึงเปลี่ยนคู่สัญญา ประเภท หรือสาขางานไม่ได้",
+        "The number has been drawn; parties, type and discipline cannot change any more.",
+    )
+    recovery = (Text("ยกเลิกเอกสารนี้แล้วสร้างฉบับใหม่", "Cancel this document and write a new one."),)
+
+
+class NotADraft(DomainError):
+    """Only a draft can be edited (EC-RFA-005)."""
+
+    kind, code = Kind.CONFLICT, "DOCUMENT_NOT_DRAFT"
+    says = Text("สามารถแก้ไขได้เฉพาะในสถานะ Draft", "Only a draft can be edited.")
+    recovery = (Text("สร้าง Revision ใหม่เมื่อได้รับคำตอบแล้ว", "Issue a new revision once it has its answer."),)
+
+
+class DocumentChanged(DomainError):
+    """Somebody changed the document since the client read it."""
+
+    kind, code = Kind.STALE, "DOCUMENT_CHANGED"
+    says = Text("มีผู้แก้ไขเอกสารนี้หลังจากที่คุณเปิดดู", "Somebody has changed this document since you opened it.")
+    recovery = (REFRESH,)
+
+
+class DocumentIsCancelled(DomainError):
+    kind, code = Kind.CONFLICT, "DOCUMENT_CANCELLED"
+    says = Text("เอกสารนี้ถูกยกเลิกแล้ว", "This document has been cancelled.")
+    recovery = (Text("สร้างเอกสารฉบับใหม่", "Write a new document."),)
+
+
+class RevisionPending(DomainError):
+    """The current revision still waits for its final answer (EC-RFA-002)."""
+
+    kind, code = Kind.CONFLICT, "REVISION_PENDING"
+    says = Text(
+        "ต้องรอคำตอบของ Revision ก่อนหน้าก่อน", "The previous revision must have its answer first."
+    )
+    recovery = (Text("ติดตามผลการพิจารณาของฉบับปัจจุบัน", "Follow the current revision to its answer."),)
+
+
+async def current(
+    session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID, zone: ZoneInfo
+) -> tuple[DocumentRow, Envelope | None]:
+    """
+    This will hold a document for a change and give it as it stands now.
+
+    :raises NotFound: also when the caller may not know of it
+    :raises DocumentIsCancelled: when there is nothing left to change
+    """
+    row = await find(session, register.kind, caller=caller, public_id=public_id)
+    await repository.lock(session, document_id=row.head.id)
+    row = await find(session, register.kind, caller=caller, public_id=public_id)
+    if row.head.cancelled_at is not None:
+        raise DocumentIsCancelled
+    found = await envelopes(session, register, caller=caller, rows=[row], zone=zone)
+    return row, found.get(str(row.revision.public_id))
+
+
+async def edit(
+    session: AsyncSession,
+    register: Register,
+    *,
+    caller: Caller,
+    public_id: UUID,
+    changes: DocumentChanges,
+    if_match: str | None,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+) -> DocumentAnswer:
+    """
+    This will change a draft.
+
+    :raises DocumentChanged: when `if_match` is not its version
+    :raises NumberAlreadyDrawn: when a change touches what the number prints
+    :raises NotADraft: once it has been submitted
+    """
+    row, envelope = await current(session, register, caller=caller, public_id=public_id, zone=zone)
+    require_edit(caller, register.kind, row.head)
+    await _check_version(session, register, caller, row, if_match, now, zone)
+    _check_printed(changes)
+    if envelope is None or envelope.current_state != DRAFT or not row.revision.is_current:
+        raise NotADraft
+    values = _values(changes, row, now, zone)
+    await _change_files(session, caller, row, changes, now)
+    await writes.change_revision(
+        session, revision_id=row.revision.id, values={**values, "updated_by": caller.user_id}
+    )
+    row = await find(session, register.kind, caller=caller, public_id=public_id)
+    details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
+    await tell(
+        session, register.kind, "edited", "edit", caller=caller, row=row, address=address, now=now, details=details
+    )
+    return await full(session, register, caller=caller, row=row, now=now, zone=zone)
+
+
+async def _check_version(
+    session: AsyncSession,
+    register: Register,
+    caller: Caller,
+    row: DocumentRow,
+    if_match: str | None,
+    now: datetime,
+    zone: ZoneInfo,
+) -> None:
+    if if_match is None or if_match.strip() == "*":
+        return
+    answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
+    if etag(answer) not in {part.strip().removeprefix("W/") for part in if_match.split(",")}:
+        raise DocumentChanged
+
+
+def _check_printed(changes: DocumentChanges) -> None:
+    touched = [name for name in _PRINTED if name in changes.model_fields_set]
+    if touched:
+        raise NumberAlreadyDrawn(
+            fields=[FieldProblem(f"/{_alias(name)}", "already_printed", _FIXED) for name in touched]
+        )
+
+
+def _alias(name: str) -> str:
+    return DocumentChanges.model_fields[name].alias or name
+
+
+def _values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone: ZoneInfo) -> dict[str, Any]:
+    given = changes.model_fields_set
+    for name in _REQUIRED:
+        if name in given and getattr(changes, name) is None:
+            raise invalid(f"/{_alias(name)}", "required", "จำเป็นต้องระบุ", "This is required.")
+    values = {name: getattr(changes, name) for name in _PLAIN if name in given}
+    if "due_date" in given:
+        values["due_date"] = end_of_day(changes.due_date, zone)
+    if {"due_date", "document_date"} & given:
+        due = changes.due_date if "due_date" in given else day_of(row.revision.due_date, zone)
+        written = changes.document_date if "document_date" in given else row.revision.document_date
+        check_due(due, written, today=local_date(now, zone))
+    return values
+
+
+async def _change_files(
+    session: AsyncSession, caller: Caller, row: DocumentRow, changes: DocumentChanges, now: datetime
+) -> None:
+    linked = (await links.files(session, revision_ids=[row.revision.id]))[row.revision.id]
+    known = {file.attachment.public_id: file for file in linked}
+    for place, public_id in enumerate(changes.remove_attachment_public_ids):
+        if public_id not in known:
+            pointer = f"/removeAttachmentPublicIds/{place}"
+            raise invalid(pointer, "unknown", "ไม่พบไฟล์นี้ในเอกสาร", "This file is not attached to the document.")
+    gone = [known[public_id] for public_id in set(changes.remove_attachment_public_ids)]
+    await writes.unlink_files(
+        session, revision_id=row.revision.id, attachment_ids=[file.attachment.id for file in gone]
+    )
+    await claim_files(
+        session,
+        caller=caller,
+        public_ids=changes.add_attachment_public_ids,
+        revision_id=row.revision.id,
+        pointer="/addAttachmentPublicIds",
+        main_first=all(file in gone for file in linked if file.is_main),
+        now=now,
+    )
+
+
+async def revise(
+    db: Database,
+    register: Register,
+    *,
+    caller: Caller,
+    public_id: UUID,
+    order: NewRevision,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+    key: str | None,
+) -> Answer:
+    """
+    This will issue the next revision as a draft, with the number printed again for it (ruling N8).
+
+    :raises RevisionPending: while the current revision has no final answer
+    """
+    path = f"/{register.kind.path}/{public_id}/revisions"
+
+    async def run(remember: Remember) -> Answer:
+        async def work(session: AsyncSession) -> Answer:
+            row = await _revise(session, register, caller, public_id, order, now, zone, address)
+            answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
+            location = f"/api/v1/{register.kind.path}/{public_id}"
+            headers = {"Location": location, "ETag": etag(answer)}
+            given = Answer(201, answer.model_dump(mode="json", by_alias=True), headers)
+            await remember(session, given)
+            return given
+
+        return await db.transact(work)
+
+    payload = order.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return await answer_once(
+        db, key=key, user=caller.public_id, operation=f"POST {path}", payload=payload, now=now, run=run
+    )
+
+
+async def _revise(
+    session: AsyncSession,
+    register: Register,
+    caller: Caller,
+    public_id: UUID,
+    order: NewRevision,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+) -> DocumentRow:
+    row, envelope = await current(session, register, caller=caller, public_id=public_id, zone=zone)
+    require_create(caller, register.kind, row.head)
+    if envelope is None or not envelope.terminal or not row.revision.is_current:
+        raise RevisionPending
+    check_due(order.due_date, None, today=local_date(now, zone))
+    next_label = label(row.revision.revision_number + 1)
+    number = await numbering.revise(
+        session,
+        caller=caller,
+        holder=numbering.Holder(register.kind.name, public_id),
+        revision_label=next_label,
+        now=now,
+        address=address,
+    )
+    revision = await _next_revision(session, register, caller, row, order, next_label, number, now, zone)
+    await register.revised(session, revision)
+    await claim_files(
+        session,
+        caller=caller,
+        public_ids=order.attachment_public_ids,
+        revision_id=revision.id,
+        pointer="/attachmentPublicIds",
+        main_first=True,
+        now=now,
+    )
+    fresh = await _reload(session, register, [revision.public_id])
+    await begin(session, register.kind, caller=caller, row=fresh, now=now, zone=zone)
+    await tell(session, register.kind, "revised", "revise", caller=caller, row=fresh, address=address, now=now)
+    return fresh
+
+
+async def _reload(session: AsyncSession, register: Register, revision_ids: Sequence[UUID]) -> DocumentRow:
+    await session.flush()
+    rows = await repository.by_revision(
+        session, reach=None, revision_ids=revision_ids, type_codes=register.kind.type_codes
+    )
+    return rows[0]
+
+
+async def _next_revision(
+    session: AsyncSession,
+    register: Register,
+    caller: Caller,
+    row: DocumentRow,
+    order: NewRevision,
+    next_label: str,
+    number: str,
+    now: datetime,
+    zone: ZoneInfo,
+) -> CorrespondenceRevision:
+    old = row.revision
+    # One revision is current at a time, and the constraint is checked at once.
+    await writes.change_revision(session, revision_id=old.id, values={"is_current": False})
+    await writes.change_head(session, document_id=row.head.id, values={"correspondence_number": number})
+    revision = CorrespondenceRevision(
+        correspondence_id=row.head.id,
+        correspondence_number=number,
+        revision_number=old.revision_number + 1,
+        revision_label=next_label,
+        is_current=True,
+        correspondence_status_id=await repository.status_id(session, code=register.kind.status_code(DRAFT, None)),
+        subject=order.subject or old.subject,
+        description=old.description,
+        body=order.body if "body" in order.model_fields_set else old.body,
+        remarks=old.remarks,
+        priority=old.priority,
+        document_date=local_date(now, zone),
+        due_date=end_of_day(order.due_date, zone),
+        created_at=now,
+        created_by=caller.user_id,
+        details=old.details,
+    )
+    await writes.add(session, revision)
+    return revision

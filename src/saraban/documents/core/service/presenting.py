@@ -1,0 +1,244 @@
+"""From rows to answers: names around the document, its place in the workflow, its files. Shows public ids and codes only."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.domain.due import is_overdue
+from saraban.documents.core.domain.visibility import Reach, reach_of
+from saraban.documents.core.repository import documents as repository
+from saraban.documents.core.repository import links
+from saraban.documents.core.repository.documents import DocumentRow, Recipient
+from saraban.documents.core.schemas import (
+    AttachmentAnswer,
+    CodeAnswer,
+    ContractAnswer,
+    DocumentAnswer,
+    DocumentSummary,
+    OrganizationAnswer,
+    PersonAnswer,
+    ProjectAnswer,
+    RecipientAnswer,
+    ReferenceAnswer,
+    RevisionAnswer,
+    StepAttachmentAnswer,
+    WorkflowAnswer,
+)
+from saraban.documents.core.service.facts import facts_of
+from saraban.documents.core.service.register import Register
+from saraban.identity.domain.caller import Caller
+from saraban.identity.models import Organization, User
+from saraban.identity.service.callers import display_name
+from saraban.kit.clock import local_date
+from saraban.workflow import service as workflow
+from saraban.workflow.domain.subject import Envelope
+
+DOWNLOAD = "/api/v1/attachments/{public_id}/content"
+
+
+def reach(caller: Caller) -> Reach:
+    return reach_of(caller.grants, caller.organization_ids)
+
+
+def day_of(moment: datetime | None, zone: ZoneInfo) -> date | None:
+    return None if moment is None else local_date(moment, zone)
+
+
+def end_of_day(day: date | None, zone: ZoneInfo) -> datetime | None:
+    """This will give the last second on which something due on `day` is in time (EC-CIRC-003)."""
+    return None if day is None else datetime.combine(day, time(23, 59, 59), zone)
+
+
+def person(user: User) -> PersonAnswer:
+    return PersonAnswer(public_id=user.public_id, display_name=display_name(user))
+
+
+def organization(row: Organization) -> OrganizationAnswer:
+    return OrganizationAnswer(
+        public_id=row.public_id,
+        organization_code=row.organization_code,
+        organization_name=row.organization_name,
+    )
+
+
+def envelope_answer(envelope: Envelope | None) -> WorkflowAnswer | None:
+    return None if envelope is None else WorkflowAnswer.model_validate(envelope)
+
+
+def revision_answer(row: DocumentRow) -> RevisionAnswer:
+    return RevisionAnswer(
+        public_id=row.revision.public_id,
+        revision_label=row.revision.revision_label,
+        revision_number=row.revision.revision_number,
+        document_number=row.revision.correspondence_number,
+        is_current=row.revision.is_current,
+    )
+
+
+def file_answer(file: links.LinkedFile) -> AttachmentAnswer:
+    row = file.attachment
+    return AttachmentAnswer(
+        public_id=row.public_id,
+        file_name=row.original_filename,
+        mime_type=row.mime_type,
+        size=row.file_size,
+        checksum=row.checksum,
+        is_main=file.is_main,
+        download_url=DOWNLOAD.format(public_id=row.public_id),
+    )
+
+
+def _recipient(one: Recipient) -> RecipientAnswer:
+    return RecipientAnswer(**organization(one.organization).model_dump(), recipient_type=one.recipient_type)
+
+
+def _contract(row: DocumentRow) -> ContractAnswer | None:
+    found = row.contract
+    if found is None:
+        return None
+    return ContractAnswer(
+        public_id=found.public_id, contract_code=found.contract_code, contract_name=found.contract_name
+    )
+
+
+def _codes(row: DocumentRow) -> dict[str, CodeAnswer | None]:
+    discipline, sub_type = row.discipline, row.sub_type
+    return {
+        "status": CodeAnswer(code=row.status.status_code, name=row.status.status_name),
+        "discipline": discipline
+        and CodeAnswer(code=discipline.discipline_code, name=discipline.code_name_th or discipline.code_name_en),
+        "sub_type": sub_type and CodeAnswer(code=sub_type.sub_type_code, name=sub_type.sub_type_name),
+    }
+
+
+def _summary_fields(
+    register: Register,
+    row: DocumentRow,
+    recipients: Sequence[Recipient],
+    envelope: Envelope | None,
+    today: date,
+    zone: ZoneInfo,
+) -> dict[str, Any]:
+    due = day_of(row.revision.due_date, zone)
+    closed = row.head.cancelled_at is not None or (envelope is not None and envelope.terminal)
+    return {
+        "public_id": row.head.public_id,
+        "document_number": row.revision.correspondence_number,
+        "document_type": row.type.type_code,
+        "kind": register.kind.name,
+        "project": ProjectAnswer.model_validate(row.project),
+        "contract": _contract(row),
+        "originator": organization(row.originator),
+        "recipients": [_recipient(one) for one in recipients],
+        "subject": row.revision.subject,
+        "priority": row.revision.priority,
+        "document_date": row.revision.document_date,
+        "due_date": due,
+        "is_overdue": is_overdue(due, today=today, closed=closed),
+        **_codes(row),
+        "revision": revision_answer(row),
+        "created_at": row.head.created_at,
+        "created_by": person(row.author),
+        "cancelled_at": row.head.cancelled_at,
+        "workflow": envelope_answer(envelope),
+    }
+
+
+async def envelopes(
+    session: AsyncSession, register: Register, *, caller: Caller, rows: Sequence[DocumentRow], zone: ZoneInfo
+) -> dict[str, Envelope]:
+    """This will give the envelopes by the revisions' public ids."""
+    return await workflow.envelopes(
+        session,
+        caller=caller,
+        entity_type=register.kind.entity_type,
+        facts=await facts_of(session, register.kind, rows=rows, zone=zone),
+    )
+
+
+async def summaries(
+    session: AsyncSession,
+    register: Register,
+    *,
+    caller: Caller,
+    rows: Sequence[DocumentRow],
+    now: datetime,
+    zone: ZoneInfo,
+) -> list[DocumentSummary]:
+    """This will give the rows of a register in the order of `rows`, with a fixed number of queries."""
+    if not rows:
+        return []
+    recipients = await repository.recipients(session, document_ids=[row.head.id for row in rows])
+    where = await envelopes(session, register, caller=caller, rows=rows, zone=zone)
+    extras = await register.in_list(session, rows, reach(caller))
+    today = local_date(now, zone)
+    found = []
+    for row in rows:
+        envelope = where.get(str(row.revision.public_id))
+        fields = _summary_fields(register, row, recipients[row.head.id], envelope, today, zone)
+        found.append(register.summary(**(fields | dict(extras.get(row.revision.id, {})))))
+    return found
+
+
+async def full(
+    session: AsyncSession, register: Register, *, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
+) -> DocumentAnswer:
+    """This will give a document with all that hangs on it."""
+    recipients = await repository.recipients(session, document_ids=[row.head.id])
+    envelope = (await envelopes(session, register, caller=caller, rows=[row], zone=zone)).get(
+        str(row.revision.public_id)
+    )
+    files = await links.files(session, revision_ids=[row.revision.id])
+    extras: Mapping[int, Mapping[str, Any]] = await register.in_full(session, [row], reach(caller))
+    fields = _summary_fields(
+        register, row, recipients[row.head.id], envelope, local_date(now, zone), zone
+    ) | await _references(session, caller=caller, row=row)
+    fields |= {
+        "body": row.revision.body,
+        "description": row.revision.description,
+        "remarks": row.revision.remarks,
+        "issued_at": row.revision.issued_date,
+        "cancel_reason": row.head.cancel_reason,
+        "cancelled_by": person(row.canceller) if row.canceller else None,
+        "attachments": [file_answer(file) for file in files[row.revision.id]],
+        "step_attachments": step_files(envelope),
+    }
+    return register.answer(**(fields | dict(extras.get(row.revision.id, {}))))
+
+
+def step_files(envelope: Envelope | None) -> list[StepAttachmentAnswer]:
+    return [StepAttachmentAnswer.model_validate(file) for file in envelope.step_attachments] if envelope else []
+
+
+async def _references(session: AsyncSession, *, caller: Caller, row: DocumentRow) -> dict[str, list[ReferenceAnswer]]:
+    outgoing, incoming = await links.referenced(session, document_id=row.head.id)
+    rows = await repository.visible(session, reach=reach(caller), public_ids={*outgoing, *incoming})
+    return {
+        "references": [reference(rows[one]) for one in outgoing if one in rows],
+        "referenced_by": [reference(rows[one]) for one in incoming if one in rows],
+    }
+
+
+def reference(row: DocumentRow) -> ReferenceAnswer:
+    return ReferenceAnswer(
+        public_id=row.head.public_id,
+        document_number=row.revision.correspondence_number,
+        document_type=row.type.type_code,
+        subject=row.revision.subject,
+        is_cancelled=row.head.cancelled_at is not None,
+    )
+
+
+# What depends on who reads, or on the day, is no part of the document's version.
+_NOT_VERSIONED = {"workflow", "is_overdue", "references", "referenced_by", "step_attachments"}
+
+
+def etag(answer: DocumentAnswer) -> str:
+    """This will give the document's version as an ETag: another text as soon as anything in it has changed."""
+    text = answer.model_dump_json(exclude=_NOT_VERSIONED)
+    step = answer.workflow.version_no if answer.workflow else 0
+    return f'"{hashlib.sha256(f"{step}|{text}".encode()).hexdigest()[:32]}"'

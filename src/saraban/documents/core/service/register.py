@@ -1,0 +1,62 @@
+"""
+What a subtype brings to the shared verbs: its data, its answers and its own columns. `core` calls these, and never
+asks which subtype it has in hand.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Protocol
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.domain.kind import Kind
+from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.models import CorrespondenceRevision
+from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary
+from saraban.identity.domain.caller import Caller
+
+Extras = Callable[[AsyncSession, Sequence[DocumentRow], Reach], Awaitable[Mapping[int, Mapping[str, Any]]]]
+Moved = Callable[[AsyncSession, int, str, date], Awaitable[None]]
+Revised = Callable[[AsyncSession, CorrespondenceRevision], Awaitable[None]]
+
+
+async def nothing_more(
+    _session: AsyncSession, _rows: Sequence[DocumentRow], _reach: Reach
+) -> Mapping[int, Mapping[str, Any]]:
+    return {}
+
+
+async def no_own_status(_session: AsyncSession, _revision_id: int, _state: str, _day: date) -> None:
+    return None
+
+
+async def no_own_row(_session: AsyncSession, _revision: CorrespondenceRevision) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """
+    :param in_list: fields that the subtype adds to, or says otherwise in, the rows of a list, by revision id
+    :param in_full: the same for one document
+    :param moved: sets the subtype's own status columns of a revision for a workflow state reached on a day
+    :param revised: adds the subtype's own row for a new revision
+    """
+
+    kind: Kind
+    summary: type[DocumentSummary] = DocumentSummary
+    answer: type[DocumentAnswer] = DocumentAnswer
+    in_list: Extras = nothing_more
+    in_full: Extras = nothing_more
+    moved: Moved = no_own_status
+    revised: Revised = no_own_row
+
+
+class Follower(Protocol):
+    """What ends together with a document, such as the circulation sheets about it; `bootstrap` wires it."""
+
+    async def document_cancelled(
+        self, session: AsyncSession, *, caller: Caller, document_id: int, reason: str, address: str, now: datetime
+    ) -> None: ...

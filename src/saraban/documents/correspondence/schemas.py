@@ -1,0 +1,17 @@
+"""Letters, memos, RFIs and the other general types, in and out."""
+
+from typing import Literal
+
+from saraban.documents.core.schemas import DocumentSummary, NewDocument
+from saraban.kit.schema import Schema
+
+GeneralType = Literal["LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "NOTICE", "OTHER"]
+
+
+class NewCorrespondence(NewDocument):
+    correspondence_type_code: GeneralType
+
+
+class CorrespondencePage(Schema):
+    items: list[DocumentSummary]
+    next_cursor: str | None

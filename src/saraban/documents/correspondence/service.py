@@ -1,0 +1,72 @@
+"""Letters, memos, requests for information and the other general types: the shared verbs, and nothing beside."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core import service as core
+from saraban.documents.core.models import Correspondence, CorrespondenceRevision
+from saraban.documents.correspondence.domain import CORRESPONDENCE
+from saraban.documents.correspondence.schemas import NewCorrespondence
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.idempotency import Answer
+from saraban.numbering.service import Allocator
+
+REGISTER = core.Register(CORRESPONDENCE)
+
+
+async def create(
+    db: Database,
+    allocator: Allocator,
+    *,
+    caller: Caller,
+    order: NewCorrespondence,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+    key: str | None = None,
+) -> Answer:
+    """
+    This will write a draft with its number.
+
+    :raises Invalid: naming the field; nothing has been written
+    """
+
+    async def prepare(session: AsyncSession) -> tuple[core.Sheet, core.Complete]:
+        sheet = await core.prepare(
+            session,
+            REGISTER,
+            caller=caller,
+            order=order,
+            type_code=order.correspondence_type_code,
+            rfa_type_code=None,
+            now=now,
+            zone=zone,
+        )
+        return sheet, _nothing_beside
+
+    return await core.create(
+        db,
+        allocator,
+        REGISTER,
+        caller=caller,
+        payload=order.model_dump(mode="json", by_alias=True),
+        prepare=prepare,
+        now=now,
+        zone=zone,
+        address=address,
+        key=key,
+    )
+
+
+async def _nothing_beside(
+    _session: AsyncSession, _head: Correspondence, _revision: CorrespondenceRevision
+) -> None:
+    return None
+
+
+def subject(zone: ZoneInfo) -> core.DocumentSubject:
+    """This will give the port that `bootstrap` registers with the workflow."""
+    return core.DocumentSubject(REGISTER, zone)

@@ -1,0 +1,45 @@
+"""Requests for approval: the register as data, and what each workflow state means for the RFA's own status."""
+
+from dataclasses import dataclass
+
+from saraban.documents.core.domain.kind import Kind
+
+RFA = Kind(
+    name="rfa",
+    path="rfas",
+    entity_type="rfa_revision",
+    workflow_code="RFA_APPROVAL",
+    type_codes=frozenset({"RFA"}),
+    statuses={
+        "draft": "DRAFT",
+        "pending_review": "SUBCSC",
+        "pending_approval": "SUBOWN",
+        "approved": "CLBOWN",
+        "rejected": "REJECTED",
+        "revision_requested": "REPCSC",
+        "cancelled": "CANCELLED",
+    },
+    create="rfa.create",
+    edit="rfa.edit",
+    cancel_after_issue=False,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The RFA status code of a workflow state, and the approve code that comes with a final answer."""
+
+    status: str
+    approve_code: str | None = None
+    approved: bool = False
+
+
+VERDICTS = {
+    "draft": Verdict("DFT"),
+    "pending_review": Verdict("FRE"),
+    "pending_approval": Verdict("FAP"),
+    "approved": Verdict("FCO", "1A", approved=True),
+    "rejected": Verdict("FRE", "4X"),
+    "revision_requested": Verdict("FRE", "3R"),
+    "cancelled": Verdict("CC"),
+}

@@ -1,0 +1,35 @@
+"""Requests for approval, in and out."""
+
+from datetime import date
+
+from saraban.documents.core.schemas import CodeAnswer, DocumentAnswer, DocumentSummary, MasterCode, NewDocument
+from saraban.kit.schema import Schema
+
+
+class NewRfa(NewDocument):
+    """An RFA names its type and discipline: a reviewer is found by them, and its number prints them."""
+
+    rfa_type_code: MasterCode
+    discipline_code: MasterCode
+
+
+class RfaTypeAnswer(Schema):
+    code: str
+    name: str
+    name_th: str
+
+
+class RfaSummary(DocumentSummary):
+    rfa_type: RfaTypeAnswer
+    approve_code: CodeAnswer | None
+
+
+class RfaAnswer(DocumentAnswer):
+    rfa_type: RfaTypeAnswer
+    approve_code: CodeAnswer | None
+    approved_date: date | None
+
+
+class RfaPage(Schema):
+    items: list[RfaSummary]
+    next_cursor: str | None

@@ -1,0 +1,129 @@
+"""Requests for approval: the shared verbs, with the RFA's type, its own status and its approve code."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core import service as core
+from saraban.documents.core.domain.kind import DRAFT
+from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.models import Correspondence, CorrespondenceRevision
+from saraban.documents.core.schemas import CodeAnswer
+from saraban.documents.rfa import repository
+from saraban.documents.rfa.domain import RFA, VERDICTS
+from saraban.documents.rfa.models import Rfa, RfaRevision
+from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaSummary, RfaTypeAnswer
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.idempotency import Answer
+from saraban.numbering.service import Allocator
+
+
+async def _in_list(
+    session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
+) -> Mapping[int, Mapping[str, Any]]:
+    found = await repository.facts(session, revision_ids=[row.revision.id for row in rows])
+    return {revision_id: _fields(facts) for revision_id, facts in found.items()}
+
+
+async def _in_full(
+    session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach
+) -> Mapping[int, Mapping[str, Any]]:
+    found = await repository.facts(session, revision_ids=[row.revision.id for row in rows])
+    return {
+        revision_id: {**_fields(facts), "approved_date": facts.approved_date} for revision_id, facts in found.items()
+    }
+
+
+def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
+    approved = facts.approve_code
+    return {
+        "status": CodeAnswer(code=facts.status.status_code, name=facts.status.status_name),
+        "rfa_type": RfaTypeAnswer(
+            code=facts.type.type_code, name=facts.type.type_name_en, name_th=facts.type.type_name_th
+        ),
+        "approve_code": approved and CodeAnswer(code=approved.approve_code, name=approved.approve_name),
+    }
+
+
+async def _moved(session: AsyncSession, revision_id: int, state: str, day: date) -> None:
+    verdict = VERDICTS[state]
+    values: dict[str, Any] = {"rfa_status_code_id": await repository.status_id(session, code=verdict.status)}
+    if verdict.approve_code is not None:
+        values["rfa_approve_code_id"] = await repository.approve_code_id(session, code=verdict.approve_code)
+    if verdict.approved:
+        values["approved_date"] = day
+    await repository.change(session, revision_id=revision_id, values=values)
+
+
+async def _revised(session: AsyncSession, revision: CorrespondenceRevision) -> None:
+    status = await repository.status_id(session, code=VERDICTS[DRAFT].status)
+    await repository.add(session, RfaRevision(id=revision.id, rfa_status_code_id=status))
+
+
+REGISTER = core.Register(
+    RFA, summary=RfaSummary, answer=RfaAnswer, in_list=_in_list, in_full=_in_full, moved=_moved, revised=_revised
+)
+
+
+async def create(
+    db: Database,
+    allocator: Allocator,
+    *,
+    caller: Caller,
+    order: NewRfa,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+    key: str | None = None,
+) -> Answer:
+    """
+    This will write a draft RFA with its number.
+
+    :raises Invalid: naming the field; nothing has been written
+    """
+
+    async def prepare(session: AsyncSession) -> tuple[core.Sheet, core.Complete]:
+        sheet = await core.prepare(
+            session,
+            REGISTER,
+            caller=caller,
+            order=order,
+            type_code="RFA",
+            rfa_type_code=order.rfa_type_code,
+            now=now,
+            zone=zone,
+        )
+        return sheet, _beside(sheet, caller, now)
+
+    return await core.create(
+        db,
+        allocator,
+        REGISTER,
+        caller=caller,
+        payload=order.model_dump(mode="json", by_alias=True),
+        prepare=prepare,
+        now=now,
+        zone=zone,
+        address=address,
+        key=key,
+    )
+
+
+def _beside(sheet: core.Sheet, caller: Caller, now: datetime) -> core.Complete:
+    async def complete(session: AsyncSession, head: Correspondence, revision: CorrespondenceRevision) -> None:
+        rfa_type = sheet.plan.rfa_type
+        assert rfa_type is not None  # the schema requires the code, and the plan has resolved it
+        row = Rfa(id=head.id, rfa_type_id=rfa_type.id, created_at=now, created_by=caller.user_id)
+        await repository.add(session, row)
+        await _revised(session, revision)
+
+    return complete
+
+
+def subject(zone: ZoneInfo) -> core.DocumentSubject:
+    """This will give the port that `bootstrap` registers with the workflow."""
+    return core.DocumentSubject(REGISTER, zone)

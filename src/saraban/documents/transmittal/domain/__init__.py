@@ -1,0 +1,19 @@
+"""Transmittals: the register as data."""
+
+from saraban.documents.core.domain.kind import Kind
+
+TRANSMITTAL = Kind(
+    name="transmittal",
+    path="transmittals",
+    entity_type="transmittal_revision",
+    workflow_code="TRANSMITTAL_FLOW_V1",
+    type_codes=frozenset({"TRANSMITTAL"}),
+    statuses={
+        "draft": "DRAFT",
+        "submitted": "SUBMITTED",
+        "completed": "CLB*",
+        "cancelled": "CANCELLED",
+    },
+    create="transmittal.create",
+    edit="transmittal.edit",
+)

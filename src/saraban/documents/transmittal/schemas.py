@@ -1,0 +1,45 @@
+"""Transmittals, in and out."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary, NewDocument
+from saraban.kit.schema import Line, Schema
+
+Purpose = Literal["FOR_APPROVAL", "FOR_INFORMATION", "FOR_REVIEW", "OTHER"]
+
+
+class Item(Schema):
+    document_public_id: UUID
+    quantity: Annotated[int, Field(ge=1, le=10_000)] = 1
+    remarks: Annotated[str, Line(255)] | None = None
+
+
+class NewTransmittal(NewDocument):
+    purpose: Purpose = "FOR_INFORMATION"
+    items: Annotated[list[Item], Field(min_length=1, max_length=100)]
+
+
+class ItemAnswer(Schema):
+    document_public_id: UUID
+    document_number: str
+    document_type: str
+    subject: str
+    quantity: int
+    remarks: str | None
+
+
+class TransmittalSummary(DocumentSummary):
+    purpose: Purpose | None
+
+
+class TransmittalAnswer(DocumentAnswer):
+    purpose: Purpose | None
+    items: list[ItemAnswer]
+
+
+class TransmittalPage(Schema):
+    items: list[TransmittalSummary]
+    next_cursor: str | None

@@ -1,0 +1,164 @@
+"""Transmittals: the shared verbs, with a purpose and a list of documents that have left their draft."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core import service as core
+from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.models import Correspondence, CorrespondenceRevision
+from saraban.documents.transmittal import repository
+from saraban.documents.transmittal.domain import TRANSMITTAL
+from saraban.documents.transmittal.models import Transmittal, TransmittalItem
+from saraban.documents.transmittal.schemas import (
+    Item,
+    ItemAnswer,
+    NewTransmittal,
+    TransmittalAnswer,
+    TransmittalSummary,
+)
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.errors import FieldProblem, Invalid, Kind, Text, invalid
+from saraban.kit.idempotency import Answer
+from saraban.numbering.service import Allocator
+
+
+class ItemIsDraft(Invalid):
+    """A transmittal carries only what has been submitted (EC-RFA-004)."""
+
+    kind, code = Kind.INVALID, "TRANSMITTAL_ITEM_DRAFT"
+    says = Text(
+        "{number} ยังอยู่ใน Draft กรุณา Submit ก่อน", "{number} is still a draft. Submit it first."
+    )
+    recovery = (Text("Submit เอกสารในรายการก่อน", "Submit the documents of the list first."),)
+
+
+async def _in_list(
+    session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
+) -> Mapping[int, Mapping[str, Any]]:
+    found = await repository.purposes(session, document_ids={row.head.id for row in rows})
+    return {row.revision.id: {"purpose": found.get(row.head.id)} for row in rows}
+
+
+async def _in_full(
+    session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach
+) -> Mapping[int, Mapping[str, Any]]:
+    fields = await _in_list(session, rows, reach)
+    return {
+        row.revision.id: {**fields[row.revision.id], "items": await _items(session, row.head.id)} for row in rows
+    }
+
+
+async def _items(session: AsyncSession, document_id: int) -> list[ItemAnswer]:
+    return [
+        ItemAnswer(
+            document_public_id=one.public_id,
+            document_number=one.number,
+            document_type=one.type_code,
+            subject=one.subject,
+            quantity=one.quantity,
+            remarks=one.remarks,
+        )
+        for one in await repository.carried(session, document_id=document_id)
+    ]
+
+
+REGISTER = core.Register(
+    TRANSMITTAL, summary=TransmittalSummary, answer=TransmittalAnswer, in_list=_in_list, in_full=_in_full
+)
+
+
+async def create(
+    db: Database,
+    allocator: Allocator,
+    *,
+    caller: Caller,
+    order: NewTransmittal,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+    key: str | None = None,
+) -> Answer:
+    """
+    This will write a draft transmittal with its number.
+
+    :raises ItemIsDraft: naming the document that has not been submitted yet
+    :raises Invalid: naming the field; nothing has been written
+    """
+
+    async def prepare(session: AsyncSession) -> tuple[core.Sheet, core.Complete]:
+        items = await _check_items(session, caller=caller, order=order)
+        sheet = await core.prepare(
+            session,
+            REGISTER,
+            caller=caller,
+            order=order,
+            type_code="TRANSMITTAL",
+            rfa_type_code=None,
+            now=now,
+            zone=zone,
+        )
+        return sheet, _beside(order, items)
+
+    return await core.create(
+        db,
+        allocator,
+        REGISTER,
+        caller=caller,
+        payload=order.model_dump(mode="json", by_alias=True),
+        prepare=prepare,
+        now=now,
+        zone=zone,
+        address=address,
+        key=key,
+    )
+
+
+async def _check_items(
+    session: AsyncSession, *, caller: Caller, order: NewTransmittal
+) -> list[tuple[int, Item]]:
+    rows = await core.visible(session, caller=caller, public_ids=[item.document_public_id for item in order.items])
+    found: list[tuple[int, Item]] = []
+    named: set[UUID] = set()
+    for place, item in enumerate(order.items):
+        pointer = f"/items/{place}"
+        row = rows.get(item.document_public_id)
+        if row is None or row.project.public_id != order.project_public_id:
+            raise invalid(
+                f"{pointer}/documentPublicId", "unknown", "ไม่พบเอกสารนี้ในโครงการ", "The document is not known here."
+            )
+        if item.document_public_id in named:
+            raise invalid(pointer, "duplicate", "ระบุเอกสารนี้ซ้ำ", "This document is named twice.")
+        if row.revision.issued_date is None:
+            values = {"number": row.revision.correspondence_number}
+            raise ItemIsDraft(values=values, fields=[FieldProblem(pointer, "draft", ItemIsDraft.says, values)])
+        named.add(item.document_public_id)
+        found.append((row.head.id, item))
+    return found
+
+
+def _beside(order: NewTransmittal, items: Sequence[tuple[int, Item]]) -> core.Complete:
+    async def complete(session: AsyncSession, head: Correspondence, _revision: CorrespondenceRevision) -> None:
+        row = Transmittal(correspondence_id=head.id, purpose=order.purpose, remarks=order.remarks)
+        carried = [
+            TransmittalItem(
+                transmittal_id=head.id,
+                item_correspondence_id=document_id,
+                quantity=item.quantity,
+                remarks=item.remarks,
+            )
+            for document_id, item in items
+        ]
+        await repository.add(session, row, carried)
+
+    return complete
+
+
+def subject(zone: ZoneInfo) -> core.DocumentSubject:
+    """This will give the port that `bootstrap` registers with the workflow."""
+    return core.DocumentSubject(REGISTER, zone)
