@@ -1,0 +1,16 @@
+"""
+How Alembic runs the scripts: on the connection that `saraban.kit.migrate` hands over.
+
+The models are not imported here: a script says itself what it changes. What the models want beyond the newest script is
+told by a test.
+"""
+
+from alembic import context
+
+connection = context.config.attributes.get("connection")
+if connection is None:
+    raise SystemExit("Run migrations with `saraban migrate`; it prepares the connection as each database needs it.")
+
+context.configure(connection=connection, transactional_ddl=connection.dialect.name == "sqlite")
+with context.begin_transaction():
+    context.run_migrations()

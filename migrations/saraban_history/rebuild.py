@@ -1,0 +1,35 @@
+"""Changes that SQLite makes only by building the table anew; MariaDB gets plain `ALTER TABLE`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from alembic import op
+from alembic.operations import BatchOperations
+
+from saraban_history.columns import on_sqlite
+
+
+@contextmanager
+def changing(table: str) -> Iterator[BatchOperations]:
+    """
+    Alembic's batch, which by itself would lose the CHECKs of a SQLite table and try to copy its generated columns.
+    """
+    if not on_sqlite():
+        with op.batch_alter_table(table) as batch:
+            yield batch
+        return
+    inspector = sa.inspect(op.get_bind())
+    checks = [
+        sa.CheckConstraint(check["sqltext"], name=check["name"]) for check in inspector.get_check_constraints(table)
+    ]
+    columns = inspector.get_columns(table)
+    with op.batch_alter_table(table, table_args=checks) as batch:
+        yield batch
+        for before, column in zip(columns, columns[1:], strict=False):
+            if "computed" in column:
+                batch.drop_column(column["name"])
+                batch.add_column(
+                    sa.Column(column["name"], column["type"], sa.Computed(**column["computed"])),
+                    insert_after=before["name"],
+                )

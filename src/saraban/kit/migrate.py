@@ -1,0 +1,114 @@
+"""
+Moves a database along the migration history, on SQLite and on MariaDB.
+
+The scripts lie in `migrations/` of the source tree and are packed into the wheel as `saraban/migrations`. These
+functions run an event loop of their own: call them where none runs (a command, a thread).
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import event
+
+from saraban.kit.db import Database
+
+T = TypeVar("T")
+
+_PATIENCE = 3600.0  # a rebuild of a large table answers late
+
+
+def upgrade(url: str, revision: str = "head") -> None:
+    """This will bring a database up to `revision`; what is already there stays."""
+    _on(url, lambda connection: command.upgrade(_config(connection), revision))
+
+
+def downgrade(url: str, revision: str) -> None:
+    """This will take a database back to `revision`; `base` is the empty one."""
+    _on(url, lambda connection: command.downgrade(_config(connection), revision))
+
+
+def current(url: str) -> str | None:
+    """This will give the revision a database stands at, or None before the first."""
+    return _on(url, lambda connection: MigrationContext.configure(connection).get_current_revision())
+
+
+def head() -> str:
+    """This will give the newest revision there is."""
+    newest = ScriptDirectory.from_config(_config()).get_current_head()
+    if newest is None:
+        raise RuntimeError("the migration history is empty")
+    return newest
+
+
+def is_older(revision: str, *, than: str | None) -> bool:
+    """This will say whether `revision` comes before the revision `than` in the history."""
+    if than is None or revision == than:
+        return False
+    if revision == "base":
+        return True
+    earlier = ScriptDirectory.from_config(_config()).iterate_revisions(than, "base")
+    return revision in {script.revision for script in earlier}
+
+
+def scripts() -> Path:
+    """This will give the folder of the migration scripts: inside the wheel, or in the source tree."""
+    package = Path(__file__).resolve().parents[1]
+    packed = package / "migrations"
+    return packed if packed.is_dir() else package.parents[1] / "migrations"
+
+
+def _config(connection: sa.Connection | None = None) -> Config:
+    folder = str(scripts()).replace("%", "%%")
+    config = Config()
+    config.set_main_option("script_location", folder)
+    config.set_main_option("path_separator", "newline")
+    config.set_main_option("prepend_sys_path", folder)
+    config.attributes["connection"] = connection
+    return config
+
+
+def _on(url: str, work: Callable[[sa.Connection], T]) -> T:
+    return asyncio.run(_run(url, work))
+
+
+async def _run(url: str, work: Callable[[sa.Connection], T]) -> T:
+    database = Database(url, read_timeout=_PATIENCE)
+    if database.is_sqlite:
+        event.listen(database.engine.sync_engine, "connect", _let_go_of_foreign_keys)
+    engine = database.engine.execution_options(saraban_writes=True)
+    try:
+        async with engine.connect() as connection, connection.begin():
+            return await connection.run_sync(_alone, work)
+    finally:
+        await database.close()
+
+
+def _let_go_of_foreign_keys(connection: Any, _record: Any) -> None:
+    # A rebuild drops the old table, and with enforcement on that would delete the rows that point at it. The setting
+    # cannot change inside a transaction, so it is made here; `_alone` checks what enforcement would have.
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA foreign_keys=OFF")
+    cursor.close()
+
+
+def _alone(connection: sa.Connection, work: Callable[[sa.Connection], T]) -> T:
+    """On SQLite the transaction itself keeps others out; MariaDB commits with each DDL statement, so a lock does."""
+    if connection.dialect.name == "sqlite":
+        done = work(connection)
+        broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+        if broken:
+            raise RuntimeError(f"{len(broken)} rows point at nothing, the first in table {broken[0][0]}")
+        return done
+    if connection.scalar(sa.text("SELECT GET_LOCK('saraban_migrate', 60)")) != 1:
+        raise RuntimeError("another process is migrating this database")
+    try:
+        return work(connection)
+    finally:
+        connection.execute(sa.text("SELECT RELEASE_LOCK('saraban_migrate')"))
