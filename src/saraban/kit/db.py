@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
 import orjson
@@ -48,14 +48,14 @@ class UtcDateTime(sa.TypeDecorator[datetime]):
             return dialect.type_descriptor(mysql.DATETIME(fsp=6))
         return dialect.type_descriptor(sa.DateTime())
 
-    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+    def process_bind_param(self, value: datetime | None, _dialect: sa.Dialect) -> datetime | None:
         if value is None:
             return None
         if value.tzinfo is None:
             raise ValueError("a datetime without a zone must not reach the database")
         return value.astimezone(UTC).replace(tzinfo=None)
 
-    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, _dialect: sa.Dialect) -> datetime | None:
         return None if value is None else value.replace(tzinfo=UTC)
 
 
@@ -69,7 +69,12 @@ class Base(DeclarativeBase):
     """All tables; the migrations under `migrations/` are what creates them."""
 
     metadata = sa.MetaData(naming_convention=NAMING)
-    type_annotation_map = {datetime: UtcDateTime(), UUID: sa.Uuid(), dict[str, Any]: sa.JSON(), list[Any]: sa.JSON()}
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        datetime: UtcDateTime(),
+        UUID: sa.Uuid(),
+        dict[str, Any]: sa.JSON(),
+        list[Any]: sa.JSON(),
+    }
 
 
 class HasPublicId:
@@ -137,7 +142,13 @@ class Database:
     """
 
     def __init__(
-        self, url: str, *, pool_size: int = 10, pool_timeout: float = 2.0, read_timeout: float = 15.0, echo: bool = False
+        self,
+        url: str,
+        *,
+        pool_size: int = 10,
+        pool_timeout: float = 2.0,
+        read_timeout: float = 15.0,
+        echo: bool = False,
     ) -> None:
         self.url = _with_driver(make_url(url))
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
@@ -181,10 +192,14 @@ class Database:
         On SQLite the writers of one process wait here in order of arrival instead of polling the file's lock.
         """
         if self.is_sqlite:
-            async with self._writer:
-                async with AsyncSession(self._writing_engine, expire_on_commit=False) as session, session.begin():
-                    yield session
-            return
+            async with self._writer, self._transaction() as session:
+                yield session
+        else:
+            async with self._transaction() as session:
+                yield session
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[AsyncSession]:
         async with AsyncSession(self._writing_engine, expire_on_commit=False) as session, session.begin():
             yield session
 

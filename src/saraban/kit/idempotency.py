@@ -51,9 +51,7 @@ class KeyReused(DomainError):
     """The key was used before for a request with another method, address or body."""
 
     kind, code = Kind.INVALID, "IDEMPOTENCY_KEY_REUSED"
-    says = Text(
-        "Idempotency-Key นี้เคยใช้กับคำขออื่นแล้ว", "This Idempotency-Key was used before for a different request."
-    )
+    says = Text("Idempotency-Key นี้เคยใช้กับคำขออื่นแล้ว", "This Idempotency-Key was used before for a different request.")
     recovery = (Text("ส่งคำขอใหม่ด้วย key ใหม่", "Send the new request with a new key."),)
 
 
@@ -160,9 +158,9 @@ async def _claim_or_replay(db: Database, claim: _Claim, now: datetime) -> Answer
 
 async def _look(session: AsyncSession, claim: _Claim, now: datetime) -> Answer | None:
     row = await session.scalar(
-        sa.select(IdempotencyKey).where(
-            IdempotencyKey.user_uuid == claim.user, IdempotencyKey.idempotency_key == claim.key
-        ).with_for_update()
+        sa.select(IdempotencyKey)
+        .where(IdempotencyKey.user_uuid == claim.user, IdempotencyKey.idempotency_key == claim.key)
+        .with_for_update()
     )
     if row is None:
         await session.execute(
@@ -194,7 +192,9 @@ async def _look(session: AsyncSession, claim: _Claim, now: datetime) -> Answer |
 
 async def forget_expired(session: AsyncSession, *, now: datetime, limit: int = 1000) -> int:
     """This will delete keys past their 24 hours, for the worker's clean-up."""
-    old = (await session.scalars(sa.select(IdempotencyKey.id).where(IdempotencyKey.expires_at < now).limit(limit))).all()
+    old = (
+        await session.scalars(sa.select(IdempotencyKey.id).where(IdempotencyKey.expires_at < now).limit(limit))
+    ).all()
     if old:
         await session.execute(sa.delete(IdempotencyKey).where(IdempotencyKey.id.in_(old)))
     return len(old)

@@ -19,11 +19,11 @@ from redis.exceptions import LockError, RedisError
 log = structlog.get_logger()
 
 
-class LockBusy(Exception):  # noqa: N818  an expected outcome
+class LockBusy(Exception):  # an expected outcome
     """Another holder kept the lock for the whole time that was allowed."""
 
 
-class LockServiceDown(Exception):  # noqa: N818  an expected outcome
+class LockServiceDown(Exception):  # an expected outcome
     """The lock service does not answer; whoever asked goes on without it (ADR-002, scenario 1)."""
 
 
@@ -32,7 +32,7 @@ class Locks(Protocol):
 
     path: str
 
-    def hold(self, name: str, *, timeout: float) -> AbstractAsyncContextManager[None]: ...
+    def hold(self, name: str, *, within: float) -> AbstractAsyncContextManager[None]: ...
 
     async def up(self) -> bool: ...
 
@@ -43,7 +43,7 @@ class DatabaseOnly:
     path = "database"
 
     @asynccontextmanager
-    async def hold(self, name: str, *, timeout: float) -> AsyncIterator[None]:
+    async def hold(self, name: str, *, within: float) -> AsyncIterator[None]:  # noqa: ARG002  nothing to wait for
         yield
 
     async def up(self) -> bool:
@@ -74,22 +74,22 @@ class RedisLocks:
         return True
 
     @asynccontextmanager
-    async def hold(self, name: str, *, timeout: float) -> AsyncIterator[None]:
+    async def hold(self, name: str, *, within: float) -> AsyncIterator[None]:
         """
-        :raises LockBusy: when another holder did not let go within `timeout` seconds
+        :raises LockBusy: when another holder did not let go in `within` seconds
         :raises LockServiceDown: when Redis cannot be reached or does not answer
         """
-        lock = await self._acquire(name, timeout)
+        lock = await self._acquire(name, within)
         try:
             yield
         finally:
             await self._release(lock, name)
 
-    async def _acquire(self, name: str, timeout: float) -> Lock:
+    async def _acquire(self, name: str, within: float) -> Lock:
         if monotonic() < self._closed_until:
             raise LockServiceDown("Redis is left alone after a failure.")
         # The queue in front lets one task per process and lock through, so polling every 4 ms is not a storm.
-        lock = Lock(self._redis, name, timeout=self._ttl, sleep=0.004, blocking_timeout=timeout, thread_local=False)
+        lock = Lock(self._redis, name, timeout=self._ttl, sleep=0.004, blocking_timeout=within, thread_local=False)
         try:
             acquired = await lock.acquire()
         except (RedisError, OSError, TimeoutError) as fault:
@@ -114,15 +114,15 @@ class Queues:
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
     @asynccontextmanager
-    async def turn(self, name: str, *, timeout: float) -> AsyncIterator[None]:
+    async def turn(self, name: str, *, within: float) -> AsyncIterator[None]:
         """
-        :raises LockBusy: when the turn did not come within `timeout` seconds
+        :raises LockBusy: when the turn did not come in `within` seconds
         """
         lock, waiting = self._turns.get(name, (asyncio.Lock(), 0))
         self._turns[name] = (lock, waiting + 1)
         try:
             try:
-                await asyncio.wait_for(lock.acquire(), timeout)
+                await asyncio.wait_for(lock.acquire(), within)
             except TimeoutError as late:
                 raise LockBusy(name) from late
             try:

@@ -40,7 +40,7 @@ class Cursor:
         try:
             raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
             if len(raw) != 24:
-                raise ValueError(text)
+                raise ValueError(text)  # noqa: TRY301  one way out for every malformed cursor
             micros = int.from_bytes(raw[:8], "big", signed=True)
             at = datetime.fromtimestamp(micros // 1_000_000, UTC).replace(microsecond=micros % 1_000_000)
         except (ValueError, OverflowError, OSError, binascii.Error) as fault:

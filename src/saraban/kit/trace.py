@@ -14,7 +14,9 @@ def begin_trace(given: str | None = None) -> str:
     :returns: 32 lower-case hexadecimal digits
     """
     parts = (given or "").split("-")
-    valid = len(parts) == 4 and len(parts[1]) == 32 and set(parts[1]) <= set("0123456789abcdef") and set(parts[1]) != {"0"}
+    valid = (
+        len(parts) == 4 and len(parts[1]) == 32 and set(parts[1]) <= set("0123456789abcdef") and set(parts[1]) != {"0"}
+    )
     trace_id = parts[1] if valid else new_id().hex
     _trace.set(trace_id)
     return trace_id

@@ -3,11 +3,21 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Response
 
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.errors import DomainError, invalid
-from saraban.kit.http import Address, Db, IdempotencyKey, Language, Now, OrjsonResponse, PageCursor, PageLimit, ReadSession
+from saraban.kit.http import (
+    Address,
+    Db,
+    IdempotencyKey,
+    Language,
+    Now,
+    OrjsonResponse,
+    PageCursor,
+    PageLimit,
+    ReadSession,
+)
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.kit.ids import derived_id, new_id
 from saraban.numbering import service as numbering
@@ -29,7 +39,12 @@ _GENERATE = "POST /document-numbering/generate"
 
 @router.post("/generate", status_code=201, response_model=NumberOut, summary="Draw a number")
 async def generate(
-    body: GenerateIn, request: Request, caller: CurrentCaller, db: Db, now: Now, numbers: Numbers, address: Address,
+    body: GenerateIn,
+    caller: CurrentCaller,
+    db: Db,
+    now: Now,
+    numbers: Numbers,
+    address: Address,
     key: IdempotencyKey,
 ) -> Response:
     """
@@ -68,7 +83,7 @@ async def generate(
     return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
 
 
-@router.post("/preview", response_model=PreviewOut, summary="Show the next number without drawing it")
+@router.post("/preview", summary="Show the next number without drawing it")
 async def preview(body: GenerateIn, session: ReadSession, caller: CurrentCaller, now: Now) -> PreviewOut:
     """Consumes nothing; somebody else may draw the shown number first."""
     plan = await numbering.plan(session, caller=caller, request=_request(body), now=now.now(), zone=now.zone)
@@ -78,11 +93,11 @@ async def preview(body: GenerateIn, session: ReadSession, caller: CurrentCaller,
         sequence=next_one.sequence,
         year=plan.year,
         template=plan.template.text,
-        format_source=plan.source,  # type: ignore[arg-type]
+        format_source=plan.source,
     )
 
 
-@router.get("/configs", response_model=FormatsOut, summary="List number formats")
+@router.get("/configs", summary="List number formats")
 async def list_formats(
     session: ReadSession,
     caller: CurrentCaller,
@@ -97,17 +112,21 @@ async def list_formats(
     return FormatsOut(items=[_format(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-@router.get("/configs/{publicId}", response_model=FormatOut, summary="Read a number format")
+@router.get("/configs/{publicId}", summary="Read a number format")
 async def read_format(
-    publicId: UUID, session: ReadSession, caller: CurrentCaller, response: Response, language: Language  # noqa: N803
+    public_id: Annotated[UUID, Path(alias="publicId")],
+    session: ReadSession,
+    caller: CurrentCaller,
+    response: Response,
+    language: Language,
 ) -> FormatOut:
     """With the formats of the project that could print the same number, as `warnings`."""
-    row = await numbering.format_(session, caller=caller, public_id=publicId)
+    row = await numbering.format_(session, caller=caller, public_id=public_id)
     response.headers["ETag"] = f'"{row.format.version}"'
     return _format(row, await numbering.meeting(session, row), language)
 
 
-@router.put("/configs", response_model=FormatOut, summary="Save the format of a project for a type")
+@router.put("/configs", summary="Save the format of a project for a type")
 async def save_format(
     body: FormatIn, db: Db, caller: CurrentCaller, now: Now, address: Address, response: Response, language: Language
 ) -> FormatOut:
@@ -136,9 +155,9 @@ async def save_format(
     return saved
 
 
-@router.put("/configs/{publicId}", response_model=FormatOut, summary="Change a number format")
+@router.put("/configs/{publicId}", summary="Change a number format")
 async def change_format(
-    publicId: UUID,  # noqa: N803
+    public_id: Annotated[UUID, Path(alias="publicId")],
     body: FormatChange,
     db: Db,
     caller: CurrentCaller,
@@ -158,7 +177,7 @@ async def change_format(
         row = await numbering.change(
             session,
             caller=caller,
-            public_id=publicId,
+            public_id=public_id,
             version=version,
             changes=changes,
             now=now.now(),
@@ -186,7 +205,9 @@ def _number(issued: numbering.Issued) -> dict[str, Any]:
     return out.model_dump(mode="json", by_alias=True)
 
 
-def _format(row: numbering.FormatRow, meeting: list[numbering.FormatRow] | None = None, language: str = "th") -> FormatOut:
+def _format(
+    row: numbering.FormatRow, meeting: list[numbering.FormatRow] | None = None, language: str = "th"
+) -> FormatOut:
     saved = row.format
     return FormatOut(
         public_id=saved.public_id,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -15,11 +15,11 @@ from saraban.numbering.domain.counter import CounterKey
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter, NumberError, NumberFormat, NumberRendering
 from saraban.projects.models import CorrespondenceType, Project
 
-COUNTERS = sa.inspect(NumberCounter).local_table
-LEDGER = sa.inspect(LedgerEntry).local_table
-RENDERINGS = sa.inspect(NumberRendering).local_table
-AUDIT = sa.inspect(NumberAudit).local_table
-ERRORS = sa.inspect(NumberError).local_table
+COUNTERS = cast(sa.Table, NumberCounter.__table__)
+LEDGER = cast(sa.Table, LedgerEntry.__table__)
+RENDERINGS = cast(sa.Table, NumberRendering.__table__)
+AUDIT = cast(sa.Table, NumberAudit.__table__)
+ERRORS = cast(sa.Table, NumberError.__table__)
 
 _ONE_COUNTER = sa.and_(
     COUNTERS.c.project_id == sa.bindparam("b_project"),
@@ -31,9 +31,7 @@ _LOCK = _READ.with_for_update()
 _ADVANCE = (
     sa.update(COUNTERS)
     .where(_ONE_COUNTER, COUNTERS.c.version == sa.bindparam("b_version"))
-    .values(
-        last_number=sa.bindparam("b_last"), version=COUNTERS.c.version + 1, updated_at=sa.bindparam("b_now")
-    )
+    .values(last_number=sa.bindparam("b_last"), version=COUNTERS.c.version + 1, updated_at=sa.bindparam("b_now"))
 )
 _INSERT_LEDGER = sa.insert(LEDGER)
 _INSERT_RENDERING = sa.insert(RENDERINGS)
@@ -170,7 +168,7 @@ class FormatRow:
     type_code: str | None
 
 
-def _formats() -> sa.Select[Any]:
+def _formats() -> Any:
     return (
         sa.select(NumberFormat, Project.id, Project.public_id, Project.project_code, CorrespondenceType.type_code)
         .join(Project, Project.id == NumberFormat.project_id)

@@ -30,7 +30,10 @@ class GenerateIn(Schema):
     discipline_code: Code | None = Field(None, examples=["TER"])
     category_code: Code | None = Field(None, description="Drawing formats only.", examples=["DRW"])
     year: int | None = Field(
-        None, ge=1, le=9999, description="Either era; another year than the current one needs a permission and a reason."
+        None,
+        ge=1,
+        le=9999,
+        description="Either era; another year than the current one needs a permission and a reason.",
     )
     year_reason: Annotated[str, Line(500)] | None = Field(None, description="Why a number of another year is drawn.")
     revision: Annotated[str, Line(3)] | None = Field(None, examples=["A"])

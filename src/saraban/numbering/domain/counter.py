@@ -83,7 +83,7 @@ def stated_year(year: int) -> int:
     :raises Invalid: for a year outside 1950 to 2150 A.D.
     """
     christian = year - BUDDHIST_OFFSET if year >= FIRST_BUDDHIST_YEAR else year
-    if not 1950 <= christian <= 2150:  # noqa: PLR2004  no construction project is outside
+    if not 1950 <= christian <= 2150:  # no construction project is outside
         raise invalid("/year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not a possible one.")
     return christian
 

@@ -93,9 +93,7 @@ def can_meet(one: Shape, other: Shape) -> bool:
     return False
 
 
-def _moves(
-    left: list[tuple[str, int]], right: list[tuple[str, int]], a: int, b: int
-) -> Iterable[tuple[int, int]]:
+def _moves(left: list[tuple[str, int]], right: list[tuple[str, int]], a: int, b: int) -> Iterable[tuple[int, int]]:
     for x, to in left:
         if x == "":
             yield to, b

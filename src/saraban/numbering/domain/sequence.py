@@ -8,9 +8,7 @@ class SequenceExhausted(DomainError):
 
     kind, code = Kind.CONFLICT, "SEQUENCE_EXHAUSTED"
     says = Text("เลขลำดับของชุดเลขที่นี้เต็มแล้ว", "This series has no sequence left.")
-    recovery = (
-        Text("ให้ผู้ดูแลโครงการเพิ่มจำนวนหลักของ {SEQ:n}", "Ask the project administrator to widen {SEQ:n}."),
-    )
+    recovery = (Text("ให้ผู้ดูแลโครงการเพิ่มจำนวนหลักของ {SEQ:n}", "Ask the project administrator to widen {SEQ:n}."),)
 
 
 class NumberTaken(DomainError):

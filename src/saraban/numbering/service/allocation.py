@@ -84,11 +84,11 @@ class _Try:
     waited: float = 0.0
 
 
-class _CounterMoved(Exception):  # noqa: N818  never leaves this module
+class _CounterMoved(Exception):  # never leaves this module
     """Another transaction moved the counter between our read and our compare-and-set."""
 
 
-class _CounterMissing(Exception):  # noqa: N818  never leaves this module
+class _CounterMissing(Exception):  # never leaves this module
     """The counter row that this process remembers is not there."""
 
 
@@ -165,6 +165,8 @@ class Allocator:
                 failure = _failure_of(error)
                 if failure is None:
                     raise
+                if isinstance(error, _CounterMissing):
+                    self._known.discard((draw.plan.project.id, draw.plan.series))
                 again = attempts.after(failure, elapsed=stopwatch() - started)
                 uncertain = uncertain or failure in {Failure.CONNECTION, Failure.TAKEN}
                 course = self._next_course(course, failure, attempts)
@@ -193,10 +195,10 @@ class Allocator:
     async def _under_lock(self, draw: _Draw, then: Then[T], course: _Try) -> T:
         started = stopwatch()
         name = draw.plan.lock_name
-        async with self._queues.turn(name, timeout=self._lock_timeout):
+        async with self._queues.turn(name, within=self._lock_timeout):
             await self._ensure_counter(draw.plan)
             try:
-                async with self._locks.hold(name, timeout=self._lock_timeout):
+                async with self._locks.hold(name, within=self._lock_timeout):
                     if course.path == "redis":
                         metrics.REDIS_SUCCESS.inc()
                         metrics.REDIS_UP.set(1)
@@ -297,7 +299,9 @@ async def _search(session: AsyncSession, plan: Plan, seen: Counter) -> int:
     """This will find the next sequence whose number is free, in growing blocks of plain reads (ruling N2)."""
     after, block = seen.last_number, _FIRST_BLOCK
     while True:
-        candidates = {number: (plan.base(number), plan.number(number)) for number in range(after + 1, after + block + 1)}
+        candidates = {
+            number: (plan.base(number), plan.number(number)) for number in range(after + 1, after + block + 1)
+        }
         names = await repository.taken_numbers(
             session,
             project_id=plan.project.id,

@@ -36,13 +36,17 @@ class FailureLog:
         self._db = db
         self._spool: deque[dict[str, Any]] = deque(maxlen=_SPOOLED)
 
-    async def refused(self, error: DomainError, *, context: dict[str, Any], user_id: int, address: str, now: datetime) -> None:
+    async def refused(
+        self, error: DomainError, *, context: dict[str, Any], user_id: int, address: str, now: datetime
+    ) -> None:
         kind, scenario = _TYPES.get(type(error), ("VALIDATION_ERROR", "none"))
         if error.kind in {Kind.FORBIDDEN, Kind.NOT_FOUND}:
             context = context | {"refused": error.code}
         await self._write(kind, scenario, str(error), context, user_id, address, now)
 
-    async def redis_down(self, detail: str, *, context: dict[str, Any], user_id: int, address: str, now: datetime) -> None:
+    async def redis_down(
+        self, detail: str, *, context: dict[str, Any], user_id: int, address: str, now: datetime
+    ) -> None:
         await self._write("REDIS_ERROR", "1", detail, context, user_id, address, now)
 
     async def _write(

@@ -138,8 +138,7 @@ async def meeting(session: AsyncSession, row: FormatRow) -> list[FormatRow]:
     others = [
         other
         for other in await repository.formats_of_project(session, row.project_id)
-        if other.format.public_id != row.format.public_id
-        and other.format.format_template != row.format.format_template
+        if other.format.public_id != row.format.public_id and other.format.format_template != row.format.format_template
     ]
     if not others:
         return []
@@ -213,9 +212,7 @@ async def _readable_projects(session: AsyncSession, caller: Caller) -> list[int]
     if caller.may(VIEW, Scope()):
         return None
     refs = await projects.projects_of(session, caller=caller)
-    return [
-        ref.id for ref in refs if caller.may(VIEW, Scope(project=ref.id, organizations=caller.organization_ids))
-    ]
+    return [ref.id for ref in refs if caller.may(VIEW, Scope(project=ref.id, organizations=caller.organization_ids))]
 
 
 async def _codes(session: AsyncSession, row: FormatRow) -> dict[str, frozenset[str]]:

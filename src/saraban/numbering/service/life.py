@@ -111,5 +111,3 @@ async def _note(
             "created_at": now,
         },
     )
-
-

@@ -111,9 +111,7 @@ class _Parties:
     discipline: DisciplineRef | None
 
 
-async def plan(
-    session: AsyncSession, *, caller: Caller, request: NumberRequest, now: datetime, zone: ZoneInfo
-) -> Plan:
+async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest, now: datetime, zone: ZoneInfo) -> Plan:
     """
     This will resolve a request for a number and check that the caller may make it (ruling N14).
 
@@ -161,9 +159,7 @@ def permission_to_create(type_code: str) -> str:
 
 async def _parties(session: AsyncSession, request: NumberRequest) -> _Parties:
     project = await projects.find_project(session, public_id=request.project_public_id, pointer="/projectPublicId")
-    kind = await projects.find_type(
-        session, code=request.correspondence_type_code, pointer="/correspondenceTypeCode"
-    )
+    kind = await projects.find_type(session, code=request.correspondence_type_code, pointer="/correspondenceTypeCode")
     originator = await projects.find_member(
         session,
         project=project,
@@ -183,7 +179,9 @@ async def _parties(session: AsyncSession, request: NumberRequest) -> _Parties:
         contract = await projects.find_contract(
             session, project=project, public_id=request.contract_public_id, pointer="/contractPublicId"
         )
-    return await _with_master_data(session, request, _Parties(project, kind, originator, recipient, contract, None, None, None))
+    return await _with_master_data(
+        session, request, _Parties(project, kind, originator, recipient, contract, None, None, None)
+    )
 
 
 async def _with_master_data(session: AsyncSession, request: NumberRequest, parties: _Parties) -> _Parties:

@@ -27,7 +27,9 @@ async def default_formats(session: AsyncSession, *, caller: Caller, project_publ
         kind = await projects.find_type(session, code=code, pointer="/correspondenceTypeCode") if code else None
         if await repository.format_of(session, project_id=project.id, type_id=kind.id if kind else None) is not None:
             continue
-        wanted = Wanted(template=template, description=description, resets=None, overflow="widen", reason="Shipped default.")
+        wanted = Wanted(
+            template=template, description=description, resets=None, overflow="widen", reason="Shipped default."
+        )
         await save(
             session,
             caller=caller,

@@ -1,0 +1,413 @@
+"""Numbers under concurrency and faults, on SQLite, MariaDB with Redis, MariaDB alone, and with Redis stopped or frozen."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+from tests.numbering_world import World, check_accounts, new_world
+from tests.proxy import cutting_proxy
+from redis.asyncio import BlockingConnectionPool
+from redis.asyncio import Redis as RedisClient
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from tests.servers import running_mariadb, running_redis
+
+from saraban.kit.db import Database
+from saraban.kit.ids import new_id
+from saraban.kit.locks import DatabaseOnly, Locks, RedisLocks
+from saraban.numbering import repository
+from saraban.numbering import service as numbering
+from saraban.numbering.domain.retry import NumberingBusy, NumberingFailed
+from saraban.numbering.models import NumberCounter, NumberError
+
+
+def redis_locks(url: str, *, ttl: float = 5.0, rest: float = 5.0, timeout: float = 0.5) -> RedisLocks:
+    pool = BlockingConnectionPool.from_url(
+        url,
+        max_connections=50,
+        timeout=timeout,
+        socket_timeout=timeout,
+        socket_connect_timeout=timeout,
+        retry=Retry(NoBackoff(), 0),
+    )
+    _clients.append(RedisClient.from_pool(pool))
+    return RedisLocks(_clients[-1], ttl=ttl, rest=rest)
+
+
+_clients: list[RedisClient] = []
+
+
+@pytest_asyncio.fixture(autouse=True)
+async def close_clients() -> AsyncIterator[None]:
+    yield
+    while _clients:
+        await _clients.pop().aclose()
+
+
+async def hundred(world: World, *allocators: numbering.Allocator) -> list[numbering.Issued]:
+    """This will draw 100 numbers of one series at the same moment, dealt out to the given servers."""
+    request = world.letter()
+    return list(await asyncio.gather(*(world.draw(allocators[n % len(allocators)], request) for n in range(100))))
+
+
+def assert_consecutive(issued: list[numbering.Issued]) -> None:
+    assert sorted(one.sequence for one in issued) == list(range(1, len(issued) + 1))
+    assert len({one.number for one in issued}) == len(issued)
+
+
+@pytest_asyncio.fixture
+async def world(any_db: Database) -> World:
+    return await new_world(any_db)
+
+
+@pytest_asyncio.fixture
+async def maria_world(mariadb: Database) -> World:
+    return await new_world(mariadb)
+
+
+class TestHundredAtOnce:
+    async def test_get_consecutive_numbers_without_redis(self, world: World) -> None:
+        assert_consecutive(await hundred(world, world.allocator()))
+        await check_accounts(world)
+
+    async def test_get_consecutive_numbers_with_redis(self, maria_world: World, redis_url: str) -> None:
+        locks = redis_locks(redis_url)
+
+        assert_consecutive(await hundred(maria_world, maria_world.allocator(locks)))
+
+        await check_accounts(maria_world)
+        assert {row.lock_path for row in await maria_world.audit("GENERATE")} == {"redis"}
+
+    async def test_get_consecutive_numbers_from_two_servers(self, maria_world: World, redis_url: str) -> None:
+        second = Database(maria_world.db.url.render_as_string(hide_password=False))
+        other = World(second, maria_world.caller, maria_world.project, maria_world.organizations, maria_world.contracts)
+        try:
+            servers = (maria_world.allocator(redis_locks(redis_url)), other.allocator(redis_locks(redis_url)))
+            assert_consecutive(await hundred(maria_world, *servers))
+            await check_accounts(maria_world)
+        finally:
+            await second.close()
+
+    async def test_get_consecutive_numbers_while_one_server_sees_redis_and_the_other_does_not(
+        self, maria_world: World, redis_url: str
+    ) -> None:
+        blind = redis_locks("redis://127.0.0.1:1/0")
+
+        issued = await hundred(maria_world, maria_world.allocator(redis_locks(redis_url)), maria_world.allocator(blind))
+
+        assert_consecutive(issued)
+        await check_accounts(maria_world)
+        assert {row.lock_path for row in await maria_world.audit("GENERATE")} == {"redis", "database"}
+
+    @pytest.mark.parametrize("snapshot_isolation", [False, True])
+    async def test_get_consecutive_numbers_whatever_snapshot_isolation_says(
+        self, mariadb_template: str, redis_url: str, *, snapshot_isolation: bool
+    ) -> None:
+        with running_mariadb(snapshot_isolation=snapshot_isolation) as server:
+            db = Database(server.create("numbers", statements=mariadb_template))
+            try:
+                async with db.reading() as session:
+                    setting = await session.scalar(sa.text("SELECT @@innodb_snapshot_isolation"))
+                assert bool(setting) is snapshot_isolation
+                world = await new_world(db)
+                assert_consecutive(await hundred(world, world.allocator(redis_locks(redis_url)), world.allocator()))
+                await check_accounts(world)
+            finally:
+                await db.close()
+
+    async def test_start_a_hundred_series_that_did_not_exist(self, world: World) -> None:
+        """On 1 January every series is missing: a locking read of a missing row would deadlock."""
+        allocator = world.allocator()
+        codes = sorted(world.organizations)
+        pairs = [(a, b) for a in codes for b in codes if a != b]
+
+        issued = await asyncio.gather(
+            *(world.draw(allocator, world.letter(originator=a, recipient=b)) for a, b in pairs * 3)
+        )
+
+        assert Counter(one.sequence for one in issued) == {n: len(pairs) for n in (1, 2, 3)}
+        await check_accounts(world)
+
+
+class TestRedis:
+    async def test_stopped_is_noticed_at_once_and_costs_no_number(self, maria_world: World) -> None:
+        with running_redis() as server:
+            locks = redis_locks(server.url)
+            allocator = maria_world.allocator(locks)
+            first = await world_draw(maria_world, allocator)
+            server.stop()
+
+            issued = await hundred(maria_world, allocator)
+
+        assert sorted(one.sequence for one in [first, *issued]) == list(range(1, 102))
+        await check_accounts(maria_world)
+        assert {row.lock_path for row in await maria_world.audit("GENERATE")} == {"redis", "database"}
+        assert await errors(maria_world) == {"REDIS_ERROR"}
+
+    async def test_frozen_costs_one_request_its_timeout_not_each(self, maria_world: World) -> None:
+        with running_redis() as server:
+            allocator = maria_world.allocator(redis_locks(server.url, rest=60))
+            await world_draw(maria_world, allocator)
+            server.freeze()
+            started = asyncio.get_running_loop().time()
+
+            issued = await hundred(maria_world, allocator)
+
+            assert asyncio.get_running_loop().time() - started < 100 * 0.5
+            server.thaw()
+        assert sorted(one.sequence for one in issued) == list(range(2, 102))
+        await check_accounts(maria_world)
+
+    async def test_coming_back_is_used_again(self, maria_world: World) -> None:
+        with running_redis() as server:
+            allocator = maria_world.allocator(redis_locks(server.url, rest=0.05))
+            server.stop()
+            await world_draw(maria_world, allocator)
+            server.start()
+            await asyncio.sleep(0.1)
+            await world_draw(maria_world, allocator)
+
+        assert [row.lock_path for row in await maria_world.audit("GENERATE")] == ["database", "redis"]
+
+    async def test_held_by_another_is_waited_for_and_then_refused(self, maria_world: World, redis_url: str) -> None:
+        locks = redis_locks(redis_url)
+        plan = await maria_world.plan(maria_world.letter())
+        allocator = numbering.Allocator(
+            maria_world.db, locks, budget=numbering.Budget(lock=1, deadline=5), lock_timeout=0.1
+        )
+        async with locks.hold(plan.lock_name, within=1):
+            with pytest.raises(NumberingBusy) as caught:
+                await maria_world.draw(allocator, maria_world.letter())
+
+        assert caught.value.says.th == "ระบบกำลังยุ่ง กรุณาลองใหม่ภายหลัง"
+        assert caught.value.retry_after == 3
+        assert await errors(maria_world) == {"LOCK_TIMEOUT"}
+        assert await maria_world.ledger() == []
+
+    async def test_lock_that_ran_out_under_a_paused_holder_issues_nothing_twice(
+        self, maria_world: World, redis_url: str
+    ) -> None:
+        """The compare-and-set is what makes it correct, not the lock."""
+        locks = redis_locks(redis_url, ttl=0.2)
+        plan = await maria_world.plan(maria_world.letter())
+        paused, other = maria_world.allocator(locks), maria_world.allocator(redis_locks(redis_url))
+
+        async def slow(_session: Any, issued: numbering.Issued) -> numbering.Issued:
+            await asyncio.sleep(0.8)  # longer than the lock lives
+            return issued
+
+        async def quick(_session: Any, issued: numbering.Issued) -> numbering.Issued:
+            return issued
+
+        async def draw(allocator: numbering.Allocator, then: Any) -> numbering.Issued:
+            return await allocator.issue(
+                plan, caller=maria_world.caller, holder=None, token=new_id(), address="", then=then, recall=quick
+            )
+
+        first = asyncio.create_task(draw(paused, slow))
+        await asyncio.sleep(0.4)
+        others = await asyncio.gather(*(draw(other, quick) for _ in range(5)))
+
+        assert_consecutive([await first, *others])
+        await check_accounts(maria_world)
+
+
+class TestCounter:
+    async def test_lost_race_is_run_again_on_the_locked_row(
+        self, maria_world: World, monkeypatch: pytest.MonkeyPatch, redis_url: str
+    ) -> None:
+        """Reason for the patch: a writer outside the lock must come between our read and our write."""
+        allocator = maria_world.allocator(redis_locks(redis_url))
+        request = maria_world.letter()
+        await maria_world.draw(allocator, request)
+        read = repository.counter
+        lost: list[bool] = []
+
+        async def read_and_be_overtaken(session: Any, **kwargs: Any) -> Any:
+            seen = await read(session, **kwargs)
+            if not lost:
+                lost.append(True)
+                async with maria_world.db.writing() as other:
+                    await other.execute(sa.update(NumberCounter).values(version=NumberCounter.version + 1))
+            return seen
+
+        monkeypatch.setattr(repository, "counter", read_and_be_overtaken)
+        issued = await maria_world.draw(allocator, request)
+
+        assert issued.sequence == 2
+        assert [row.retry_count for row in await maria_world.audit("GENERATE")] == [0, 1]
+
+    async def test_steps_over_a_stretch_of_taken_numbers_and_says_so(self, world: World) -> None:
+        """Imported and overridden numbers may stand in the way; they are no version conflict (ruling N2)."""
+        allocator = world.allocator()
+        first = await world.draw(allocator, world.letter())
+        async with world.db.writing() as session:
+            await session.execute(sa.update(NumberCounter).values(last_number=0))
+
+        second = await world.draw(allocator, world.letter())
+
+        assert (first.sequence, second.sequence) == (1, 2)
+        (skip,) = await world.audit("SKIP")
+        assert (skip.sequence_number, skip.skipped_to) == (1, 1)
+
+    async def test_steps_over_a_long_stretch_without_asking_one_by_one(self, world: World) -> None:
+        allocator = world.allocator()
+        issued = [await world.draw(allocator, world.letter()) for _ in range(130)]
+        async with world.db.writing() as session:
+            await session.execute(sa.update(NumberCounter).values(last_number=0))
+
+        jumped = await world.draw(allocator, world.letter())
+
+        assert jumped.sequence == len(issued) + 1
+        (skip,) = await world.audit("SKIP")
+        assert (skip.sequence_number, skip.skipped_to) == (1, 130)
+
+    async def test_is_made_again_when_its_row_was_lost(self, world: World) -> None:
+        """A restored backup may lack rows that this process remembers; the numbers in the ledger are stepped over."""
+        allocator = world.allocator()
+        await world.draw(allocator, world.letter())
+        async with world.db.writing() as session:
+            await session.execute(sa.delete(NumberCounter))
+
+        assert (await world.draw(allocator, world.letter())).sequence == 2
+
+
+class TestSeries:
+    async def test_of_letters_and_rfis_between_the_same_parties_is_one(self, world: World) -> None:
+        allocator = world.allocator()
+        kinds = ["LETTER", "RFI", "MEMO", "LETTER", "RFI"]
+
+        issued = [await world.draw(allocator, world.letter(type_code=kind)) for kind in kinds]
+
+        assert_consecutive(issued)
+
+    async def test_of_two_contractors_rfas_is_one(self, world: World) -> None:
+        allocator = world.allocator()
+
+        issued = [
+            await world.draw(allocator, world.rfa(originator=originator)) for originator in ("ผรม.1", "ผรม.2", "ผรม.1")
+        ]
+
+        assert [one.number for one in issued] == [f"LCBP3-C2-RFA-STR-SDW-{n:04}-A" for n in (1, 2, 3)]
+
+    async def test_of_the_same_discipline_in_two_contracts_is_one(self, world: World) -> None:
+        allocator = world.allocator()
+        contracts = sorted(world.contracts)
+        assert len(contracts) >= 2
+
+        issued = [await world.draw(allocator, world.rfa(contract=contract)) for contract in contracts * 2]
+
+        assert_consecutive(issued)
+        assert len(await world.counters()) == 1
+
+
+class TestLostCommit:
+    """MariaDB behind a wire that is cut while COMMIT is on its way (ruling N9)."""
+
+    @pytest_asyncio.fixture
+    async def wire(self, maria_world: World) -> AsyncIterator[Any]:
+        url = maria_world.db.url
+        async with cutting_proxy(url.host or "", url.port or 0) as proxy:
+            through = Database(url.set(port=proxy.port).render_as_string(hide_password=False), read_timeout=3)
+            yield (
+                proxy,
+                World(
+                    through, maria_world.caller, maria_world.project, maria_world.organizations, maria_world.contracts
+                ),
+            )
+            await through.close()
+
+    @pytest.mark.parametrize("redis", [False, True])
+    async def test_that_was_executed_gives_the_committed_number(
+        self, wire: Any, maria_world: World, redis_url: str, *, redis: bool
+    ) -> None:
+        proxy, world = wire
+        locks: Locks = redis_locks(redis_url) if redis else DatabaseOnly()
+        allocator = world.allocator(locks)
+        before = await world.draw(allocator, world.letter())
+        plan = await world.plan(world.letter())
+        proxy.arm()
+
+        issued = await draw_plan(world, allocator, plan)
+
+        assert proxy.cut == 1
+        assert (before.sequence, issued.sequence) == (1, 2)
+        assert [entry.sequence_number for entry in await maria_world.ledger()] == [1, 2]
+        await check_accounts(maria_world)
+
+    async def test_that_never_arrived_is_run_again(self, wire: Any, maria_world: World) -> None:
+        proxy, world = wire
+        allocator = world.allocator()
+        plan = await world.plan(world.letter())
+        await world.draw(allocator, world.letter())
+        proxy.arm(lose_commit=True)
+
+        issued = await draw_plan(world, allocator, plan)
+
+        assert (proxy.cut, issued.sequence) == (1, 2)
+        await check_accounts(maria_world)
+
+    async def test_that_is_lost_every_time_still_gives_no_second_number(self, wire: Any, maria_world: World) -> None:
+        proxy, world = wire
+        allocator = world.allocator(connection=0)
+        plan = await world.plan(world.letter())
+        await world.draw(allocator, world.letter())
+        token = new_id()
+        proxy.arm()
+
+        with pytest.raises(NumberingFailed):
+            await draw_plan(world, allocator, plan, token=token)
+        again = await draw_plan(world, world.allocator(), plan, token=token)
+
+        assert again.sequence == 2
+        assert len(await maria_world.ledger()) == 2
+        assert await errors(maria_world) == {"DB_ERROR"}
+
+
+class TestDatabase:
+    async def test_restarted_under_load_issues_nothing_twice(self, mariadb_template: str) -> None:
+        with running_mariadb() as server:
+            db = Database(server.create("numbers", statements=mariadb_template), read_timeout=3)
+            try:
+                world = await new_world(db)
+                allocator = world.allocator()
+                plan = await world.plan(world.letter())
+
+                async def some(count: int) -> list[numbering.Issued]:
+                    return [await draw_plan(world, allocator, plan) for _ in range(count)]
+
+                drawing = [asyncio.create_task(some(25)) for _ in range(4)]
+                await asyncio.sleep(0.3)
+                await asyncio.to_thread(server.restart)
+                issued = [one for batch in await asyncio.gather(*drawing) for one in batch]
+
+                assert_consecutive(issued)
+                await check_accounts(world)
+            finally:
+                await db.close()
+
+
+async def world_draw(world: World, allocator: numbering.Allocator) -> numbering.Issued:
+    return await world.draw(allocator, world.letter())
+
+
+async def draw_plan(
+    world: World, allocator: numbering.Allocator, plan: numbering.Plan, *, token: Any = None
+) -> numbering.Issued:
+    """A draw whose reads are done, so that the next COMMIT on the wire is the number's own."""
+
+    async def same(_session: Any, issued: numbering.Issued) -> numbering.Issued:
+        return issued
+
+    return await allocator.issue(
+        plan, caller=world.caller, holder=None, token=token or new_id(), address="", then=same, recall=same
+    )
+
+
+async def errors(world: World) -> set[str]:
+    async with world.db.reading() as session:
+        return set(await session.scalars(sa.select(NumberError.error_type)))

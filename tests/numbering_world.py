@@ -1,0 +1,144 @@
+"""A database with the demo project, and the requests for numbers that the tests of this folder make in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.identity.models import Organization
+from saraban.identity.service import seed
+from saraban.kit.db import Database
+from saraban.kit.ids import new_id
+from saraban.kit.locks import DatabaseOnly, Locks
+from saraban.numbering import service as numbering
+from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter
+from saraban.projects.models import Contract, Project
+from saraban.projects.service import seed as project_seed
+
+BANGKOK = ZoneInfo("Asia/Bangkok")
+NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class World:
+    """Who and what the tests need by name."""
+
+    db: Database
+    caller: Caller
+    project: UUID
+    organizations: dict[str, UUID]
+    contracts: dict[str, UUID]
+
+    def allocator(self, locks: Locks | None = None, **budget: Any) -> numbering.Allocator:
+        return numbering.Allocator(
+            self.db, locks or DatabaseOnly(), budget=numbering.Budget(**budget), lock_timeout=30.0
+        )
+
+    def letter(
+        self, *, type_code: str = "LETTER", originator: str = "คคง.", recipient: str = "ผรม.1", **more: Any
+    ) -> numbering.NumberRequest:
+        return numbering.NumberRequest(
+            project_public_id=self.project,
+            correspondence_type_code=type_code,
+            originator_organization_public_id=self.organizations[originator],
+            recipient_organization_public_id=self.organizations[recipient],
+            **more,
+        )
+
+    def rfa(
+        self, *, originator: str = "ผรม.2", contract: str = "LCBP3-C2", discipline: str = "STR", **more: Any
+    ) -> numbering.NumberRequest:
+        return numbering.NumberRequest(
+            project_public_id=self.project,
+            correspondence_type_code="RFA",
+            originator_organization_public_id=self.organizations[originator],
+            contract_public_id=self.contracts[contract],
+            rfa_type_code="SDW",
+            discipline_code=discipline,
+            **more,
+        )
+
+    async def plan(self, request: numbering.NumberRequest, *, now: datetime = NOW) -> numbering.Plan:
+        async with self.db.reading() as session:
+            return await numbering.plan(session, caller=self.caller, request=request, now=now, zone=BANGKOK)
+
+    async def draw(
+        self,
+        allocator: numbering.Allocator,
+        request: numbering.NumberRequest,
+        *,
+        token: UUID | None = None,
+        holder: numbering.Holder | None = None,
+        key: str | None = None,
+    ) -> numbering.Issued:
+        async def same(_session: Any, issued: numbering.Issued) -> numbering.Issued:
+            return issued
+
+        return await allocator.issue(
+            await self.plan(request),
+            caller=self.caller,
+            holder=holder,
+            token=token or new_id(),
+            address="127.0.0.1",
+            then=same,
+            recall=same,
+            idempotency_key=key,
+        )
+
+    async def ledger(self) -> Sequence[LedgerEntry]:
+        async with self.db.reading() as session:
+            return (await session.scalars(sa.select(LedgerEntry).order_by(LedgerEntry.id))).all()
+
+    async def audit(self, operation: str) -> Sequence[NumberAudit]:
+        async with self.db.reading() as session:
+            rows = await session.scalars(sa.select(NumberAudit).where(NumberAudit.operation == operation))
+            return rows.all()
+
+    async def counters(self) -> dict[str, int]:
+        async with self.db.reading() as session:
+            rows = await session.execute(sa.select(NumberCounter.series, NumberCounter.last_number))
+            return dict(rows.all())
+
+
+async def new_world(db: Database) -> World:
+    """This will load the demo project into an empty, migrated database."""
+    async with db.writing() as session:
+        await seed.catalogue(session)
+        await project_seed.master(session)
+        await project_seed.demo(session)
+    async with db.writing() as session:
+        system = await identity.system_caller(session)
+        project = await session.scalar(sa.select(Project.public_id).where(Project.project_code == "LCBP3-C2"))
+        assert project is not None
+        await numbering.default_formats(session, caller=system, project_public_id=project, now=NOW)
+    async with db.reading() as session:
+        organizations = dict(
+            (await session.execute(sa.select(Organization.organization_code, Organization.public_id))).all()
+        )
+        contracts = dict((await session.execute(sa.select(Contract.contract_code, Contract.public_id))).all())
+    return World(db, system, project, organizations, contracts)
+
+
+async def check_accounts(world: World) -> None:
+    """
+    The invariants of numbering, for the whole database.
+
+    :raises AssertionError: naming what disagrees
+    """
+    ledger = await world.ledger()
+    counters = await world.counters()
+    generated = {row.reservation_uuid for row in await world.audit("GENERATE")}
+    assert {entry.public_id for entry in ledger} == generated, "ledger and audit disagree"
+    by_series: dict[str, list[int]] = {}
+    for entry in ledger:
+        by_series.setdefault(entry.series, []).append(entry.sequence_number)
+    for series, sequences in by_series.items():
+        assert sorted(sequences) == list(range(1, len(sequences) + 1)), f"{series} has a hole or a duplicate"
+        assert counters[series] == len(sequences), f"{series}: the counter and the ledger disagree"
+    assert all(last == len(by_series.get(series, [])) for series, last in counters.items())
