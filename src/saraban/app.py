@@ -102,6 +102,5 @@ def _include(app: FastAPI, name: str, *, prefix: str) -> None:
 def _pages(app: FastAPI) -> problems.PageAnswer | None:
     if not find_spec("saraban.web.pages"):
         return None
-    pages = import_module("saraban.web.pages")
-    pages.install(app)
-    return pages.problem_page
+    answer: problems.PageAnswer = import_module("saraban.web.pages").install(app)
+    return answer

@@ -5,32 +5,61 @@ Only the doors call it. Everything it makes is in `System`; the doors hand its f
 """
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import structlog
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.adapters import FolderStorage
 from saraban.attachments.domain.storage import Storage
 from saraban.attachments.service import AccessRules, UploadRules
 from saraban.config import Settings
+from saraban.documents.core import service as documents
+from saraban.documents.core.service import Followers
 from saraban.events.service import Handlers
+from saraban.identity import service as identity
 from saraban.identity.service import LockoutRules, TokenIssuer
+from saraban.identity.service import seed as identity_seed
 from saraban.kit.clock import Clock, SystemClock
 from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, Kind, Text
 from saraban.kit.ids import new_secret
 from saraban.kit.locks import DatabaseOnly, RedisLocks
+from saraban.notifications import service as notifications
+from saraban.numbering import service as numbering
 from saraban.numbering.service import Allocator, Budget
 from saraban.ops.readiness import Dependency, dependencies
+from saraban.projects import service as projects
+from saraban.projects.service import seed as projects_seed
+from saraban.workflow import service as workflow
 from saraban.workflow.service import Subjects
 
 log = structlog.get_logger(__name__)
+
+
+DEMO_PROJECT = "LCBP3-C2"
+
+
+class DemoInProduction(DomainError):
+    """`SARABAN_ENV` is `production` and the database has open demo accounts, whose password everybody knows."""
+
+    kind, code = Kind.CONFLICT, "DEMO_IN_PRODUCTION"
+    says = Text(
+        "ฐานข้อมูลนี้มีบัญชีสาธิต จึงเริ่มระบบในโหมด production ไม่ได้",
+        "This database has demo accounts, so it cannot be served with SARABAN_ENV=production.",
+    )
+    recovery = (Text("ปิดบัญชีสาธิตด้วย `saraban user disable`", "Close the demo accounts with `saraban user disable`."),)
 
 
 @dataclass
@@ -47,6 +76,7 @@ class System:
     readers: AccessRules
     allocator: Allocator
     subjects: Subjects
+    followers: Followers
     handlers: Handlers
     redis: Redis | None
     dependencies: list[Dependency]
@@ -63,6 +93,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         read_timeout=settings.db_read_timeout,
     )
     redis = _redis(settings)
+    subjects = _subjects(settings.zone)
     storage = FolderStorage(settings.data_dir / "files")
     return System(
         settings=settings,
@@ -72,9 +103,10 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         lockout=LockoutRules(settings.lockout_attempts, settings.lockout_minutes),
         storage=storage,
         uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),
-        readers=_readers(),
+        readers=_readers(subjects),
         allocator=_allocator(settings, db, redis),
-        subjects=_subjects(),
+        subjects=subjects,
+        followers=_followers(),
         handlers=_handlers(),
         redis=redis,
         dependencies=dependencies(
@@ -153,13 +185,70 @@ def _allocator(settings: Settings, db: Database, redis: Redis | None) -> Allocat
     return Allocator(db, locks, budget=budget, lock_timeout=settings.lock_timeout)
 
 
-def _readers() -> AccessRules:
-    return AccessRules()
+def _kinds() -> Iterator[Any]:
+    for name in ("correspondence", "rfa", "transmittal", "circulation"):
+        if find_spec(f"saraban.documents.{name}.service"):
+            yield import_module(f"saraban.documents.{name}.service")
 
 
-def _subjects() -> Subjects:
-    return Subjects()
+def _followers() -> Followers:
+    return [kind.follower() for kind in _kinds() if hasattr(kind, "follower")]
+
+
+def _subjects(zone: ZoneInfo) -> Subjects:
+    return Subjects(*(kind.subject(zone) for kind in _kinds()))
+
+
+def _readers(subjects: Subjects) -> AccessRules:
+    rules = AccessRules()
+    rules.add(documents.document_files)
+    rules.add(documents.step_files(subjects))
+    return rules
 
 
 def _handlers() -> Handlers:
-    return Handlers()
+    handlers = Handlers()
+    notifications.subscribe(handlers)
+    return handlers
+
+
+async def seed(system: System, *, demo: bool) -> None:
+    """
+    This will fill in what the product ships with and, if asked, the demo project; what is there already stays.
+
+    :raises DemoInProduction: when demo accounts are asked for where the setting says production
+    """
+    if demo and system.settings.env == "production":
+        raise DemoInProduction
+    await system.db.transact(lambda session: _ship(session, system))
+    if demo and not await has_demo(system):
+        await system.db.transact(lambda session: _load_demo(session, system))
+
+
+async def _ship(session: AsyncSession, system: System) -> None:
+    await identity_seed.catalogue(session)
+    await projects_seed.master(session)
+    await workflow.seed_definitions(session, now=system.clock.now())
+
+
+async def _load_demo(session: AsyncSession, system: System) -> None:
+    await projects_seed.demo(session)
+    await identity_seed.demo_accounts(session)
+    project = await projects.find_project_by_code(session, code=DEMO_PROJECT)
+    caller = await identity.system_caller(session)
+    await numbering.default_formats(session, caller=caller, project_public_id=project.public_id, now=system.clock.now())
+
+
+async def has_demo(system: System) -> bool:
+    """This will say whether demo accounts, whose password everybody knows, are open in the database."""
+    demo = {f"{account.username}@saraban.invalid" for account in identity.DEMO_ACCOUNTS}
+    async with system.db.reading() as session:
+        return any(account.is_active and account.email in demo for account in await identity.list_users(session))
+
+
+async def refuse_demo_in_production(system: System) -> None:
+    """
+    :raises DemoInProduction: when demo accounts are open where the setting says production
+    """
+    if system.settings.env == "production" and await has_demo(system):
+        raise DemoInProduction
