@@ -1,0 +1,148 @@
+"""Reading definitions: what is refused, where, and in which words."""
+
+import copy
+import time
+from typing import Any
+
+import pytest
+
+from saraban.workflow.domain import dsl
+
+WORDS = {"th": "คำ", "en": "Word"}
+KNOWN = dsl.Known(roles={"Editor"}, permissions={"workflow.action_review"})
+
+
+def letterbox() -> dict[str, Any]:
+    return {
+        "workflow": "LETTERBOX",
+        "states": [
+            {
+                "name": "open",
+                "label": dict(WORDS),
+                "initial": True,
+                "on": {"close": {"to": "closed", "label": dict(WORDS)}},
+            },
+            {"name": "closed", "label": dict(WORDS), "terminal": True},
+        ],
+    }
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """This will give the letterbox with the value at a pointer replaced, or removed when it is `...`."""
+    raw: Any = copy.deepcopy(letterbox())
+    place = raw
+    *way, last = path.strip("/").split("/")
+    for part in way:
+        place = place[int(part)] if isinstance(place, list) else place[part]
+    key: Any = int(last) if isinstance(place, list) else last
+    if value is ...:
+        del place[key]
+    else:
+        place[key] = value
+    return raw
+
+
+def faults(raw: Any) -> list[tuple[str, str]]:
+    return [(fault.pointer, fault.code) for fault in dsl.problems(raw, known=KNOWN)]
+
+
+CLOSE = "/states/0/on/close"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "pointer", "code"),
+    [
+        ("/workflow", "lower", "/dsl/workflow", "name"),
+        ("/workflow", ..., "/dsl/workflow", "required"),
+        ("/states", [], "/dsl/states", "length"),
+        ("/states", "x", "/dsl/states", "type"),
+        ("/colour", "red", "/dsl/colour", "unknown_key"),
+        ("/version", "1", "/dsl/version", "type"),
+        ("/description", 7, "/dsl/description", "text"),
+        ("/states/0/name", "Pending", "/dsl/states/0/name", "name"),
+        ("/states/0/name", "closed", "/dsl/states/1/name", "duplicate"),
+        ("/states/0/initial", False, "/dsl/states", "no_initial_state"),
+        ("/states/1/initial", True, "/dsl/states/1/initial", "multiple_initial_states"),
+        ("/states/0/initial", 1, "/dsl/states/0/initial", "type"),
+        ("/states/1/terminal", False, "/dsl/states", "no_terminal_state"),
+        ("/states/1/on", {"again": {"to": "open", "label": WORDS}}, "/dsl/states/1/on", "exit_from_terminal"),
+        ("/states/0/label", "Open", "/dsl/states/0/label", "type"),
+        ("/states/0/label/th", "", "/dsl/states/0/label/th", "label"),
+        ("/states/0/label/en", "a\u202eb", "/dsl/states/0/label/en", "label"),
+        (f"{CLOSE}/to", "gone", f"/dsl{CLOSE}/to", "unknown_state"),
+        (f"{CLOSE}/to", 5, f"/dsl{CLOSE}/to", "name"),
+        (f"{CLOSE}/comment", [], f"/dsl{CLOSE}/comment", "choice"),
+        (f"{CLOSE}/optional", "yes", f"/dsl{CLOSE}/optional", "type"),
+        (f"{CLOSE}/require", {"role": "Editor"}, f"/dsl{CLOSE}/require/role", "unknown_key"),
+        (f"{CLOSE}/require", {"roles": ["Emperor"]}, f"/dsl{CLOSE}/require/roles/0", "unknown"),
+        (f"{CLOSE}/require", {"roles": []}, f"/dsl{CLOSE}/require/roles", "length"),
+        (f"{CLOSE}/require", {"permissions": ["fly"]}, f"/dsl{CLOSE}/require/permissions/0", "unknown"),
+        (f"{CLOSE}/require", {"party": ["everybody"]}, f"/dsl{CLOSE}/require/party/0", "unknown"),
+        (f"{CLOSE}/require", {"organizationRoles": ["owner"]}, f"/dsl{CLOSE}/require/organizationRoles/0", "unknown"),
+        (f"{CLOSE}/require", {"user": 7}, f"/dsl{CLOSE}/require/user", "uuid"),
+        (f"{CLOSE}/condition", "context.x", f"/dsl{CLOSE}/condition", "type"),
+        (f"{CLOSE}/condition", {"type": "js", "rule": True}, f"/dsl{CLOSE}/condition/type", "choice"),
+        (f"{CLOSE}/condition", {"type": "json-logic", "rule": {"eval": 1}}, f"/dsl{CLOSE}/condition/rule", "condition"),
+        (f"{CLOSE}/events", [{"type": "webhook", "target": "originator"}], f"/dsl{CLOSE}/events/0/type", "choice"),
+        (f"{CLOSE}/events", [{"type": "notify", "target": {}}], f"/dsl{CLOSE}/events/0/target", "choice"),
+    ],
+)
+def test_names_the_place_of_a_fault(path: str, value: Any, pointer: str, code: str) -> None:
+    assert (pointer, code) in faults(changed(path, value))
+
+
+def test_accepts_what_is_sound() -> None:
+    definition = dsl.read(letterbox(), known=KNOWN)
+
+    assert (definition.code, definition.initial, list(definition.states)) == ("LETTERBOX", "open", ["open", "closed"])
+    assert faults(letterbox()) == []
+
+
+@pytest.mark.parametrize("raw", [None, 5, "text", [], {}])
+def test_refuses_what_is_no_definition(raw: Any) -> None:
+    assert faults(raw) != []
+
+
+def test_finds_states_without_a_way_in_or_out() -> None:
+    raw = letterbox()
+    loop = {"to": "stuck", "label": WORDS}
+    raw["states"].append({"name": "stuck", "label": WORDS, "on": {"again": loop}})
+    raw["states"][0]["on"]["stick"] = loop
+    raw["states"].append({"name": "island", "label": WORDS, "terminal": True})
+
+    assert set(faults(raw)) == {("/dsl/states/2", "dead_end"), ("/dsl/states/3", "unreachable")}
+
+
+def test_escapes_a_key_in_the_pointer() -> None:
+    raw = changed("/states/0/on", {"a/b~c": {"to": "closed", "label": WORDS}})
+
+    assert ("/dsl/states/0/on/a~1b~0c", "name") in faults(raw)
+
+
+def test_says_everything_in_both_languages() -> None:
+    found = dsl.problems(changed("/states/0/name", "closed"), known=KNOWN)
+
+    assert all(fault.text.th != fault.text.en for fault in found)
+    assert any("closed" in fault.text.say("th", fault.values) for fault in found)
+
+
+class TestSize:
+    def test_refuses_a_definition_of_a_megabyte(self) -> None:
+        raw = letterbox() | {"description": "x" * 1_000_001}
+        began = time.perf_counter()
+
+        assert faults(raw) == [("/dsl", "too_large")]
+        assert time.perf_counter() - began < 0.5
+
+    def test_refuses_too_many_states(self) -> None:
+        raw = letterbox()
+        raw["states"] += [{"name": f"s{n}", "label": WORDS, "terminal": True} for n in range(200)]
+
+        assert ("/dsl/states", "length") in faults(raw)
+
+    def test_refuses_endless_nesting(self) -> None:
+        deep: Any = True
+        for _ in range(5_000):
+            deep = [deep]
+
+        assert faults(changed(f"{CLOSE}/condition", deep)) == [("/dsl", "too_large")]

@@ -1,0 +1,142 @@
+"""What the engine offers, whom it waits for and what it lets a condition see."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from saraban.workflow.domain import dsl, engine
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.service.definitions import shipped
+from tests.domain.workflow.actors import CONTRACT, SUBMITTER, person, subject
+
+RFA = next(dsl.read(raw) for raw in shipped() if raw["workflow"] == "RFA_APPROVAL")
+CIRCULATION = next(dsl.read(raw) for raw in shipped() if raw["workflow"] == "CIRCULATION_FLOW_V1")
+REVIEW = (("Contract Admin", ["workflow.action_review"], {"contract": CONTRACT}),)
+
+
+def with_action(**step: Any) -> Definition:
+    words = {"th": "คำ", "en": "Word"}
+    action = {"to": "closed", "label": words, **step}
+    return dsl.read(
+        {
+            "workflow": "LETTERBOX",
+            "states": [
+                {"name": "open", "label": words, "initial": True, "editable": True, "on": {"close": action}},
+                {"name": "closed", "label": words, "terminal": True},
+            ],
+        }
+    )
+
+
+def offered(definition: Definition, facts: engine.Facts) -> list[str]:
+    return [choice.code for choice in engine.available(definition, "open", facts)]
+
+
+class TestAvailable:
+    def test_offers_what_this_person_may_do(self) -> None:
+        reviewer = engine.Facts(person(2, grants=REVIEW), subject())
+
+        choices = engine.available(RFA, "pending_review", reviewer)
+
+        assert [choice.code for choice in choices] == ["approve", "reject", "request-revision"]
+        assert [choice.comment_required for choice in choices] == [False, True, True]
+
+    def test_offers_nothing_to_those_who_wait(self) -> None:
+        assert engine.available(RFA, "pending_review", engine.Facts(person(3, grants=REVIEW), subject())) == ()
+
+    def test_offers_nothing_at_the_end(self) -> None:
+        assert engine.available(RFA, "approved", engine.Facts(person(2, grants=REVIEW), subject())) == ()
+
+    def test_hides_an_action_whose_condition_does_not_hold(self) -> None:
+        rule = {"==": [{"var": "document.priority"}, "URGENT"]}
+        definition = with_action(condition={"type": "json-logic", "rule": rule})
+
+        assert offered(definition, engine.Facts(person(3), subject(priority="LOW"))) == []
+        assert offered(definition, engine.Facts(person(3), subject(priority="URGENT"))) == ["close"]
+
+    def test_shows_an_action_that_asks_for_what_the_client_will_send(self) -> None:
+        rule = {"==": [{"var": "payload.code"}, "1A"]}
+        definition = with_action(condition={"type": "json-logic", "rule": rule})
+        asked = engine.Facts(person(3), subject())
+
+        assert offered(definition, asked) == ["close"]
+        with pytest.raises(engine.ConditionNotMet):
+            engine.advance(definition, "open", "close", asked)
+
+
+class TestRequire:
+    def test_keeps_the_submitter_from_approving_even_an_administrator(self) -> None:
+        definition = with_action(require={"notSubmitter": True})
+        admin = (("Superadmin", ["system.manage_all"], {}),)
+
+        assert offered(definition, engine.Facts(person(3, grants=admin), subject())) == []
+        assert offered(definition, engine.Facts(person(3, user=SUBMITTER + 1), subject())) == ["close"]
+
+    def test_knows_a_named_person(self) -> None:
+        definition = with_action(require={"user": str(UUID(int=61))})
+
+        assert offered(definition, engine.Facts(person(3, user=61), subject())) == ["close"]
+        assert offered(definition, engine.Facts(person(3, user=62), subject())) == []
+
+    def test_counts_a_role_only_where_it_was_given(self) -> None:
+        definition = with_action(require={"roles": ["Editor", "Viewer"]})
+        here, elsewhere = (("Editor", [], {"contract": CONTRACT}),), (("Editor", [], {"contract": 8}),)
+
+        assert offered(definition, engine.Facts(person(3, grants=here), subject())) == ["close"]
+        assert offered(definition, engine.Facts(person(3, grants=elsewhere), subject())) == []
+
+    def test_takes_party_and_organization_role_from_one_organization(self) -> None:
+        definition = with_action(require={"party": ["originator"], "organizationRoles": ["CONSULTANT"]})
+        both = person(3, also=(2,))
+
+        assert offered(definition, engine.Facts(both, subject())) == []
+        assert offered(definition, engine.Facts(both, subject(originator_organization_id=2))) == ["close"]
+
+
+class TestPayload:
+    @pytest.mark.parametrize("forged", ["roles", "actor", "user"])
+    def test_never_says_who_acts(self, forged: str) -> None:
+        rule = {"in": ["Superadmin", {"var": "actor.roles"}]}
+        definition = with_action(condition={"type": "json-logic", "rule": rule})
+        payload = {forged: ["Superadmin"], "actor": {"roles": ["Superadmin"]}}
+
+        with pytest.raises(engine.ConditionNotMet):
+            engine.advance(definition, "open", "close", engine.Facts(person(3), subject(), payload=payload))
+
+
+class TestWaiting:
+    def test_names_the_organizations_of_the_next_step(self) -> None:
+        assert engine.waiting(RFA, "pending_review", subject()).organizations == {2}
+        assert engine.waiting(RFA, "pending_approval", subject()).organizations == {1, 5}
+        assert engine.waiting(RFA, "approved", subject()) == engine.Waiting()
+
+    def test_names_the_assignees(self) -> None:
+        ahead = engine.waiting(CIRCULATION, "routing", subject(assignee_user_ids=frozenset({70, 71})))
+
+        assert ahead.users == {70, 71}
+
+    def test_waits_for_nobody_because_of_an_optional_action(self) -> None:
+        definition = with_action(require={"party": ["recipient"]}, optional=True)
+
+        assert engine.waiting(definition, "open", subject()) == engine.Waiting()
+
+
+class TestCanEdit:
+    EDIT = (("Document Control", ["document.edit"], {"organization": 3}),)
+
+    def test_is_for_the_originator_while_the_state_allows_it(self) -> None:
+        author = person(3, grants=self.EDIT)
+
+        assert engine.can_edit(RFA.states["draft"], author, subject())
+        assert not engine.can_edit(RFA.states["pending_review"], author, subject())
+        assert not engine.can_edit(RFA.states["draft"], person(3), subject())
+        assert not engine.can_edit(RFA.states["draft"], author, subject(originator_organization_id=4))
+
+
+class TestFiles:
+    def test_are_refused_where_the_step_takes_none(self) -> None:
+        definition = with_action(attachments=False)
+
+        with pytest.raises(Exception, match="takes no files"):
+            engine.advance(definition, "open", "close", engine.Facts(person(3), subject(), with_files=True))
