@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from saraban.kit.schema import Line, Paragraphs, Schema
+from saraban.workflow.schemas import HistoryFileOut, LabelOut, StepAttachmentOut, WorkflowOut
 
 Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]
 RecipientType = Literal["TO", "CC"]
@@ -65,8 +66,8 @@ class NewDocument(Schema):
     discipline_code: MasterCode | None = None
     contract_public_id: UUID | None = None
     sub_type_code: MasterCode | None = None
-    reference_public_ids: Ids = []
-    attachment_public_ids: Ids = []
+    reference_public_ids: Ids = Field(default_factory=list)
+    attachment_public_ids: Ids = Field(default_factory=list)
 
 
 class DocumentChanges(Schema):
@@ -83,8 +84,8 @@ class DocumentChanges(Schema):
     document_date: Day | None = None
     due_date: Day | None = None
     priority: Priority | None = None
-    add_attachment_public_ids: Ids = []
-    remove_attachment_public_ids: Ids = []
+    add_attachment_public_ids: Ids = Field(default_factory=list)
+    remove_attachment_public_ids: Ids = Field(default_factory=list)
     project_public_id: UUID | None = None
     originator_organization_public_id: UUID | None = None
     recipients: Annotated[list[Recipient], Field(max_length=50)] | None = None
@@ -101,7 +102,7 @@ class NewRevision(Schema):
     subject: Subject | None = None
     body: Prose | None = None
     due_date: Day | None = None
-    attachment_public_ids: Ids = []
+    attachment_public_ids: Ids = Field(default_factory=list)
 
 
 class Cancellation(Schema):
@@ -158,41 +159,6 @@ class AttachmentAnswer(Schema):
     download_url: str
 
 
-class BothLanguages(Schema):
-    th: str
-    en: str
-
-
-class ActionAnswer(Schema):
-    code: str
-    label: BothLanguages
-    comment_required: bool
-    attachments: bool
-
-
-class WorkflowAnswer(Schema):
-    """The envelope of ADR-021: where it stands, and what this caller may do now."""
-
-    instance_public_id: UUID
-    workflow_code: str
-    status: str
-    current_state: str
-    state_label: BothLanguages
-    terminal: bool
-    available_actions: list[str]
-    actions: list[ActionAnswer]
-    can_edit: bool
-    last_transition_at: datetime
-    version_no: int
-
-
-class StepAttachmentAnswer(Schema):
-    public_id: UUID
-    file_name: str
-    step_code: str
-    download_url: str
-
-
 class DocumentSummary(Schema):
     """A row of a register."""
 
@@ -216,7 +182,7 @@ class DocumentSummary(Schema):
     created_at: datetime
     created_by: PersonAnswer
     cancelled_at: datetime | None
-    workflow: WorkflowAnswer | None
+    workflow: WorkflowOut | None
 
 
 class DocumentAnswer(DocumentSummary):
@@ -231,7 +197,7 @@ class DocumentAnswer(DocumentSummary):
     references: list["ReferenceAnswer"]
     referenced_by: list["ReferenceAnswer"]
     attachments: list[AttachmentAnswer]
-    step_attachments: list[StepAttachmentAnswer]
+    step_attachments: list[StepAttachmentOut]
 
 
 class ReferenceAnswer(Schema):
@@ -254,7 +220,7 @@ class RevisionDetail(RevisionAnswer):
     created_by: PersonAnswer
     issued_at: datetime | None
     attachments: list[AttachmentAnswer]
-    workflow: WorkflowAnswer | None
+    workflow: WorkflowOut | None
 
 
 class HistoryEntry(Schema):
@@ -263,12 +229,16 @@ class HistoryEntry(Schema):
     at: datetime
     source: Literal["workflow", "audit"]
     action: str
+    action_label: LabelOut | None = None
     actor: PersonAnswer | None
     revision_label: str | None
     from_state: str | None = None
+    from_label: LabelOut | None = None
     to_state: str | None = None
+    to_label: LabelOut | None = None
     comment: str | None = None
-    details: dict[str, Any] = {}
+    attachments: list[HistoryFileOut] = Field(default_factory=list)
+    details: dict[str, Any] = Field(default_factory=dict)
 
 
 class RevisionList(Schema):

@@ -23,7 +23,7 @@ from saraban.documents.transmittal.schemas import (
 )
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.kit.errors import FieldProblem, Invalid, Kind, Text, invalid
+from saraban.kit.errors import CHECK_INPUT, FieldProblem, Invalid, Kind, Text, invalid
 from saraban.kit.idempotency import Answer
 from saraban.numbering.service import Allocator
 
@@ -35,7 +35,7 @@ class ItemIsDraft(Invalid):
     says = Text(
         "{number} ยังอยู่ใน Draft กรุณา Submit ก่อน", "{number} is still a draft. Submit it first."
     )
-    recovery = (Text("Submit เอกสารในรายการก่อน", "Submit the documents of the list first."),)
+    recovery = (CHECK_INPUT, Text("Submit เอกสารในรายการก่อน", "Submit the documents of the list first."))
 
 
 async def _in_list(

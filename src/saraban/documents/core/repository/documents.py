@@ -75,7 +75,7 @@ class Filters:
     author: int | None = None
 
 
-def _select() -> sa.Select[Any]:
+def _select() -> Any:  # sa.Select; it has more columns than its type can count
     return (
         sa.select(
             _head,

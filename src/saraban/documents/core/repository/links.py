@@ -16,7 +16,6 @@ from saraban.documents.core.models import (
     CorrespondenceRevisionAttachment,
 )
 from saraban.documents.core.repository.documents import may_see_revision
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 
 _link = CorrespondenceRevisionAttachment
 
@@ -67,14 +66,3 @@ async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[U
         list(await session.scalars(incoming.where(reference.tgt_correspondence_id == document_id))),
     )
 
-
-async def subject_of_step(session: AsyncSession, *, attachment_id: int) -> tuple[str, str] | None:
-    """This will give the entity type and id of the workflow whose step a file came with."""
-    statement = (
-        sa.select(WorkflowInstance.entity_type, WorkflowInstance.entity_id)
-        .join(WorkflowHistory, WorkflowHistory.instance_id == WorkflowInstance.id)
-        .join(Attachment, Attachment.workflow_history_id == sa.type_coerce(WorkflowHistory.id, sa.CHAR(36)))
-        .where(Attachment.id == attachment_id)
-    )
-    row = (await session.execute(statement)).first()
-    return None if row is None else (row.entity_type, row.entity_id)

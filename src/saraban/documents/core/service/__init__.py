@@ -27,6 +27,7 @@ from saraban.documents.core.service.editing import (
 from saraban.documents.core.service.facts import concerned
 from saraban.documents.core.service.files import document_files, step_files
 from saraban.documents.core.service.history import history, merged
+from saraban.documents.core.service.offers import Offers, offers
 from saraban.documents.core.service.presenting import (
     day_of,
     envelope_answer,
@@ -35,7 +36,7 @@ from saraban.documents.core.service.presenting import (
     person,
     reach,
     reference,
-    step_files as step_file_answers,
+    step_file_answers,
 )
 from saraban.documents.core.service.reading import Search, find, listing, read, revisions, visible
 from saraban.documents.core.service.register import Follower, Register
@@ -55,6 +56,7 @@ __all__ = [
     "NotADraft",
     "NotYourOrganization",
     "NumberAlreadyDrawn",
+    "Offers",
     "Register",
     "RevisionPending",
     "Search",
@@ -75,6 +77,7 @@ __all__ = [
     "ids_of",
     "listing",
     "merged",
+    "offers",
     "organization",
     "originator_of",
     "person",

@@ -22,6 +22,7 @@ from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
 from saraban.documents.core.service.facts import facts_of
+from saraban.documents.core.service.numbered import Order, issue
 from saraban.documents.core.service.presenting import end_of_day, etag, full, reach
 from saraban.documents.core.service.register import Register
 from saraban.events import service as events
@@ -29,9 +30,9 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
-from saraban.kit.errors import FieldProblem, Forbidden, Invalid, Kind as ErrorKind, Text, invalid
-from saraban.kit.idempotency import Answer, Remember, answer_once
-from saraban.kit.ids import derived_id, new_id
+from saraban.kit.errors import CHECK_INPUT, FieldProblem, Forbidden, Invalid, Text, invalid
+from saraban.kit.errors import Kind as ErrorKind
+from saraban.kit.idempotency import Answer
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.service import OrganizationRef, ProjectRef
@@ -48,7 +49,7 @@ class SentToSelf(Invalid):
 
     kind, code = ErrorKind.INVALID, "CORRESPONDENCE_TO_SELF"
     says = _SELF
-    recovery = (Text("สร้างใบเวียนภายในองค์กร", "Create a circulation sheet."),)
+    recovery = (CHECK_INPUT, Text("สร้างใบเวียนภายในองค์กร", "Create a circulation sheet."))
 
 
 class NotYourOrganization(Forbidden):
@@ -220,42 +221,31 @@ async def create(
 
     :param prepare: checks the order and gives the sheet, with what the subtype writes beside it
     """
-    path = f"/{register.kind.path}"
 
-    async def run(remember: Remember) -> Answer:
-        async with db.reading() as session:
-            sheet, complete = await prepare(session)
-        holder = numbering.Holder(register.kind.name, new_id())
-        token = derived_id("create", path, str(caller.public_id), key) if key else new_id()
-        recalled: list[Answer] = []
+    async def ordered(session: AsyncSession) -> Order:
+        sheet, complete = await prepare(session)
 
-        async def then(session: AsyncSession, issued: numbering.Issued) -> Answer:
-            row = await _write(session, sheet, complete, caller, holder.public_id, issued, now, zone, address)
-            answer = await _answer(session, register, caller, row, now, zone)
-            await remember(session, answer)
-            return answer
+        async def write(session: AsyncSession, issued: numbering.Issued, public_id: UUID) -> Answer:
+            row = await _write(session, sheet, complete, caller, public_id, issued, now, zone, address)
+            return await _answer(session, register, caller, row, now, zone)
 
         async def recall(session: AsyncSession, issued: numbering.Issued) -> Answer:
             row = await _written(session, sheet, issued)
-            recalled.append(await _answer(session, register, caller, row, now, zone))
-            return recalled[0]
+            return await _answer(session, register, caller, row, now, zone)
 
-        answer = await allocator.issue(
-            sheet.plan,
-            caller=caller,
-            holder=holder,
-            token=token,
-            address=address,
-            idempotency_key=key,
-            then=then,
-            recall=recall,
-        )
-        if recalled:
-            await db.transact(lambda session: remember(session, answer))
-        return answer
+        return Order(sheet.plan, write, recall)
 
-    return await answer_once(
-        db, key=key, user=caller.public_id, operation=f"POST {path}", payload=payload, now=now, run=run
+    return await issue(
+        db,
+        allocator,
+        kind=register.kind.name,
+        path=f"/{register.kind.path}",
+        caller=caller,
+        payload=payload,
+        prepare=ordered,
+        now=now,
+        address=address,
+        key=key,
     )
 
 

@@ -1,11 +1,14 @@
 """Who may read the files of documents and of workflow steps; `bootstrap` registers the rules with attachments."""
 
+from functools import partial
+
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.service import AccessRule
 from saraban.documents.core.repository import links
 from saraban.documents.core.service.presenting import reach
 from saraban.identity.domain.caller import Caller
+from saraban.workflow import service as workflow
 from saraban.workflow.service import Subjects
 
 
@@ -16,12 +19,4 @@ async def document_files(session: AsyncSession, caller: Caller, attachment_id: i
 
 def step_files(subjects: Subjects) -> AccessRule:
     """This will give the rule for files that came with a workflow step: whoever sees its subject may read them."""
-
-    async def rule(session: AsyncSession, caller: Caller, attachment_id: int) -> bool:
-        subject = await links.subject_of_step(session, attachment_id=attachment_id)
-        if subject is None or subject[0] not in subjects:
-            return False
-        entity_type, entity_id = subject
-        return entity_id in await subjects.port(entity_type).facts(session, caller=caller, entity_ids=[entity_id])
-
-    return rule
+    return partial(workflow.reads_step_file, subjects=subjects)

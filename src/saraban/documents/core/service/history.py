@@ -1,19 +1,19 @@
 """A document's life in one list: what its workflow did and what people did to it, newest first, with names."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import steps
 from saraban.documents.core.schemas import HistoryEntry, HistoryList, PersonAnswer
 from saraban.documents.core.service.presenting import person, reach
 from saraban.documents.core.service.reading import find
 from saraban.documents.core.service.register import Register
 from saraban.identity.domain.caller import Caller
+from saraban.workflow import service as workflow
+from saraban.workflow.schemas import HistoryFileOut, LabelOut
 
 _PAGE = 100
 # The workflow's own history tells these better.
@@ -47,17 +47,18 @@ async def merged(
 
     :param labels: subject of the workflow to the revision label it stands for; audit rows of other labels are left out
     """
-    taken = await steps.taken(session, entity_type=entity_type, entity_ids=list(labels))
+    taken = [
+        _step(step, label)
+        for subject, label in labels.items()
+        for step in await workflow.steps_of(session, entity_type=entity_type, entity_ids=[subject])
+    ]
     trail = [
         entry
         for entry in await _trail(session, audited_as, public_id)
         if entry.action not in _TOLD_ELSEWHERE and entry.details.get("revision") in {None, *labels.values()}
     ]
-    actors = {step.actor for step in taken if step.actor} | {
-        entry.actor_public_id for entry in trail if entry.actor_public_id
-    }
-    names = await _names(session, actors)
-    entries = [_step(step, labels, names) for step in taken] + [_deed(entry, names) for entry in trail]
+    names = await _names(session, {entry.actor_public_id for entry in trail if entry.actor_public_id})
+    entries = taken + [_deed(entry, names) for entry in trail]
     return HistoryList(items=sorted(entries, key=lambda entry: entry.at, reverse=True))
 
 
@@ -79,24 +80,27 @@ async def _names(session: AsyncSession, public_ids: Collection[UUID]) -> dict[UU
     return {public_id: person(user) for public_id, user in found.items()}
 
 
-def _step(step: steps.StepTaken, labels: dict[str, str | None], names: dict[UUID, PersonAnswer]) -> HistoryEntry:
+def _step(step: workflow.TakenStep, label: str | None) -> HistoryEntry:
     return HistoryEntry(
-        at=step.at,
+        at=step.created_at,
         source="workflow",
         action=step.action,
-        actor=names.get(step.actor) if step.actor else None,
-        revision_label=labels.get(step.entity_id),
+        action_label=LabelOut.model_validate(step.action_label),
+        actor=PersonAnswer.model_validate(step.actor) if step.actor else None,
+        revision_label=label,
         from_state=step.from_state,
+        from_label=LabelOut.model_validate(step.from_label),
         to_state=step.to_state,
+        to_label=LabelOut.model_validate(step.to_label),
         comment=step.comment,
+        attachments=[HistoryFileOut.model_validate(file) for file in step.attachments],
     )
 
 
 def _deed(entry: audit.AuditEntry, names: dict[UUID, PersonAnswer]) -> HistoryEntry:
-    at: datetime = entry.created_at
     details = dict(entry.details)
     return HistoryEntry(
-        at=at,
+        at=entry.created_at,
         source="audit",
         action=entry.action,
         actor=names.get(entry.actor_public_id) if entry.actor_public_id else None,

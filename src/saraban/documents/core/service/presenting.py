@@ -25,8 +25,6 @@ from saraban.documents.core.schemas import (
     RecipientAnswer,
     ReferenceAnswer,
     RevisionAnswer,
-    StepAttachmentAnswer,
-    WorkflowAnswer,
 )
 from saraban.documents.core.service.facts import facts_of
 from saraban.documents.core.service.register import Register
@@ -36,6 +34,7 @@ from saraban.identity.service.callers import display_name
 from saraban.kit.clock import local_date
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.schemas import StepAttachmentOut, WorkflowOut
 
 DOWNLOAD = "/api/v1/attachments/{public_id}/content"
 
@@ -65,8 +64,8 @@ def organization(row: Organization) -> OrganizationAnswer:
     )
 
 
-def envelope_answer(envelope: Envelope | None) -> WorkflowAnswer | None:
-    return None if envelope is None else WorkflowAnswer.model_validate(envelope)
+def envelope_answer(envelope: Envelope | None) -> WorkflowOut | None:
+    return None if envelope is None else WorkflowOut.model_validate(envelope)
 
 
 def revision_answer(row: DocumentRow) -> RevisionAnswer:
@@ -105,14 +104,16 @@ def _contract(row: DocumentRow) -> ContractAnswer | None:
     )
 
 
-def _codes(row: DocumentRow) -> dict[str, CodeAnswer | None]:
-    discipline, sub_type = row.discipline, row.sub_type
-    return {
-        "status": CodeAnswer(code=row.status.status_code, name=row.status.status_name),
-        "discipline": discipline
-        and CodeAnswer(code=discipline.discipline_code, name=discipline.code_name_th or discipline.code_name_en),
-        "sub_type": sub_type and CodeAnswer(code=sub_type.sub_type_code, name=sub_type.sub_type_name),
-    }
+def _discipline(row: DocumentRow) -> CodeAnswer | None:
+    found = row.discipline
+    if found is None:
+        return None
+    return CodeAnswer(code=found.discipline_code, name=found.code_name_th or found.code_name_en)
+
+
+def _sub_type(row: DocumentRow) -> CodeAnswer | None:
+    found = row.sub_type
+    return None if found is None else CodeAnswer(code=found.sub_type_code, name=found.sub_type_name)
 
 
 def _summary_fields(
@@ -139,7 +140,9 @@ def _summary_fields(
         "document_date": row.revision.document_date,
         "due_date": due,
         "is_overdue": is_overdue(due, today=today, closed=closed),
-        **_codes(row),
+        "status": CodeAnswer(code=row.status.status_code, name=row.status.status_name),
+        "discipline": _discipline(row),
+        "sub_type": _sub_type(row),
         "revision": revision_answer(row),
         "created_at": row.head.created_at,
         "created_by": person(row.author),
@@ -205,13 +208,13 @@ async def full(
         "cancel_reason": row.head.cancel_reason,
         "cancelled_by": person(row.canceller) if row.canceller else None,
         "attachments": [file_answer(file) for file in files[row.revision.id]],
-        "step_attachments": step_files(envelope),
+        "step_attachments": step_file_answers(envelope),
     }
     return register.answer(**(fields | dict(extras.get(row.revision.id, {}))))
 
 
-def step_files(envelope: Envelope | None) -> list[StepAttachmentAnswer]:
-    return [StepAttachmentAnswer.model_validate(file) for file in envelope.step_attachments] if envelope else []
+def step_file_answers(envelope: Envelope | None) -> list[StepAttachmentOut]:
+    return [StepAttachmentOut.model_validate(file) for file in envelope.step_attachments] if envelope else []
 
 
 async def _references(session: AsyncSession, *, caller: Caller, row: DocumentRow) -> dict[str, list[ReferenceAnswer]]:

@@ -1,0 +1,89 @@
+"""
+The one way in which a new document comes to be: checked first, then its number and its rows in one transaction.
+
+Whatever happens on the way, a request with the same `Idempotency-Key` makes one document (ruling N9).
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.ids import derived_id, new_id
+from saraban.numbering import service as numbering
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """
+    A checked order for a document that lacks only its number.
+
+    :param write: adds the rows in the transaction that draws the number; it may run again after a collision
+    :param recall: gives the answer for a document that an earlier attempt has committed
+    """
+
+    plan: numbering.Plan
+    write: Callable[[AsyncSession, numbering.Issued, UUID], Awaitable[Answer]]
+    recall: Callable[[AsyncSession, numbering.Issued], Awaitable[Answer]]
+
+
+Prepare = Callable[[AsyncSession], Awaitable[Order]]
+
+
+async def issue(
+    db: Database,
+    allocator: numbering.Allocator,
+    *,
+    kind: str,
+    path: str,
+    caller: Caller,
+    payload: object,
+    prepare: Prepare,
+    now: datetime,
+    address: str,
+    key: str | None,
+) -> Answer:
+    """
+    This will write a document with its number, or give the answer of the request that wrote it already.
+
+    :param prepare: reads and checks, before any lock
+    """
+
+    async def run(remember: Remember) -> Answer:
+        async with db.reading() as session:
+            order = await prepare(session)
+        holder = numbering.Holder(kind, new_id())
+        token = derived_id("create", path, str(caller.public_id), key) if key else new_id()
+        recalled: list[Answer] = []
+
+        async def then(session: AsyncSession, issued: numbering.Issued) -> Answer:
+            answer = await order.write(session, issued, holder.public_id)
+            await remember(session, answer)
+            return answer
+
+        async def recall(session: AsyncSession, issued: numbering.Issued) -> Answer:
+            recalled.append(await order.recall(session, issued))
+            return recalled[0]
+
+        answer = await allocator.issue(
+            order.plan,
+            caller=caller,
+            holder=holder,
+            token=token,
+            address=address,
+            idempotency_key=key,
+            then=then,
+            recall=recall,
+        )
+        if recalled:
+            await db.transact(lambda session: remember(session, answer))
+        return answer
+
+    return await answer_once(
+        db, key=key, user=caller.public_id, operation=f"POST {path}", payload=payload, now=now, run=run
+    )

@@ -1,0 +1,57 @@
+"""What a page may offer a reader besides the workflow's actions; each verb checks again when it is used."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.domain.kind import DRAFT
+from saraban.documents.core.repository import documents as repository
+from saraban.documents.core.service.presenting import envelopes
+from saraban.documents.core.service.reading import find
+from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.rights import require_create, require_edit, require_withdraw
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import Forbidden
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    edit: bool = False
+    cancel: bool = False
+    revise: bool = False
+
+
+async def offers(
+    session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID, zone: ZoneInfo
+) -> Offers:
+    """
+    This will say which of edit, cancel and revise are open to the caller now.
+
+    :raises NotFound: also when the caller may not know of the document
+    """
+    row = await find(session, register.kind, caller=caller, public_id=public_id)
+    if row.head.cancelled_at is not None or not row.revision.is_current:
+        return Offers()
+    found = await envelopes(session, register, caller=caller, rows=[row], zone=zone)
+    envelope = found.get(str(row.revision.public_id))
+    in_draft = envelope is not None and envelope.current_state == DRAFT
+    never_issued = in_draft and not await repository.ever_issued(session, document_id=row.head.id)
+    may_edit = _allowed(lambda: require_edit(caller, register.kind, row.head))
+    if never_issued:
+        may_cancel = may_edit
+    else:
+        may_cancel = register.kind.cancel_after_issue and _allowed(lambda: require_withdraw(caller, row.head))
+    ended = envelope is not None and envelope.terminal
+    may_revise = ended and _allowed(lambda: require_create(caller, register.kind, row.head))
+    return Offers(edit=in_draft and may_edit, cancel=may_cancel, revise=may_revise)
+
+
+def _allowed(require: Callable[[], None]) -> bool:
+    try:
+        require()
+    except Forbidden:
+        return False
+    return True
