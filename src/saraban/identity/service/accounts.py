@@ -79,17 +79,19 @@ async def create_user(
     :raises UsernameTaken: when the name or the address is in use
     """
     name = _acceptable_name(username)
+    mail = _acceptable_address(email)
+    first, last = _acceptable_part("/firstName", first_name), _acceptable_part("/lastName", last_name)
     _require_strong(password, name)
     home = await places.find(session, organization=organization_code)
     by.require("user.create", home.scope)
-    if await repository.is_taken(session, username=name, email=email):
+    if await repository.is_taken(session, username=name, email=mail):
         raise UsernameTaken(values={"value": username})
     user = User(
         username=name,
         password_hash=await passwords.hash_password(password),
-        email=email,
-        first_name=first_name or None,
-        last_name=last_name or None,
+        email=mail,
+        first_name=first or None,
+        last_name=last or None,
         primary_organization_id=home.organization_id,
         is_service=is_service,
         created_at=now,
@@ -235,6 +237,31 @@ def _acceptable_name(username: str) -> str:
             "A user name has 2 to 50 characters and no blanks.",
         )
     return name
+
+
+def _acceptable_address(email: str) -> str:
+    mail = fold(email.strip()).casefold()
+    local, at, host = mail.rpartition("@")
+    if (
+        not (at and local and host)
+        or len(mail) > 100
+        or any(map(str.isspace, mail))
+        or control_character(mail) is not None
+    ):
+        raise invalid("/email", "malformed", "อีเมลไม่ถูกต้อง", "That is not an e-mail address.")
+    return mail
+
+
+def _acceptable_part(pointer: str, name: str) -> str:
+    folded = fold(name.strip())
+    if len(folded) > 50 or control_character(folded) is not None:
+        raise invalid(
+            pointer,
+            "malformed",
+            "ชื่อและนามสกุลยาวได้ส่วนละ 50 ตัวอักษร และต้องไม่มีอักขระควบคุม",
+            "First and last name have at most 50 characters each, and no control characters.",
+        )
+    return folded
 
 
 def _require_strong(password: str, username: str) -> None:

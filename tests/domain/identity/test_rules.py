@@ -1,0 +1,171 @@
+"""The role catalogue, lock-out, passwords, and what a token must claim."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from saraban.identity.domain import catalogue, token
+from saraban.identity.domain.demo import DEMO_ACCOUNTS
+from saraban.identity.domain.lockout import Failures, LockoutRules, after_failure
+from saraban.identity.domain.organization import part_of
+from saraban.identity.domain.password import weakness
+from saraban.identity.domain.permission import EVERYTHING
+
+NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+RULES = LockoutRules(attempts=3, minutes=15)
+SOMEBODY = UUID("01930b5e-0000-7000-8000-0000000000f1")
+
+
+class TestCatalogue:
+    def test_has_one_hundred_permissions_named_once(self) -> None:
+        names = [offer.name for offer in catalogue.PERMISSIONS]
+
+        assert len(names) == len(set(names)) == 100
+
+    def test_says_each_in_both_languages(self) -> None:
+        assert all(offer.says.th and offer.says.en for offer in (*catalogue.PERMISSIONS, *catalogue.ROLES))
+
+    @pytest.mark.parametrize(
+        ("role", "shipped"),
+        [
+            ("Superadmin", 100),
+            ("Org Admin", 17),
+            ("Document Control", 54),
+            ("Editor", 28),
+            ("Viewer", 12),
+            ("Project Manager", 36),
+            ("Contract Admin", 36),
+        ],
+    )
+    def test_gives_each_role_its_matrix_and_the_named_additions(self, role: str, shipped: int) -> None:
+        added = catalogue.ADDED.get(role, frozenset())
+
+        assert len(catalogue.permissions_of(role) - added) == shipped
+        assert added <= catalogue.permissions_of(role)
+
+    @pytest.mark.parametrize(
+        ("permission", "roles"),
+        [
+            ("numbering.manage_formats", {"Superadmin", "Project Manager"}),
+            ("numbering.view_formats", {"Superadmin", "Project Manager", "Org Admin"}),
+            ("numbering.reset_counter", {"Superadmin"}),
+            ("workflow.action_review", {"Superadmin", "Document Control", "Contract Admin"}),
+            (EVERYTHING, {"Superadmin"}),
+        ],
+    )
+    def test_gives_what_decides_to_these_roles_only(self, permission: str, roles: set[str]) -> None:
+        assert {offer.name for offer in catalogue.ROLES if permission in catalogue.permissions_of(offer.name)} == roles
+
+    def test_places_the_demo_accounts_at_the_level_of_their_roles(self) -> None:
+        levels = {offer.name: offer.scope for offer in catalogue.ROLES}
+        for account in DEMO_ACCOUNTS:
+            for placing in account.placings:
+                given = [
+                    level
+                    for level, value in (
+                        (catalogue.ORGANIZATION, placing.organization),
+                        (catalogue.PROJECT, placing.project),
+                        (catalogue.CONTRACT, placing.contract),
+                    )
+                    if value
+                ] or [catalogue.GLOBAL]
+                assert given == [levels[placing.role]], account.username
+
+
+class TestLockout:
+    def test_counts_until_it_locks(self) -> None:
+        failures = Failures(0, None)
+        seen = []
+        for _ in range(3):
+            failures = after_failure(failures, RULES, NOW)
+            seen.append((failures.count, failures.locked_until))
+
+        assert seen == [(1, None), (2, None), (3, NOW + timedelta(minutes=15))]
+
+    def test_begins_anew_after_the_lock_has_ended(self) -> None:
+        assert after_failure(Failures(3, NOW), RULES, NOW) == Failures(1, None)
+
+    @pytest.mark.parametrize(("until", "seconds"), [(None, 0), (NOW, 0), (NOW - timedelta(1), 0)])
+    def test_is_open_when_the_time_has_come(self, until: datetime | None, seconds: float) -> None:
+        assert Failures(3, until).locked_for(NOW) == seconds
+
+    def test_says_how_long_it_stays_locked(self) -> None:
+        assert Failures(3, NOW + timedelta(seconds=90)).locked_for(NOW) == 90
+
+
+class TestPassword:
+    @pytest.mark.parametrize("password", ["Abcdefg1", "รหัสลับAa1", "ก" * 5 + "Zz9"])
+    def test_takes_a_good_one(self, password: str) -> None:
+        assert weakness(password, username="somchai") is None
+
+    @pytest.mark.parametrize(
+        "password", ["", "Ab1", "abcdefg1", "ABCDEFG1", "Abcdefgh", "A1" + "a" * 127, "Somchai1x", "xSOMCHAIy1"]
+    )
+    def test_refuses_a_weak_one_in_both_languages(self, password: str) -> None:
+        why = weakness(password, username="somchai")
+
+        assert why is not None
+        assert why.th
+        assert why.en
+
+
+class TestClaims:
+    claims = token.claims_for(SOMEBODY, token_id=SOMEBODY, now=NOW, seconds=900)
+
+    def test_speak_for_the_public_id_and_name_no_role(self) -> None:
+        assert set(self.claims) == {"sub", "iss", "aud", "typ", "iat", "exp", "jti"}
+        assert token.subject_of(self.claims, NOW) == SOMEBODY
+
+    @pytest.mark.parametrize("seconds", [0, 1, 899])
+    def test_count_while_they_last(self, seconds: int) -> None:
+        assert token.subject_of(self.claims, NOW + timedelta(seconds=seconds)) == SOMEBODY
+
+    @pytest.mark.parametrize("seconds", [-60, 900, 86_400])
+    def test_do_not_count_before_or_after(self, seconds: int) -> None:
+        assert token.subject_of(self.claims, NOW + timedelta(seconds=seconds)) is None
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"iss": "elsewhere"},
+            {"aud": "another"},
+            {"aud": ["saraban-api"]},
+            {"typ": "refresh"},
+            {"sub": "1"},
+            {"sub": None},
+            {"sub": 7},
+            {"exp": None},
+            {"exp": "9999999999"},
+            {"exp": True},
+            {"iat": None},
+            {"jti": None},
+        ],
+    )
+    def test_must_all_be_there_and_of_their_kind(self, change: dict[str, Any]) -> None:
+        assert token.subject_of({**self.claims, **change}, NOW) is None
+
+    @pytest.mark.parametrize("missing", ["sub", "iss", "aud", "typ", "iat", "exp", "jti"])
+    def test_are_not_usable_with_one_missing(self, missing: str) -> None:
+        rest = {name: value for name, value in self.claims.items() if name != missing}
+
+        assert token.subject_of(rest, NOW) is None
+
+
+class TestPart:
+    @pytest.mark.parametrize(
+        ("name", "part"),
+        [
+            ("OWNER", "OWNER"),
+            ("Consultant", "CONSULTANT"),
+            (" contractor ", "CONTRACTOR"),
+            ("DESIGNER", "DESIGNER"),
+            ("THIRD PARTY", "OTHER"),
+            ("GUEST", "OTHER"),
+            ("", "OTHER"),
+            (None, "OTHER"),
+        ],
+    )
+    def test_maps_every_role_name(self, name: str | None, part: str) -> None:
+        assert part_of(name) == part
