@@ -16,7 +16,8 @@ from saraban.workflow.domain.subject import SubjectFacts
 class SubjectPort(Protocol):
     """What a kind of subject tells its workflow, and hears from it."""
 
-    entity_type: str
+    @property
+    def entity_type(self) -> str: ...
 
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]

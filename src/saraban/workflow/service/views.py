@@ -16,7 +16,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.pagination import Cursor, Page
 from saraban.workflow import repository
-from saraban.workflow.domain import engine
+from saraban.workflow.domain import engine, path
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
@@ -109,6 +109,15 @@ async def history(
     if row is None or await _seen(session, row, caller=caller, subjects=subjects) is None:
         raise NotFound(f"There is no workflow instance {public_id}.")
     return await _taken(session, [row])
+
+
+async def ahead(session: AsyncSession, *, public_id: UUID) -> tuple[Text, ...]:
+    """This will give the labels of the states that an instance has still before it when all goes well."""
+    row = await repository.instance(session, public_id)
+    if row is None or row.status != instances.ACTIVE:
+        return ()
+    definition = await definitions.load(session, row.definition_id)
+    return tuple(state.label for state in path.ahead(definition, row.current_state))
 
 
 async def steps_of(session: AsyncSession, *, entity_type: str, entity_ids: Collection[str]) -> tuple[TakenStep, ...]:

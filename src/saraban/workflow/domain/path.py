@@ -1,0 +1,16 @@
+"""The way that lies ahead of an instance when everything goes well: what a timeline shows in grey."""
+
+from saraban.workflow.domain.definition import Definition, State
+
+
+def ahead(definition: Definition, name: str) -> tuple[State, ...]:
+    """This will follow the first action of each state that leads on, up to a terminal state or one seen before."""
+    states: list[State] = []
+    seen = {name}
+    while True:
+        onward = [step.to for step in definition.states[name].on.values() if step.to not in seen]
+        if not onward:
+            return tuple(states)
+        name = onward[0]
+        seen.add(name)
+        states.append(definition.states[name])

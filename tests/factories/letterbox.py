@@ -1,0 +1,160 @@
+"""
+A subject that is nothing but its workflow: letters in a dictionary, on the demo project's people and organizations.
+
+It implements `SubjectPort` as documents do, so that the workflow is tested without them.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.identity.models import Organization
+from saraban.identity.service import seed as identity_seed
+from saraban.kit.db import Database
+from saraban.kit.ids import new_id
+from saraban.projects.models import Contract, Project
+from saraban.projects.service import seed as projects_seed
+from saraban.workflow import service as workflow
+from saraban.workflow.service import Command, Envelope, Step, SubjectFacts, Subjects
+
+NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
+
+
+@dataclass
+class Letterbox:
+    """Letters by id; those in `hidden` may be known to the named users only."""
+
+    entity_type: str = "letterbox"
+    letters: dict[str, SubjectFacts] = field(default_factory=dict)
+    hidden: dict[str, set[str]] = field(default_factory=dict)
+    steps: list[tuple[str, Step]] = field(default_factory=list)
+    queries: int = 0
+
+    async def facts(
+        self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
+    ) -> dict[str, SubjectFacts]:
+        self.queries += 1
+        return {key: self.letters[key] for key in entity_ids if self._may_see(caller, key)}
+
+    def _may_see(self, caller: Caller, key: str) -> bool:
+        return key in self.letters and caller.username in self.hidden.get(key, {caller.username})
+
+    async def moved(
+        self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime
+    ) -> None:
+        self.steps.append((entity_id, step))
+
+
+@dataclass
+class Office:
+    """The demo project with a letterbox, and verbs that the tests read well with."""
+
+    db: Database
+    box: Letterbox
+    subjects: Subjects
+    organizations: dict[str, int]
+    project: int
+    contract: int
+
+    async def person(self, username: str) -> Caller:
+        async with self.db.reading() as session:
+            caller = await identity.find_caller(session, username=username)
+        assert caller is not None
+        return caller
+
+    def letter(self, *, originator: str = "ผรม.2", recipient: str = "คคง.", **changes: Any) -> SubjectFacts:
+        """This will put a letter into the box and give its facts."""
+        of, public_id = self.organizations, new_id()
+        facts = SubjectFacts(
+            entity_id=str(new_id()),
+            scope=Scope(frozenset({of[originator], of[recipient]}), self.project, self.contract),
+            originator_organization_id=of[originator],
+            recipient_organization_ids=frozenset({of[recipient]}),
+            parties={
+                "OWNER": frozenset({of["กทท."], of["สคฉ.3"]}),
+                "CONSULTANT": frozenset({of["คคง."]}),
+                "CONTRACTOR": frozenset({of["ผรม.1"], of["ผรม.2"]}),
+            },
+            submitter_user_id=None,
+            assignee_user_ids=frozenset(),
+            kind="letter",
+            public_id=public_id,
+            number=f"N-{public_id.hex[-4:]}",
+            title="Soil report",
+        )
+        facts = replace(facts, **changes)
+        self.box.letters[facts.entity_id] = facts
+        return facts
+
+    async def start(self, facts: SubjectFacts, *, code: str = "RFA_APPROVAL", by: str = "dc.contractor") -> Envelope:
+        caller = await self.person(by)
+        return await self.db.transact(
+            lambda session: workflow.start(
+                session, code=code, entity_type=self.box.entity_type, facts=facts, caller=caller, now=NOW
+            )
+        )
+
+    async def act(
+        self, instance: UUID, action: str, *, by: str, now: datetime = NOW, key: str | None = None, **command: Any
+    ) -> Any:
+        """This will take one step through the door's own function and give the new envelope as JSON."""
+        answer = await workflow.perform(
+            self.db,
+            caller=await self.person(by),
+            subjects=self.subjects,
+            public_id=instance,
+            command=Command(action, **command),
+            now=now,
+            address="127.0.0.1",
+            key=key,
+        )
+        return answer.body["workflow"]
+
+    async def pending(self, **changes: Any) -> UUID:
+        """This will give an RFA that waits for the consultant's review."""
+        instance = (await self.start(self.letter(**changes))).instance_public_id
+        await self.act(instance, "submit", by="dc.contractor")
+        return instance
+
+    async def define(self, raw: dict[str, Any], *, by: str = "admin", activate: bool = True) -> Any:
+        caller = await self.person(by)
+        return await self.db.transact(
+            lambda session: workflow.create(
+                session, caller=caller, raw=raw, activate=activate, now=NOW, address="127.0.0.1"
+            )
+        )
+
+
+async def new_office(db: Database) -> Office:
+    """This will fill an empty, migrated database with what ships, the demo project and its accounts."""
+
+    async def fill(session: AsyncSession) -> None:
+        await identity_seed.catalogue(session)
+        await projects_seed.master(session)
+        await projects_seed.demo(session)
+        await identity_seed.demo_accounts(session)
+        await workflow.seed_definitions(session, now=NOW)
+
+    await db.transact(fill)
+    return await office_in(db)
+
+
+async def office_in(db: Database) -> Office:
+    """This will open an office in a database that has the demo project."""
+    async with db.reading() as session:
+        rows = await session.execute(sa.select(Organization.organization_code, Organization.id))
+        organizations = {code: key for code, key in rows}
+        project = await session.scalar(sa.select(Project.id).where(Project.project_code == "LCBP3-C2"))
+        contract = await session.scalar(sa.select(Contract.id).where(Contract.contract_code == "LCBP3-C2"))
+    assert project is not None
+    assert contract is not None
+    box = Letterbox()
+    return Office(db, box, Subjects(box), organizations, project, contract)
