@@ -1,6 +1,7 @@
 """`saraban audit show`: who did what, when, from where."""
 
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 
@@ -22,7 +23,7 @@ def show(
     entity: Annotated[str | None, typer.Option(help="Public id of the document, account, … it is about.")] = None,
     kind: Annotated[str | None, typer.Option(help="Kind of the entity, such as `rfa` or `user`.")] = None,
     action: Annotated[str | None, typer.Option(help="Only this action, such as `rfa.create`.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="Newest rows to show.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Newest rows to show.")] = 20,
 ) -> None:
     """Show the newest rows of the audit trail.
 
@@ -35,22 +36,26 @@ def show(
     from rich.console import Console
     from rich.table import Table
 
-    entries = with_system(lambda system: _entries(system, entity, kind, action, limit))
+    entries, names = with_system(lambda system: _entries(system, entity, kind, action, limit))
     table = Table(title=say("บันทึกการตรวจสอบ", "Audit trail"))
-    for th, en in (("เวลา", "When"), ("การกระทำ", "Action"), ("เรื่อง", "About"), ("โดย", "By"), ("จาก", "From")):
+    for th, en in (("เวลา", "When"), ("การกระทำ", "Action"), ("โดย", "By"), ("จาก", "From")):
         table.add_column(say(th, en), overflow="fold")
+    table.add_column(say("เรื่อง", "About"), no_wrap=True)
     for entry in entries:
-        about = f"{entry.entity_type or ''} {entry.entity_id or ''}".strip()
+        about = f"{entry.entity_type or ''}\n{entry.entity_id or ''}".strip()
+        actor = names.get(entry.actor_public_id, "-") if entry.actor_public_id else "-"
         moment = f"{entry.created_at:%Y-%m-%d %H:%M:%S}Z"
-        table.add_row(moment, entry.action, about, str(entry.actor_public_id or "-"), entry.address or "-")
+        table.add_row(moment, entry.action, actor, entry.address or "-", about)
     Console().print(table)
 
 
 async def _entries(
     system: "System", entity: str | None, kind: str | None, action: str | None, limit: int
-) -> "list[AuditEntry]":
+) -> "tuple[list[AuditEntry], dict[UUID, str]]":
     from saraban.audit import service as audit
+    from saraban.identity import service as identity
 
     async with system.db.reading() as session:
         page = await audit.listing(session, entity_type=kind, entity_id=entity, action=action, limit=limit)
-    return page.items
+        names = {account.public_id: account.username for account in await identity.list_users(session)}
+    return page.items, names
