@@ -185,6 +185,16 @@ class DocumentSummary(Schema):
     workflow: WorkflowOut | None
 
 
+class ReferenceAnswer(Schema):
+    """Another document that this one answers, or that answers this one, as far as the caller may see it."""
+
+    public_id: UUID
+    document_number: str
+    document_type: str
+    subject: str
+    is_cancelled: bool
+
+
 class DocumentAnswer(DocumentSummary):
     """The document itself."""
 
@@ -194,20 +204,10 @@ class DocumentAnswer(DocumentSummary):
     issued_at: datetime | None
     cancel_reason: str | None
     cancelled_by: PersonAnswer | None
-    references: list["ReferenceAnswer"]
-    referenced_by: list["ReferenceAnswer"]
+    references: list[ReferenceAnswer]
+    referenced_by: list[ReferenceAnswer]
     attachments: list[AttachmentAnswer]
     step_attachments: list[StepAttachmentOut]
-
-
-class ReferenceAnswer(Schema):
-    """Another document that this one answers, or that answers this one, as far as the caller may see it."""
-
-    public_id: UUID
-    document_number: str
-    document_type: str
-    subject: str
-    is_cancelled: bool
 
 
 class RevisionDetail(RevisionAnswer):

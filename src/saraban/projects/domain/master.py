@@ -61,7 +61,7 @@ CORRESPONDENCE_STATUSES = _offers(
         (deed + part, f"{deed_th}{part_th}", f"{deed_en} {part_en}")
         for deed, deed_th, deed_en in _DEEDS
         for part, part_th, part_en in _PARTS
-        if part != "OTH" or deed in {"SUB", "REP"}
+        if part != "OTH" or deed in {"SUB", "REP", "CLB"}
     ),
 )
 

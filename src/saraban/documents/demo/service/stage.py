@@ -1,0 +1,82 @@
+"""What the demo needs to act: the parts of the system, the people, and the codes of the demo project."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments.domain.storage import Storage
+from saraban.attachments.service import UploadRules
+from saraban.documents.core.service import Followers
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.identity.service import DEMO_ACCOUNTS
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, Kind, Text
+from saraban.numbering.service import Allocator
+from saraban.projects import service as projects
+from saraban.workflow.service import Subjects
+
+PROJECT = "LCBP3-C2"
+ADDRESS = "demo"
+
+
+class DemoMissing(DomainError):
+    """The database has no demo project, or one of its accounts is closed."""
+
+    kind, code = Kind.CONFLICT, "DEMO_MISSING"
+    says = Text("ไม่พบบัญชีสาธิต {username} หรือบัญชีถูกปิด", "The demo account {username} is missing or closed.")
+    recovery = (
+        Text("เปิดบัญชีด้วย `saraban user enable`", "Open the account with `saraban user enable`."),
+        Text("หรือใช้โฟลเดอร์ข้อมูลใหม่ (SARABAN_DATA_DIR)", "Or take a fresh data folder (SARABAN_DATA_DIR)."),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The parts of the running system that the demo acts on; `bootstrap` hands them in."""
+
+    db: Database
+    allocator: Allocator
+    storage: Storage
+    uploads: UploadRules
+    subjects: Subjects
+    followers: Followers
+    zone: ZoneInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Who plays and where: public ids by code, callers by user name."""
+
+    project: UUID
+    organizations: Mapping[str, UUID]
+    contracts: Mapping[str, UUID]
+    people: Mapping[str, Caller]
+
+
+async def setting(session: AsyncSession) -> Setting:
+    """
+    This will find the demo project and its people.
+
+    :raises DemoMissing: when an account is not there or closed
+    """
+    project = await projects.find_project_by_code(session, code=PROJECT)
+    system = await identity.system_caller(session)
+    members = await projects.organizations(session, caller=system, project_public_id=project.public_id)
+    contracts = await projects.contracts(session, caller=system, project_public_id=project.public_id)
+    return Setting(
+        project=project.public_id,
+        organizations={member.organization_code: member.public_id for member in members},
+        contracts={contract.contract_code: contract.public_id for contract in contracts},
+        people={account.username: await _person(session, account.username) for account in DEMO_ACCOUNTS},
+    )
+
+
+async def _person(session: AsyncSession, username: str) -> Caller:
+    found = await identity.find_caller(session, username=username)
+    if found is None:
+        raise DemoMissing(values={"username": username})
+    return found
