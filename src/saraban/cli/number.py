@@ -79,9 +79,9 @@ async def _request(
 
     project_code, originator, recipient, contract = places
     project = await projects.find_project_by_code(session, code=project_code, pointer="/project")
-    given = {"caller": caller, "project_public_id": project.public_id}
-    members = {one.organization_code: one.public_id for one in await projects.organizations(session, **given)}
-    contracts = {one.contract_code: one.public_id for one in await projects.contracts(session, **given)}
+    read = await projects.read_project(session, caller=caller, public_id=project.public_id)
+    members = {one.organization_code: one.public_id for one in read.organizations}
+    contracts = {one.contract_code: one.public_id for one in read.contracts}
     values: dict[str, Any] = codes
     return NumberRequest(
         project_public_id=project.public_id,

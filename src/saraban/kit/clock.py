@@ -14,7 +14,8 @@ __all__ = ["BUDDHIST_OFFSET", "Clock", "FixedClock", "SystemClock", "local_date"
 class Clock(Protocol):
     """Two ship: the system's, and one that stands still until it is told otherwise."""
 
-    zone: ZoneInfo
+    @property
+    def zone(self) -> ZoneInfo: ...
 
     def now(self) -> datetime: ...
 
