@@ -1,0 +1,78 @@
+"""The product as an operator starts it: `saraban serve` in a process of its own, which a test may kill."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import pytest
+
+from tests.servers import HOST, free_port
+
+START_WITHIN = 60.0
+
+
+class RunningSaraban:
+    """
+    One server process.
+
+    :param folder: its data folder; the log is `serve-<port>.log` in it
+    :param settings: further `SARABAN_…` settings, by their lower-case names
+    """
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.address = f"http://{HOST}:{self.port}"
+        self._environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(("SARABAN_", "N8N_"))
+        } | {f"SARABAN_{name.upper()}": str(value) for name, value in ({"data_dir": folder} | settings).items()}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> str:
+        return (self.folder / f"serve-{self.port}.log").read_text(errors="replace")
+
+    def start(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        command = [str(Path(sys.executable).with_name("saraban")), "serve", "--demo", "--port", str(self.port)]
+        with (self.folder / f"serve-{self.port}.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                command, env=self._environment, stdout=log, stderr=log, cwd=self.folder, start_new_session=True
+            )
+        deadline = time.monotonic() + START_WITHIN
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"saraban serve did not start; its log ends with:\n{self.log[-3000:]}")
+            time.sleep(0.05)
+        return self
+
+    def kill(self) -> None:
+        """As `kill -9`, the server and the worker processes it started."""
+        if self._process is not None and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._process = None
+
+    def _answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.address}/health/ready", timeout=1).status_code == httpx.codes.OK
+        except httpx.HTTPError:
+            return False
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+
+async def sign_in(client: httpx.AsyncClient, username: str) -> None:
+    """This will make `client` speak as a demo account."""
+    answer = await client.post("/api/v1/auth/login", json={"username": username, "password": "saraban-demo"})
+    assert answer.status_code == httpx.codes.OK, answer.text
+    client.headers["Authorization"] = f"Bearer {answer.json()['accessToken']}"
