@@ -1,0 +1,69 @@
+"""A database with the demo people, made once and copied for each test; a clock that stands still."""
+
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+import pytest_asyncio
+from argon2 import PasswordHasher
+
+from saraban.identity.service import LockoutRules, TokenIssuer, passwords
+from saraban.identity.service import seed as people
+from saraban.kit.clock import FixedClock
+from saraban.kit.db import Database
+from saraban.projects.service import seed as places
+from tests.conftest import run_apart
+
+RULES = LockoutRules(attempts=3, minutes=15)
+START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_hashes() -> Iterator[None]:
+    """The real parameters take 100 ms by intention, and these tests log in hundreds of times."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
+        passwords._dummy.cache_clear()
+        yield
+    passwords._dummy.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def people_file(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path, cheap_hashes: None) -> Path:
+    path = tmp_path_factory.mktemp("people") / "saraban.db"
+    shutil.copy(migrated_file, path)
+
+    async def fill() -> None:
+        database = Database(f"sqlite:///{path}")
+        async with database.writing() as session:
+            await people.catalogue(session)
+            await places.master(session)
+            await places.demo(session)
+            await people.demo_accounts(session)
+        await database.close()
+
+    run_apart(fill())
+    return path
+
+
+@pytest_asyncio.fixture
+async def people_db(people_file: Path, tmp_path: Path) -> AsyncIterator[Database]:
+    shutil.copy(people_file, tmp_path / "people.db")
+    database = Database(f"sqlite:///{tmp_path / 'people.db'}")
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(START, ZoneInfo("Asia/Bangkok"))
+
+
+@pytest.fixture
+def issuer(clock: FixedClock) -> TokenIssuer:
+    return TokenIssuer(
+        "a-key-of-this-test-and-of-nothing-else-at-all-in-the-world", access_minutes=15, refresh_days=7, clock=clock
+    )
