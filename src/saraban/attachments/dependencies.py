@@ -23,7 +23,7 @@ def readers(request: Request) -> AccessRules:
 
 
 def upload_rules(request: Request) -> UploadRules:
-    return request.app.state.upload_rules  # type: ignore[no-any-return]
+    return request.app.state.uploads  # type: ignore[no-any-return]
 
 
 class SentFile:
