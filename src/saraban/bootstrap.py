@@ -5,14 +5,11 @@ Only the doors call it. Everything it makes is in `System`; the doors hand its f
 """
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -25,8 +22,12 @@ from saraban.attachments.adapters import FolderStorage
 from saraban.attachments.domain.storage import Storage
 from saraban.attachments.service import AccessRules, UploadRules
 from saraban.config import Settings
+from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as documents
 from saraban.documents.core.service import Followers
+from saraban.documents.correspondence import service as correspondences
+from saraban.documents.rfa import service as rfas
+from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
 from saraban.identity import service as identity
 from saraban.identity.service import LockoutRules, TokenIssuer
@@ -185,23 +186,20 @@ def _allocator(settings: Settings, db: Database, redis: Redis | None) -> Allocat
     return Allocator(db, locks, budget=budget, lock_timeout=settings.lock_timeout)
 
 
-def _kinds() -> Iterator[Any]:
-    for name in ("correspondence", "rfa", "transmittal", "circulation"):
-        if find_spec(f"saraban.documents.{name}.service"):
-            yield import_module(f"saraban.documents.{name}.service")
-
-
 def _followers() -> Followers:
-    return [kind.follower() for kind in _kinds() if hasattr(kind, "follower")]
+    return [circulations.follower()]
 
 
 def _subjects(zone: ZoneInfo) -> Subjects:
-    return Subjects(*(kind.subject(zone) for kind in _kinds()))
+    return Subjects(
+        correspondences.subject(zone), rfas.subject(zone), transmittals.subject(zone), circulations.subject(zone)
+    )
 
 
 def _readers(subjects: Subjects) -> AccessRules:
     rules = AccessRules()
     rules.add(documents.document_files)
+    rules.add(circulations.reads_file)
     rules.add(documents.step_files(subjects))
     return rules
 

@@ -25,20 +25,29 @@ def followers(request: Request) -> Followers:
 Following = Annotated[Followers, Depends(followers)]
 
 
+def search_text(
+    q: Annotated[str | None, Query(max_length=200, description="Part of the number or the subject.")] = None,
+) -> str | None:
+    if q is not None and control_character(q) is not None:
+        raise _unprintable("query:q")
+    return q
+
+
+SearchText = Annotated[str | None, Depends(search_text)]
+
+
 def search(
+    q: SearchText,
     project_public_id: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
     correspondence_type_code: Annotated[str | None, Query(alias="correspondenceTypeCode", max_length=50)] = None,
     status: Annotated[str | None, Query(max_length=50, description="Workflow state.")] = None,
     originator: Annotated[UUID | None, Query(alias="originatorOrganizationPublicId")] = None,
     recipient: Annotated[UUID | None, Query(alias="recipientOrganizationPublicId")] = None,
-    q: Annotated[str | None, Query(max_length=200, description="Part of the number or the subject.")] = None,
     due_before: Annotated[Day | None, Query(alias="dueBefore")] = None,
     created_from: Annotated[Day | None, Query(alias="createdFrom")] = None,
     created_to: Annotated[Day | None, Query(alias="createdTo")] = None,
     mine: Annotated[bool, Query(description="Only what I wrote.")] = False,
 ) -> Search:
-    if q is not None and control_character(q) is not None:
-        raise _unprintable("query:q")
     return Search(
         project=project_public_id,
         type_code=correspondence_type_code,

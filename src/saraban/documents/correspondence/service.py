@@ -61,9 +61,7 @@ async def create(
     )
 
 
-async def _nothing_beside(
-    _session: AsyncSession, _head: Correspondence, _revision: CorrespondenceRevision
-) -> None:
+async def _nothing_beside(_session: AsyncSession, _head: Correspondence, _revision: CorrespondenceRevision) -> None:
     return None
 
 

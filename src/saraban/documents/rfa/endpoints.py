@@ -87,7 +87,7 @@ async def edit(
     return document(answer)
 
 
-@router.get("/{public_id}/revisions", response_model=RevisionList, summary="The revisions, newest first")
+@router.get("/{public_id}/revisions", summary="The revisions, newest first")
 async def revisions(public_id: UUID, caller: Reader, session: ReadSession, now: Now) -> RevisionList:
     return await core.revisions(session, REGISTER, caller=caller, public_id=public_id, zone=now.zone)
 
@@ -138,6 +138,6 @@ async def cancel(
     return sent(answer)
 
 
-@router.get("/{public_id}/history", response_model=HistoryList, summary="Everything that happened, newest first")
+@router.get("/{public_id}/history", summary="Everything that happened, newest first")
 async def history(public_id: UUID, caller: Reader, session: ReadSession) -> HistoryList:
     return await core.history(session, REGISTER, caller=caller, public_id=public_id)

@@ -48,6 +48,4 @@ async def status_id(session: AsyncSession, *, code: str) -> int:
 
 
 async def approve_code_id(session: AsyncSession, *, code: str) -> int:
-    return (
-        await session.execute(sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == code))
-    ).scalar_one()
+    return (await session.execute(sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == code))).scalar_one()

@@ -30,7 +30,7 @@ async def _in_list(
 
 
 async def _in_full(
-    session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach
+    session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
 ) -> Mapping[int, Mapping[str, Any]]:
     found = await repository.facts(session, revision_ids=[row.revision.id for row in rows])
     return {

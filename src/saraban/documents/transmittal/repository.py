@@ -29,7 +29,7 @@ async def purposes(session: AsyncSession, *, document_ids: Collection[int]) -> d
     statement = sa.select(Transmittal.correspondence_id, Transmittal.purpose).where(
         Transmittal.correspondence_id.in_(document_ids)
     )
-    return {document_id: purpose for document_id, purpose in await session.execute(statement)}
+    return {row.correspondence_id: row.purpose for row in await session.execute(statement)}
 
 
 async def add(session: AsyncSession, row: Transmittal, items: Iterable[TransmittalItem]) -> None:

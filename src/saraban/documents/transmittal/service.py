@@ -32,9 +32,7 @@ class ItemIsDraft(Invalid):
     """A transmittal carries only what has been submitted (EC-RFA-004)."""
 
     kind, code = Kind.INVALID, "TRANSMITTAL_ITEM_DRAFT"
-    says = Text(
-        "{number} ยังอยู่ใน Draft กรุณา Submit ก่อน", "{number} is still a draft. Submit it first."
-    )
+    says = Text("{number} ยังอยู่ใน Draft กรุณา Submit ก่อน", "{number} is still a draft. Submit it first.")
     recovery = (CHECK_INPUT, Text("Submit เอกสารในรายการก่อน", "Submit the documents of the list first."))
 
 
@@ -49,9 +47,7 @@ async def _in_full(
     session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach
 ) -> Mapping[int, Mapping[str, Any]]:
     fields = await _in_list(session, rows, reach)
-    return {
-        row.revision.id: {**fields[row.revision.id], "items": await _items(session, row.head.id)} for row in rows
-    }
+    return {row.revision.id: {**fields[row.revision.id], "items": await _items(session, row.head.id)} for row in rows}
 
 
 async def _items(session: AsyncSession, document_id: int) -> list[ItemAnswer]:
@@ -119,9 +115,7 @@ async def create(
     )
 
 
-async def _check_items(
-    session: AsyncSession, *, caller: Caller, order: NewTransmittal
-) -> list[tuple[int, Item]]:
+async def _check_items(session: AsyncSession, *, caller: Caller, order: NewTransmittal) -> list[tuple[int, Item]]:
     rows = await core.visible(session, caller=caller, public_ids=[item.document_public_id for item in order.items])
     found: list[tuple[int, Item]] = []
     named: set[UUID] = set()

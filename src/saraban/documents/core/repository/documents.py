@@ -163,12 +163,15 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
                 other.public_id == filters.recipient,
             ),
         ),
-        (filters.due_before, _revision.due_date < filters.due_before),
-        (filters.created_from, _head.created_at >= filters.created_from),
-        (filters.created_before, _head.created_at < filters.created_before),
         (filters.author, _head.created_by == filters.author),
     ]
     found = [condition for value, condition in wanted if value is not None]
+    if filters.due_before is not None:
+        found.append(_revision.due_date < filters.due_before)
+    if filters.created_from is not None:
+        found.append(_head.created_at >= filters.created_from)
+    if filters.created_before is not None:
+        found.append(_head.created_at < filters.created_before)
     if filters.text:
         number, subject = _revision.correspondence_number, _revision.subject
         found.append(sa.or_(_contains(number, filters.text), _contains(subject, filters.text)))
@@ -213,9 +216,7 @@ async def by_revision(
     session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID], type_codes: Collection[str]
 ) -> list[DocumentRow]:
     """This will give the rows of these revisions; without a reach, whether or not anybody may see them."""
-    statement = _select().where(
-        _revision.public_id.in_(revision_ids), CorrespondenceType.type_code.in_(type_codes)
-    )
+    statement = _select().where(_revision.public_id.in_(revision_ids), CorrespondenceType.type_code.in_(type_codes))
     if reach is not None:
         statement = statement.where(may_see_revision(reach))
     return [DocumentRow(*row) for row in await session.execute(statement)]
@@ -271,7 +272,9 @@ async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
 
 
 async def people(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, User]:
-    return {user.public_id: user for user in await session.scalars(sa.select(User).where(User.public_id.in_(public_ids)))}
+    return {
+        user.public_id: user for user in await session.scalars(sa.select(User).where(User.public_id.in_(public_ids)))
+    }
 
 
 async def first_issue(session: AsyncSession, *, public_id: UUID | None) -> list[DocumentRow]:

@@ -55,14 +55,9 @@ async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: in
 async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[UUID], list[UUID]]:
     """This will give the public ids of what a document refers to, and of what refers to it."""
     reference = CorrespondenceReference
-    outgoing = sa.select(Correspondence.public_id).join(
-        reference, reference.tgt_correspondence_id == Correspondence.id
-    )
-    incoming = sa.select(Correspondence.public_id).join(
-        reference, reference.src_correspondence_id == Correspondence.id
-    )
+    outgoing = sa.select(Correspondence.public_id).join(reference, reference.tgt_correspondence_id == Correspondence.id)
+    incoming = sa.select(Correspondence.public_id).join(reference, reference.src_correspondence_id == Correspondence.id)
     return (
         list(await session.scalars(outgoing.where(reference.src_correspondence_id == document_id))),
         list(await session.scalars(incoming.where(reference.tgt_correspondence_id == document_id))),
     )
-

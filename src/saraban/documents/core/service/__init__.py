@@ -21,17 +21,20 @@ from saraban.documents.core.service.editing import (
     NotADraft,
     NumberAlreadyDrawn,
     RevisionPending,
+    check_version,
     edit,
     revise,
 )
 from saraban.documents.core.service.facts import concerned
 from saraban.documents.core.service.files import document_files, step_files
 from saraban.documents.core.service.history import history, merged
+from saraban.documents.core.service.numbered import Order, issue
 from saraban.documents.core.service.offers import Offers, offers
 from saraban.documents.core.service.presenting import (
     day_of,
     envelope_answer,
     etag,
+    file_answer,
     organization,
     person,
     reach,
@@ -57,6 +60,7 @@ __all__ = [
     "NotYourOrganization",
     "NumberAlreadyDrawn",
     "Offers",
+    "Order",
     "Register",
     "RevisionPending",
     "Search",
@@ -64,6 +68,7 @@ __all__ = [
     "Sheet",
     "cancel",
     "check_due",
+    "check_version",
     "concerned",
     "contract_of",
     "create",
@@ -72,9 +77,11 @@ __all__ = [
     "edit",
     "envelope_answer",
     "etag",
+    "file_answer",
     "find",
     "history",
     "ids_of",
+    "issue",
     "listing",
     "merged",
     "offers",

@@ -87,9 +87,7 @@ async def originator_of(
     """
     if stated is None and caller.organization_id is None:
         raise invalid(pointer, "required", "จำเป็นต้องระบุองค์กรผู้ส่ง", "The originating organization is required.")
-    public_id = stated or await repository.organization_public_id(
-        session, organization_id=caller.organization_id or 0
-    )
+    public_id = stated or await repository.organization_public_id(session, organization_id=caller.organization_id or 0)
     found = await projects.find_member(session, project=project, public_id=public_id, pointer=pointer)
     if found.id not in caller.organization_ids and not caller.may(EVERYTHING, Scope()):
         raise NotYourOrganization(fields=[FieldProblem(pointer, "not_yours", NotYourOrganization.says)])
@@ -279,13 +277,20 @@ async def _write(
     revision = await _write_revision(session, sheet, caller, head, issued, now, zone)
     await complete(session, head, revision)
     await claim_files(
-        session, caller=caller, public_ids=sheet.order.attachment_public_ids, revision_id=revision.id,
-        pointer="/attachmentPublicIds", main_first=True, now=now,
+        session,
+        caller=caller,
+        public_ids=sheet.order.attachment_public_ids,
+        revision_id=revision.id,
+        pointer="/attachmentPublicIds",
+        main_first=True,
+        now=now,
     )
     await session.flush()
-    row = (await repository.by_revision(
-        session, reach=None, revision_ids=[revision.public_id], type_codes=register.kind.type_codes
-    ))[0]
+    row = (
+        await repository.by_revision(
+            session, reach=None, revision_ids=[revision.public_id], type_codes=register.kind.type_codes
+        )
+    )[0]
     await begin(session, register.kind, caller=caller, row=row, now=now, zone=zone)
     await tell(session, register.kind, "created", "create", caller=caller, row=row, address=address, now=now)
     return row

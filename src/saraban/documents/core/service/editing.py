@@ -82,9 +82,7 @@ class RevisionPending(DomainError):
     """The current revision still waits for its final answer (EC-RFA-002)."""
 
     kind, code = Kind.CONFLICT, "REVISION_PENDING"
-    says = Text(
-        "ต้องรอคำตอบของ Revision ก่อนหน้าก่อน", "The previous revision must have its answer first."
-    )
+    says = Text("ต้องรอคำตอบของ Revision ก่อนหน้าก่อน", "The previous revision must have its answer first.")
     recovery = (Text("ติดตามผลการพิจารณาของฉบับปัจจุบัน", "Follow the current revision to its answer."),)
 
 
@@ -133,9 +131,7 @@ async def edit(
         raise NotADraft
     values = _values(changes, row, now, zone)
     await _change_files(session, caller, row, changes, now)
-    await writes.change_revision(
-        session, revision_id=row.revision.id, values={**values, "updated_by": caller.user_id}
-    )
+    await writes.change_revision(session, revision_id=row.revision.id, values={**values, "updated_by": caller.user_id})
     row = await find(session, register.kind, caller=caller, public_id=public_id)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
     await tell(
@@ -153,10 +149,16 @@ async def _check_version(
     now: datetime,
     zone: ZoneInfo,
 ) -> None:
-    if if_match is None or if_match.strip() == "*":
-        return
-    answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
-    if etag(answer) not in {part.strip().removeprefix("W/") for part in if_match.split(",")}:
+    if if_match is not None:
+        check_version(if_match, etag(await full(session, register, caller=caller, row=row, now=now, zone=zone)))
+
+
+def check_version(if_match: str, present: str) -> None:
+    """
+    :raises DocumentChanged: when `If-Match` names neither the present version nor any
+    """
+    named = {part.strip().removeprefix("W/") for part in if_match.split(",")}
+    if not {present, "*"} & named:
         raise DocumentChanged
 
 

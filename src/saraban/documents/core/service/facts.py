@@ -23,9 +23,8 @@ async def facts_of(
     recipients = await repository.recipients(session, document_ids={row.head.id for row in rows})
     places = {(row.head.project_id, row.head.contract_id) for row in rows}
     parties = {
-        place: await projects.parties(session, project_id=place[0], contract_id=place[1]) for place in sorted(
-            places, key=lambda place: (place[0], place[1] or 0)
-        )
+        place: await projects.parties(session, project_id=place[0], contract_id=place[1])
+        for place in sorted(places, key=lambda place: (place[0], place[1] or 0))
     }
     return {
         str(row.revision.public_id): _facts(
@@ -42,7 +41,9 @@ def _facts(
     sent_to = frozenset(one.organization.id for one in recipients)
     return SubjectFacts(
         entity_id=str(revision.public_id),
-        scope=Scope(concerned(head.originator_id, sent_to, parties, head.contract_id), head.project_id, head.contract_id),
+        scope=Scope(
+            concerned(head.originator_id, sent_to, parties, head.contract_id), head.project_id, head.contract_id
+        ),
         originator_organization_id=head.originator_id,
         recipient_organization_ids=frozenset(one.organization.id for one in recipients if one.recipient_type == "TO"),
         parties=parties,

@@ -20,9 +20,7 @@ _PAGE = 100
 _TOLD_ELSEWHERE = {"workflow.transition"}
 
 
-async def history(
-    session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID
-) -> HistoryList:
+async def history(session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID) -> HistoryList:
     """
     This will give what happened to the revisions that the caller may see.
 

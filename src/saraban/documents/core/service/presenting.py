@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.attachments.models import Attachment
 from saraban.documents.core.domain.due import is_overdue
 from saraban.documents.core.domain.visibility import Reach, reach_of
 from saraban.documents.core.repository import documents as repository
@@ -78,17 +79,20 @@ def revision_answer(row: DocumentRow) -> RevisionAnswer:
     )
 
 
-def file_answer(file: links.LinkedFile) -> AttachmentAnswer:
-    row = file.attachment
+def file_answer(row: Attachment, *, is_main: bool) -> AttachmentAnswer:
     return AttachmentAnswer(
         public_id=row.public_id,
         file_name=row.original_filename,
         mime_type=row.mime_type,
         size=row.file_size,
         checksum=row.checksum,
-        is_main=file.is_main,
+        is_main=is_main,
         download_url=DOWNLOAD.format(public_id=row.public_id),
     )
+
+
+def file_answers(files: Sequence[links.LinkedFile]) -> list[AttachmentAnswer]:
+    return [file_answer(file.attachment, is_main=file.is_main) for file in files]
 
 
 def _recipient(one: Recipient) -> RecipientAnswer:
@@ -207,7 +211,7 @@ async def full(
         "issued_at": row.revision.issued_date,
         "cancel_reason": row.head.cancel_reason,
         "cancelled_by": person(row.canceller) if row.canceller else None,
-        "attachments": [file_answer(file) for file in files[row.revision.id]],
+        "attachments": file_answers(files[row.revision.id]),
         "step_attachments": step_file_answers(envelope),
     }
     return register.answer(**(fields | dict(extras.get(row.revision.id, {}))))

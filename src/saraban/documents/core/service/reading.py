@@ -17,7 +17,7 @@ from saraban.documents.core.service.presenting import (
     day_of,
     envelope_answer,
     envelopes,
-    file_answer,
+    file_answers,
     full,
     person,
     reach,
@@ -116,9 +116,7 @@ async def find(session: AsyncSession, kind: Kind, *, caller: Caller, public_id: 
 
     :raises NotFound: also when the caller may not know of it
     """
-    rows = await repository.visible(
-        session, reach=reach(caller), public_ids=[public_id], type_codes=kind.type_codes
-    )
+    rows = await repository.visible(session, reach=reach(caller), public_ids=[public_id], type_codes=kind.type_codes)
     if public_id not in rows:
         raise NotFound(f"There is no such {kind.name}.")
     return rows[public_id]
@@ -161,15 +159,13 @@ async def revisions(
                 created_at=row.revision.created_at,
                 created_by=person(row.reviser),
                 issued_at=row.revision.issued_date,
-                attachments=[file_answer(file) for file in files[row.revision.id]],
+                attachments=file_answers(files[row.revision.id]),
                 workflow=envelope_answer(where.get(str(row.revision.public_id))),
             )
         )
     return RevisionList(items=items)
 
 
-async def visible(
-    session: AsyncSession, *, caller: Caller, public_ids: Collection[UUID]
-) -> dict[UUID, DocumentRow]:
+async def visible(session: AsyncSession, *, caller: Caller, public_ids: Collection[UUID]) -> dict[UUID, DocumentRow]:
     """This will give the documents of any kind among `public_ids` that the caller may see."""
     return await repository.visible(session, reach=reach(caller), public_ids=public_ids)

@@ -77,9 +77,7 @@ async def act(
     public_id = UUID(document["publicId"])
     given: dict[str, Any] = {"caller": caller, "public_id": public_id, "now": now, "zone": stage.zone}
     if deed.action == "revise":
-        answer = await core.revise(
-            stage.db, REGISTERS[where], order=NewRevision(), address=ADDRESS, key=None, **given
-        )
+        answer = await core.revise(stage.db, REGISTERS[where], order=NewRevision(), address=ADDRESS, key=None, **given)
         return dict(answer.body)
     if deed.action == "cancel":
         answer = await core.cancel(
@@ -106,9 +104,7 @@ async def act(
 
 async def read(stage: Stage, *, caller: Caller, public_id: UUID, where: Where, now: datetime) -> Document:
     async with stage.db.reading() as session:
-        found = await core.read(
-            session, REGISTERS[where], caller=caller, public_id=public_id, now=now, zone=stage.zone
-        )
+        found = await core.read(session, REGISTERS[where], caller=caller, public_id=public_id, now=now, zone=stage.zone)
     return found.model_dump(mode="json", by_alias=True)
 
 

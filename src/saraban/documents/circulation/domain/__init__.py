@@ -1,0 +1,43 @@
+"""Circulation sheets, decided without a database: what each workflow state shows, and who has still to answer."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+KIND = "circulation"
+PATH = "/circulations"
+ENTITY_TYPE = "circulation"
+WORKFLOW_CODE = "CIRCULATION_FLOW_V1"
+TYPE_CODE = "CIRCULATION"
+
+CREATE = "circulation.create"
+CLOSE = "circulation.close"
+RESPOND = "circulation.respond"
+ACKNOWLEDGE = "circulation.acknowledge"
+
+DRAFT, ROUTING, COMPLETED, CANCELLED = "draft", "routing", "completed", "cancelled"
+STATUSES = {DRAFT: "OPEN", ROUTING: "IN_REVIEW", COMPLETED: "COMPLETED", CANCELLED: "CANCELLED"}
+
+MUST_ANSWER = frozenset({"MAIN", "ACTION"})
+WAITING = frozenset({"PENDING", "IN_PROGRESS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One person's part in a sheet, as far as it decides anything."""
+
+    kind: str
+    status: str
+
+
+def is_open(part: Part) -> bool:
+    return part.status in WAITING
+
+
+def still_to_answer(parts: Iterable[Part]) -> int:
+    """This will count the MAIN and ACTION parts without an answer; the sheet can be completed at none."""
+    return sum(1 for part in parts if part.kind in MUST_ANSWER and is_open(part))
+
+
+def rights_to_answer(kind: str) -> tuple[str, ...]:
+    """This will give the permissions of which one is needed: who is only informed acknowledges."""
+    return (RESPOND,) if kind in MUST_ANSWER else (ACKNOWLEDGE, RESPOND)

@@ -1,0 +1,188 @@
+"""Rows of circulation sheets; only people of the sheet's organization ever get one."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from saraban.attachments.models import Attachment
+from saraban.documents.circulation.models import Circulation, CirculationAttachment, CirculationRouting
+from saraban.documents.core.models import Correspondence
+from saraban.identity.models import Organization, User
+from saraban.kit import pagination
+from saraban.projects.models import CirculationStatusCode, Project
+
+_canceller = aliased(User, name="canceller")
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    sheet: Circulation
+    project: Project
+    organization: Organization
+    status: CirculationStatusCode
+    author: User
+    canceller: User | None
+    correspondence: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    routing: CirculationRouting
+    user: User | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which sheets are asked for; None asks for all. `organizations` None is for those who may see every sheet."""
+
+    organizations: frozenset[int] | None
+    project: UUID | None = None
+    status: str | None = None
+    correspondence: UUID | None = None
+    text: str | None = None
+    person: int | None = None
+
+
+def _select(organizations: frozenset[int] | None) -> Any:
+    statement = (
+        sa.select(Circulation, Project, Organization, CirculationStatusCode, User, _canceller, Correspondence.public_id)
+        .join(Project, Project.id == Circulation.project_id)
+        .join(Organization, Organization.id == Circulation.organization_id)
+        .join(CirculationStatusCode, CirculationStatusCode.code == Circulation.circulation_status_code)
+        .join(User, User.user_id == Circulation.created_by_user_id)
+        .outerjoin(_canceller, _canceller.user_id == Circulation.cancelled_by)
+        .outerjoin(Correspondence, Correspondence.id == Circulation.correspondence_id)
+        .execution_options(populate_existing=True)
+    )
+    if organizations is not None:
+        statement = statement.where(Circulation.organization_id.in_(organizations))
+    return statement
+
+
+def _contains(column: Any, text: str) -> sa.ColumnElement[bool]:
+    return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0
+
+
+def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
+    mine = sa.or_(
+        Circulation.created_by_user_id == filters.person,
+        sa.exists().where(
+            CirculationRouting.circulation_id == Circulation.id, CirculationRouting.assigned_to == filters.person
+        ),
+    )
+    text = filters.text or ""
+    wanted: list[tuple[object, sa.ColumnElement[bool]]] = [
+        (filters.project, Project.public_id == filters.project),
+        (filters.status, Circulation.circulation_status_code == filters.status),
+        (filters.correspondence, Correspondence.public_id == filters.correspondence),
+        (filters.person, mine),
+        (
+            filters.text,
+            sa.or_(_contains(Circulation.circulation_no, text), _contains(Circulation.circulation_subject, text)),
+        ),
+    ]
+    return [condition for value, condition in wanted if value is not None]
+
+
+async def page(session: AsyncSession, *, filters: Filters, cursor: str | None, limit: int) -> pagination.Page[SheetRow]:
+    statement = pagination.newest_first(
+        _select(filters.organizations).where(*_conditions(filters)),
+        at=Circulation.created_at,
+        public_id=Circulation.public_id,
+        cursor=cursor,
+        limit=limit,
+    )
+    rows = [SheetRow(*row) for row in await session.execute(statement)]
+    return pagination.cut(rows, limit=limit, key=lambda row: (row.sheet.created_at, row.sheet.public_id))
+
+
+async def visible(
+    session: AsyncSession, *, organizations: frozenset[int] | None, public_ids: Collection[UUID]
+) -> list[SheetRow]:
+    statement = _select(organizations).where(Circulation.public_id.in_(public_ids))
+    return [SheetRow(*row) for row in await session.execute(statement)]
+
+
+async def by_number(session: AsyncSession, *, project_id: int, number: str) -> SheetRow:
+    statement = _select(None).where(Circulation.project_id == project_id, Circulation.circulation_no == number)
+    return SheetRow(*(await session.execute(statement)).one())
+
+
+async def lock(session: AsyncSession, *, sheet_id: int) -> None:
+    await session.execute(sa.select(Circulation.id).where(Circulation.id == sheet_id).with_for_update())
+
+
+async def parts(session: AsyncSession, *, sheet_ids: Collection[int]) -> dict[int, list[PartRow]]:
+    statement = (
+        sa.select(CirculationRouting, User)
+        .outerjoin(User, User.user_id == CirculationRouting.assigned_to)
+        .where(CirculationRouting.circulation_id.in_(sheet_ids))
+        .order_by(CirculationRouting.circulation_id, CirculationRouting.step_number)
+        .execution_options(populate_existing=True)
+    )
+    found: dict[int, list[PartRow]] = {sheet_id: [] for sheet_id in sheet_ids}
+    for routing, user in await session.execute(statement):
+        found[routing.circulation_id].append(PartRow(routing, user))
+    return found
+
+
+async def files(session: AsyncSession, *, sheet_id: int) -> Sequence[tuple[Attachment, bool]]:
+    statement = (
+        sa.select(Attachment, CirculationAttachment.is_main_document)
+        .join(CirculationAttachment, CirculationAttachment.attachment_id == Attachment.id)
+        .where(CirculationAttachment.circulation_id == sheet_id)
+        .order_by(CirculationAttachment.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
+    )
+    return [(row[0], row[1]) for row in await session.execute(statement)]
+
+
+async def reaches_file(session: AsyncSession, *, organizations: frozenset[int] | None, attachment_id: int) -> bool:
+    statement = (
+        _select(organizations)
+        .join(CirculationAttachment, CirculationAttachment.circulation_id == Circulation.id)
+        .where(CirculationAttachment.attachment_id == attachment_id)
+    )
+    return (await session.execute(statement.limit(1))).first() is not None
+
+
+async def has_sheet(session: AsyncSession, *, correspondence_id: int, organization_id: int) -> bool:
+    statement = sa.select(Circulation.id).where(
+        Circulation.correspondence_id == correspondence_id, Circulation.organization_id == organization_id
+    )
+    return await session.scalar(statement) is not None
+
+
+async def open_sheets_about(session: AsyncSession, *, document_id: int) -> list[SheetRow]:
+    statement = _select(None).where(Circulation.correspondence_id == document_id, Circulation.closed_at.is_(None))
+    return [SheetRow(*row) for row in await session.execute(statement)]
+
+
+async def add(session: AsyncSession, sheet: Circulation) -> None:
+    session.add(sheet)
+    await session.flush()
+
+
+async def add_parts(session: AsyncSession, routings: Iterable[CirculationRouting]) -> None:
+    session.add_all(routings)
+    await session.flush()
+
+
+async def link_files(session: AsyncSession, *, sheet_id: int, attachment_ids: Sequence[int]) -> None:
+    session.add_all(
+        CirculationAttachment(circulation_id=sheet_id, attachment_id=attachment_id, is_main_document=place == 0)
+        for place, attachment_id in enumerate(attachment_ids)
+    )
+    await session.flush()
+
+
+async def change(session: AsyncSession, *, sheet_id: int, values: dict[str, Any]) -> None:
+    await session.execute(sa.update(Circulation).where(Circulation.id == sheet_id).values(values))
+
+
+async def answer(session: AsyncSession, *, routing_ids: Collection[int], values: dict[str, Any]) -> None:
+    await session.execute(sa.update(CirculationRouting).where(CirculationRouting.id.in_(routing_ids)).values(values))

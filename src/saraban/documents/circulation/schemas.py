@@ -1,0 +1,110 @@
+"""Circulation sheets, in and out."""
+
+from datetime import date, datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from saraban.documents.core.schemas import (
+    AttachmentAnswer,
+    CodeAnswer,
+    Day,
+    Ids,
+    OrganizationAnswer,
+    PersonAnswer,
+    Priority,
+    ProjectAnswer,
+    Prose,
+    ReferenceAnswer,
+    Subject,
+)
+from saraban.kit.schema import Paragraphs, Schema
+from saraban.workflow.schemas import StepAttachmentOut, WorkflowOut
+
+PartKind = Literal["MAIN", "ACTION", "INFORMATION"]
+
+
+class Assignee(Schema):
+    user_public_id: UUID
+    kind: PartKind
+    due_date: Day | None = Field(None, description="The sheet's deadline when left out; not for INFORMATION.")
+
+
+class NewCirculation(Schema):
+    """A sheet passes a document, or a subject of its own, round among the people of one organization."""
+
+    project_public_id: UUID
+    organization_public_id: UUID | None = Field(None, description="Your own organization when left out.")
+    correspondence_public_id: UUID | None = None
+    subject: Subject
+    remarks: Prose | None = None
+    deadline_date: Day | None = None
+    priority: Priority = "MEDIUM"
+    assignees: Annotated[list[Assignee], Field(min_length=1, max_length=100)]
+    attachment_public_ids: Ids = Field(default_factory=list)
+
+
+class CirculationChanges(Schema):
+    """What may change while it is a draft; a field that is absent stays as it is."""
+
+    subject: Subject | None = None
+    remarks: Prose | None = None
+    deadline_date: Day | None = None
+    priority: Priority | None = None
+
+
+class Response(Schema):
+    status: Literal["COMPLETED", "REJECTED"]
+    comment: Annotated[str, Paragraphs(5_000)] | None = None
+
+
+class PartAnswer(Schema):
+    public_id: UUID
+    user: PersonAnswer | None
+    is_active: bool
+    kind: PartKind
+    status: Literal["PENDING", "IN_PROGRESS", "COMPLETED", "REJECTED"]
+    due_date: date | None
+    is_overdue: bool
+    comment: str | None
+    completed_at: datetime | None
+
+
+class CirculationSummary(Schema):
+    """A row of the register; `answered` of `mustAnswer` people have answered."""
+
+    public_id: UUID
+    document_number: str
+    document_type: str
+    kind: str
+    project: ProjectAnswer
+    originator: OrganizationAnswer
+    subject: str
+    priority: Priority
+    due_date: date | None
+    is_overdue: bool
+    status: CodeAnswer
+    answered: int
+    must_answer: int
+    created_at: datetime
+    created_by: PersonAnswer
+    cancelled_at: datetime | None
+    workflow: WorkflowOut | None
+
+
+class CirculationAnswer(CirculationSummary):
+    remarks: str | None
+    correspondence: ReferenceAnswer | None
+    assignees: list[PartAnswer]
+    attachments: list[AttachmentAnswer]
+    submitted_at: datetime | None
+    closed_at: datetime | None
+    cancel_reason: str | None
+    cancelled_by: PersonAnswer | None
+    step_attachments: list[StepAttachmentOut]
+
+
+class CirculationPage(Schema):
+    items: list[CirculationSummary]
+    next_cursor: str | None

@@ -1,0 +1,42 @@
+"""Circulation sheets: one organization passes a document round among its own people and collects their answers."""
+
+from zoneinfo import ZoneInfo
+
+from saraban.documents.circulation.service.answering import AlreadyAnswered, NotAssigned, NotRouting, respond
+from saraban.documents.circulation.service.changing import SheetClosed, Sheets, cancel, edit
+from saraban.documents.circulation.service.creating import SheetExists, create
+from saraban.documents.circulation.service.presenting import etag
+from saraban.documents.circulation.service.reading import Search, history, listing, read, reads_file
+from saraban.documents.circulation.service.subject import CirculationSubject
+
+__all__ = [
+    "AlreadyAnswered",
+    "CirculationSubject",
+    "NotAssigned",
+    "NotRouting",
+    "Search",
+    "SheetClosed",
+    "SheetExists",
+    "Sheets",
+    "cancel",
+    "create",
+    "edit",
+    "etag",
+    "follower",
+    "history",
+    "listing",
+    "read",
+    "reads_file",
+    "respond",
+    "subject",
+]
+
+
+def subject(_zone: ZoneInfo) -> CirculationSubject:
+    """This will give the port that `bootstrap` registers with the workflow."""
+    return CirculationSubject()
+
+
+def follower() -> Sheets:
+    """This will give what ends with a cancelled document; `bootstrap` registers it."""
+    return Sheets()

@@ -1,0 +1,145 @@
+"""A person's answer in a sheet; the part changes at once, the sheet moves by its workflow."""
+
+from datetime import datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.circulation import domain, repository
+from saraban.documents.circulation.repository import PartRow, SheetRow
+from saraban.documents.circulation.schemas import Response
+from saraban.documents.circulation.service.news import tell
+from saraban.documents.circulation.service.presenting import envelopes, etag, facts_of, full
+from saraban.documents.circulation.service.reading import find
+from saraban.documents.core import service as core
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.db import Database
+from saraban.kit.errors import REFRESH, DomainError, Forbidden, Kind, Text, invalid
+from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.workflow import service as workflow
+
+
+class NotRouting(DomainError):
+    """Answers are taken while the sheet is passed round, not before and not after."""
+
+    kind, code = Kind.CONFLICT, "CIRCULATION_NOT_ROUTING"
+    says = Text("ใบเวียนนี้ไม่ได้อยู่ระหว่างเวียน", "This sheet is not being passed round.")
+    recovery = (REFRESH,)
+
+
+class AlreadyAnswered(DomainError):
+    kind, code = Kind.CONFLICT, "CIRCULATION_ANSWERED"
+    says = Text("คุณตอบใบเวียนนี้แล้ว", "You have already answered this sheet.")
+    recovery = (REFRESH,)
+
+
+class NotAssigned(Forbidden):
+    """Only those whom the sheet names answer it."""
+
+    code = "CIRCULATION_NOT_ASSIGNED"
+    says = Text("ใบเวียนนี้ไม่ได้มอบหมายให้คุณ", "You have no part in this sheet.")
+    recovery = (Text("ติดต่อผู้ควบคุมเอกสารขององค์กร", "Ask your document control."),)
+
+
+async def current(
+    session: AsyncSession, *, caller: Caller, public_id: UUID
+) -> tuple[SheetRow, list[PartRow], workflow.Envelope | None]:
+    """
+    This will hold a sheet for a change and give it as it stands now.
+
+    :raises NotFound: also for a sheet of another organization
+    :raises DocumentIsCancelled: when there is nothing left to change
+    """
+    row = await find(session, caller=caller, public_id=public_id)
+    await repository.lock(session, sheet_id=row.sheet.id)
+    row = await find(session, caller=caller, public_id=public_id)
+    if row.sheet.cancelled_at is not None:
+        raise core.DocumentIsCancelled
+    parts = await repository.parts(session, sheet_ids=[row.sheet.id])
+    where = await envelopes(session, caller=caller, rows=[row], parts=parts)
+    return row, parts[row.sheet.id], where.get(str(public_id))
+
+
+async def respond(
+    db: Database,
+    *,
+    caller: Caller,
+    public_id: UUID,
+    response: Response,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+    key: str | None = None,
+) -> Answer:
+    """
+    This will record the caller's answer.
+
+    :raises NotAssigned: when the sheet has no part for the caller
+    :raises NotRouting: before it was started and after it was closed
+    :raises AlreadyAnswered: the second time
+    """
+
+    async def run(remember: Remember) -> Answer:
+        async def work(session: AsyncSession) -> Answer:
+            row = await _respond(session, caller, public_id, response, now, address)
+            answer = await full(session, caller=caller, row=row, now=now, zone=zone)
+            given = Answer(201, answer.model_dump(mode="json", by_alias=True), {"ETag": etag(answer)})
+            await remember(session, given)
+            return given
+
+        return await db.transact(work)
+
+    return await answer_once(
+        db,
+        key=key,
+        user=caller.public_id,
+        operation=f"POST {domain.PATH}/{public_id}/responses",
+        payload=response.model_dump(mode="json", by_alias=True),
+        now=now,
+        run=run,
+    )
+
+
+async def _respond(
+    session: AsyncSession, caller: Caller, public_id: UUID, response: Response, now: datetime, address: str
+) -> SheetRow:
+    if response.status == "REJECTED" and not (response.comment or "").strip():
+        raise invalid("/comment", "required", "การไม่รับต้องระบุเหตุผล", "A rejection needs a comment.")
+    row, parts, envelope = await current(session, caller=caller, public_id=public_id)
+    own = _own_part(caller, row, parts)
+    if envelope is None or envelope.current_state != domain.ROUTING or envelope.terminal:
+        raise NotRouting
+    await take_answer(session, own, status=response.status, comment=response.comment, now=now)
+    row = (await repository.visible(session, organizations=None, public_ids=[public_id]))[0]
+    fresh = (await repository.parts(session, sheet_ids=[row.sheet.id]))[row.sheet.id]
+    await workflow.refresh_waiting(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row, fresh), now=now)
+    details: dict[str, object] = {"status": response.status, "comment": response.comment}
+    await tell(session, "answered", "respond", caller=caller, row=row, address=address, now=now, details=details)
+    return row
+
+
+def _own_part(caller: Caller, row: SheetRow, parts: list[PartRow]) -> PartRow:
+    own = next((one for one in parts if one.routing.assigned_to == caller.user_id), None)
+    if own is None:
+        raise NotAssigned
+    scope = Scope(frozenset({row.sheet.organization_id}), row.sheet.project_id)
+    if not any(caller.may(permission, scope) for permission in domain.rights_to_answer(own.routing.kind)):
+        raise Forbidden(f"The permission {domain.rights_to_answer(own.routing.kind)[0]} is needed here.")
+    return own
+
+
+async def take_answer(session: AsyncSession, own: PartRow, *, status: str, comment: str | None, now: datetime) -> None:
+    """
+    This will close one person's part.
+
+    :raises AlreadyAnswered: when it has been closed before
+    """
+    if own.routing.status not in domain.WAITING:
+        raise AlreadyAnswered
+    await repository.answer(
+        session,
+        routing_ids=[own.routing.id],
+        values={"status": status, "comments": comment, "completed_at": now, "updated_at": now},
+    )

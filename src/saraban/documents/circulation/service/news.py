@@ -1,0 +1,51 @@
+"""What is recorded of a sheet: an event for whoever reacts, a row for whoever asks later."""
+
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.documents.circulation import domain
+from saraban.documents.circulation.repository import SheetRow
+from saraban.events import service as events
+from saraban.identity.domain.caller import Caller
+
+
+async def tell(
+    session: AsyncSession,
+    event: str,
+    action: str,
+    *,
+    caller: Caller,
+    row: SheetRow,
+    address: str,
+    now: datetime,
+    details: dict[str, object] | None = None,
+) -> None:
+    """This will record `document.<event>` and write the audit row `circulation.<action>`."""
+    said = {"documentNumber": row.sheet.circulation_no, **(details or {})}
+    await events.record(
+        session,
+        name=f"document.{event}",
+        aggregate_type="document",
+        aggregate_id=str(row.sheet.public_id),
+        payload={
+            "documentPublicId": str(row.sheet.public_id),
+            "kind": domain.KIND,
+            "subject": row.sheet.circulation_subject,
+            "projectPublicId": str(row.project.public_id),
+            "actorPublicId": str(caller.public_id),
+            **said,
+        },
+        now=now,
+    )
+    await audit.write(
+        session,
+        action=f"{domain.KIND}.{action}",
+        caller=caller,
+        entity_type=domain.KIND,
+        entity_id=str(row.sheet.public_id),
+        details=said,
+        address=address,
+        now=now,
+    )

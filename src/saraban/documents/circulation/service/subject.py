@@ -1,0 +1,65 @@
+"""What the workflow asks of sheets and tells them."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.circulation import domain, repository
+from saraban.documents.circulation.repository import PartRow
+from saraban.documents.circulation.service.answering import NotAssigned, take_answer
+from saraban.documents.circulation.service.changing import close_parts
+from saraban.documents.circulation.service.presenting import facts_of, organizations_of
+from saraban.documents.core import service as core
+from saraban.identity.domain.caller import Caller
+from saraban.workflow import service as workflow
+
+RESPOND = "respond"
+
+
+@dataclass(frozen=True)
+class CirculationSubject:
+    """The port of circulation sheets; the workflow knows a sheet by its public id."""
+
+    @property
+    def entity_type(self) -> str:
+        return domain.ENTITY_TYPE
+
+    async def facts(
+        self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
+    ) -> dict[str, workflow.SubjectFacts]:
+        rows = await repository.visible(
+            session, organizations=organizations_of(caller), public_ids=core.ids_of(entity_ids)
+        )
+        parts = await repository.parts(session, sheet_ids=[row.sheet.id for row in rows])
+        return {str(row.sheet.public_id): facts_of(row, parts[row.sheet.id]) for row in rows}
+
+    async def moved(
+        self, session: AsyncSession, *, caller: Caller, entity_id: str, step: workflow.Step, now: datetime
+    ) -> None:
+        row = (await repository.visible(session, organizations=None, public_ids=[UUID(entity_id)]))[0]
+        parts = (await repository.parts(session, sheet_ids=[row.sheet.id]))[row.sheet.id]
+        values: dict[str, Any] = {
+            "circulation_status_code": domain.STATUSES[step.next_state],
+            "updated_at": now,
+        }
+        if step.next_state == domain.ROUTING and row.sheet.submitted_at is None:
+            values["submitted_at"] = now
+        if step.terminal:
+            values["closed_at"] = now
+        await repository.change(session, sheet_id=row.sheet.id, values=values)
+        if step.action == RESPOND:
+            own = _part_of(caller, parts)
+            await take_answer(session, own, status="COMPLETED", comment=step.comment, now=now)
+        if step.next_state == domain.CANCELLED:
+            await close_parts(session, parts, reason=step.comment, now=now)
+
+
+def _part_of(caller: Caller, parts: list[PartRow]) -> PartRow:
+    own = next((one for one in parts if one.routing.assigned_to == caller.user_id), None)
+    if own is None:
+        raise NotAssigned
+    return own
