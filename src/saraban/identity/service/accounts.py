@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain import catalogue
+from saraban.identity.domain.account import acceptable_address, acceptable_name, acceptable_username, canonical_username
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.password import weakness
 from saraban.identity.domain.permission import Scope
@@ -18,7 +19,6 @@ from saraban.identity.repository import tokens
 from saraban.identity.service import passwords, places
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import DomainError, FieldProblem, Forbidden, Invalid, Kind, NotFound, Text, invalid
-from saraban.kit.text import control_character, fold
 
 
 class UsernameTaken(DomainError):
@@ -53,11 +53,6 @@ class Account:
     last_login_at: datetime | None
 
 
-def canonical_username(username: str) -> str:
-    """This will give the one spelling under which a user name is kept."""
-    return fold(username.strip()).casefold()
-
-
 async def create_user(
     session: AsyncSession,
     *,
@@ -78,9 +73,9 @@ async def create_user(
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
-    name = _acceptable_name(username)
-    mail = _acceptable_address(email)
-    first, last = _acceptable_part("/firstName", first_name), _acceptable_part("/lastName", last_name)
+    name = acceptable_username(username)
+    mail = acceptable_address(email)
+    first, last = acceptable_name("/firstName", first_name), acceptable_name("/lastName", last_name)
     _require_strong(password, name)
     home = await places.find(session, organization=organization_code)
     by.require("user.create", home.scope)
@@ -225,43 +220,6 @@ async def _manageable(session: AsyncSession, *, by: Caller, username: str, permi
     organization = user.primary_organization_id
     by.require(permission, Scope(organizations=frozenset({organization} if organization else ())))
     return user
-
-
-def _acceptable_name(username: str) -> str:
-    name = canonical_username(username)
-    if not 2 <= len(name) <= 50 or any(map(str.isspace, name)) or control_character(name) is not None:
-        raise invalid(
-            "/username",
-            "malformed",
-            "ชื่อผู้ใช้ต้องมี 2 ถึง 50 ตัวอักษรและไม่มีช่องว่าง",
-            "A user name has 2 to 50 characters and no blanks.",
-        )
-    return name
-
-
-def _acceptable_address(email: str) -> str:
-    mail = fold(email.strip()).casefold()
-    local, at, host = mail.rpartition("@")
-    if (
-        not (at and local and host)
-        or len(mail) > 100
-        or any(map(str.isspace, mail))
-        or control_character(mail) is not None
-    ):
-        raise invalid("/email", "malformed", "อีเมลไม่ถูกต้อง", "That is not an e-mail address.")
-    return mail
-
-
-def _acceptable_part(pointer: str, name: str) -> str:
-    folded = fold(name.strip())
-    if len(folded) > 50 or control_character(folded) is not None:
-        raise invalid(
-            pointer,
-            "malformed",
-            "ชื่อและนามสกุลยาวได้ส่วนละ 50 ตัวอักษร และต้องไม่มีอักขระควบคุม",
-            "First and last name have at most 50 characters each, and no control characters.",
-        )
-    return folded
 
 
 def _require_strong(password: str, username: str) -> None:

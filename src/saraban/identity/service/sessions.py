@@ -12,11 +12,11 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
+from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.lockout import Failures, LockoutRules, after_failure
 from saraban.identity.models import RefreshToken, User
 from saraban.identity.repository import accounts, tokens
 from saraban.identity.service import passwords
-from saraban.identity.service.accounts import canonical_username
 from saraban.identity.service.tokens import SessionEnded, TokenIssuer, digest, new_refresh_token
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Kind, Text

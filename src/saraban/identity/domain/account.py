@@ -1,0 +1,61 @@
+"""How user names, addresses and people's names are spelled, and which are acceptable."""
+
+from saraban.kit.errors import invalid
+from saraban.kit.text import control_character, fold
+
+
+def canonical_username(username: str) -> str:
+    """This will give the one spelling under which a user name is kept."""
+    return fold(username.strip()).casefold()
+
+
+def acceptable_username(username: str) -> str:
+    """
+    This will give the spelling a new user name is kept in.
+
+    :raises Invalid: when it is not acceptable
+    """
+    name = canonical_username(username)
+    if not 2 <= len(name) <= 50 or any(map(str.isspace, name)) or control_character(name) is not None:
+        raise invalid(
+            "/username",
+            "malformed",
+            "ชื่อผู้ใช้ต้องมี 2 ถึง 50 ตัวอักษรและไม่มีช่องว่าง",
+            "A user name has 2 to 50 characters and no blanks.",
+        )
+    return name
+
+
+def acceptable_address(email: str) -> str:
+    """
+    This will give the spelling an e-mail address is kept in.
+
+    :raises Invalid: when it is not acceptable
+    """
+    mail = fold(email.strip()).casefold()
+    local, at, host = mail.rpartition("@")
+    if (
+        not (at and local and host)
+        or len(mail) > 100
+        or any(map(str.isspace, mail))
+        or control_character(mail) is not None
+    ):
+        raise invalid("/email", "malformed", "อีเมลไม่ถูกต้อง", "That is not an e-mail address.")
+    return mail
+
+
+def acceptable_name(pointer: str, name: str) -> str:
+    """
+    This will give a first or last name as it is kept.
+
+    :raises Invalid: when it is not acceptable
+    """
+    folded = fold(name.strip())
+    if len(folded) > 50 or control_character(folded) is not None:
+        raise invalid(
+            pointer,
+            "malformed",
+            "ชื่อและนามสกุลยาวได้ส่วนละ 50 ตัวอักษร และต้องไม่มีอักขระควบคุม",
+            "First and last name have at most 50 characters each, and no control characters.",
+        )
+    return folded
