@@ -38,14 +38,16 @@ def show(
 
     entries, names = with_system(lambda system: _entries(system, entity, kind, action, limit))
     table = Table(title=say("บันทึกการตรวจสอบ", "Audit trail"))
-    for th, en in (("เวลา", "When"), ("การกระทำ", "Action"), ("โดย", "By"), ("จาก", "From")):
-        table.add_column(say(th, en), overflow="fold")
+    table.add_column(say("เวลา", "When"), no_wrap=True)
+    table.add_column(say("การกระทำ โดยใคร จากที่ใด", "What, by whom, from where"), overflow="fold")
     table.add_column(say("เรื่อง", "About"), no_wrap=True)
     for entry in entries:
-        about = f"{entry.entity_type or ''}\n{entry.entity_id or ''}".strip()
         actor = names.get(entry.actor_public_id, "-") if entry.actor_public_id else "-"
-        moment = f"{entry.created_at:%Y-%m-%d %H:%M:%S}Z"
-        table.add_row(moment, entry.action, actor, entry.address or "-", about)
+        table.add_row(
+            f"{entry.created_at:%Y-%m-%d %H:%M:%S}Z",
+            f"{entry.action}\n{actor}, {entry.address or '-'}",
+            f"{entry.entity_type or ''}\n{entry.entity_id or ''}".strip(),
+        )
     Console().print(table)
 
 

@@ -118,7 +118,6 @@ def _run(settings: Settings) -> None:
         address=settings.host,
         port=settings.port,
         workers=settings.workers,
-        process_name="saraban",
         websockets=False,
         **options,
     ).serve()

@@ -12,34 +12,16 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import iter_route_contexts
 
+from saraban.documents.core.service import DocumentChanged
 from saraban.identity.dependencies import current_caller
-from saraban.identity.service import NotSignedIn
-from saraban.kit.errors import DomainError, FieldProblem, Forbidden, Invalid, Kind, NotFound, Text
+from saraban.identity.service import AccountLocked, NotSignedIn
+from saraban.kit.errors import DomainError, FieldProblem, Forbidden, Invalid, NotFound, Text
 from saraban.kit.problem import MEDIA_TYPE, to_problem
 from saraban.ops.problems import DatabaseBusy, RequestTooLarge, Unexpected
+from saraban.workflow.service import StaleInstance, VersionConflict
 
 _TRACE = "0190a7c4d1e27b3f8a6c5d4e3f2a1b0c"
 _METHODS = ("get", "put", "post", "patch", "delete")
-
-
-class _Clash(DomainError):
-    """Stands in the description for whatever rule of the operation was broken; never raised."""
-
-    kind, code = Kind.CONFLICT, "WORKFLOW_VERSION_CONFLICT"
-    says = Text("เอกสารถูกอนุมัติโดยผู้อื่นแล้ว กรุณารีเฟรชและลองใหม่", "Somebody else has acted on this. Refresh and try again.")
-
-
-class _Stale(_Clash):
-    """Stands in the description for a stale `If-Match`; never raised."""
-
-    kind, code = Kind.STALE, "STALE_VERSION"
-
-
-class _Throttled(_Clash):
-    """Stands in the description for too many attempts; never raised."""
-
-    kind, code = Kind.THROTTLED, "TOO_MANY_ATTEMPTS"
-    says = Text("มีการพยายามหลายครั้งเกินไป กรุณารอสักครู่", "There were too many attempts. Please wait a little.")
 
 
 def complete(app: FastAPI) -> None:
@@ -116,13 +98,13 @@ def _possible(operation: dict[str, Any], path: str, method: str, *, needs_caller
         yield Forbidden()
     elif path.startswith("/api/"):
         yield NotSignedIn()
-        yield _Throttled(retry_after=60)
+        yield AccountLocked(values={"minutes": 15}, retry_after=900)
     if "{" in path:
         yield NotFound()
     if writes and needs_caller:
-        yield _Clash()
+        yield VersionConflict()
     if "if-match" in takes:
-        yield _Stale()
+        yield StaleInstance() if "workflow" in path else DocumentChanged()
     if "requestBody" in operation:
         yield RequestTooLarge(values={"limit": 2 * 1024 * 1024})
     if takes or "requestBody" in operation:

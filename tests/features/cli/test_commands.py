@@ -1,0 +1,218 @@
+"""The command line as a person meets it: what is printed, in which language, with which exit code."""
+
+import io
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from saraban import config
+from saraban.cli.outcome import told
+from saraban.cli.root import NOUNS
+from saraban.config import Settings
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`command("user", "list")` gives the exit code, stdout and stderr, on a copy of the demo database."""
+    from saraban.cli.root import app
+
+    monkeypatch.setenv("SARABAN_DATA_DIR", str(settings.data_dir))
+    monkeypatch.setenv("SARABAN_LANG", "en")
+    monkeypatch.setenv("COLUMNS", "200")
+    config.load.cache_clear()
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["saraban", *words])
+        code = told(app)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    yield run
+    config.load.cache_clear()
+
+
+class TestHelp:
+    @pytest.mark.parametrize("noun", NOUNS)
+    def test_every_noun_has_words_to_learn_from(self, command: Command, noun: str) -> None:
+        code, out, _ = command(noun, "--help")
+
+        assert code == 0
+        assert "Usage: saraban" in out
+
+    @pytest.mark.parametrize("verb", ["create", "list", "disable", "enable", "unlock", "password", "grant"])
+    def test_every_verb_of_user_has_an_example(self, command: Command, verb: str) -> None:
+        assert f"saraban user {'list' if verb == 'list' else verb}" in command("user", verb, "--help")[1]
+
+    def test_a_wrong_word_is_wrong_usage(self, command: Command) -> None:
+        assert command("usr")[0] == 2
+
+
+class TestNumberPreview:
+    def test_shows_the_number_that_comes_next(self, command: Command) -> None:
+        words = "number preview RFA --from ผรม.2 --to คคง. --contract LCBP3-C2 --discipline TER --rfa-type RPT"
+
+        code, out, _ = command(*words.split())
+
+        assert code == 0
+        assert re.fullmatch(r"LCBP3-C2-RFA-TER-RPT-\d{4}-A", out.splitlines()[0])
+
+    def test_draws_nothing(self, command: Command) -> None:
+        words = ["number", "preview", "LETTER", "--from", "คคง.", "--to", "สคฉ.3"]
+
+        assert command(*words) == command(*words)
+
+    def test_names_what_is_unknown_in_one_line(self, command: Command) -> None:
+        code, out, err = command("number", "preview", "RFA", "--from", "ผรม.9")
+
+        assert (code, out) == (3, "")
+        assert err == "saraban: from: “ผรม.9” is not known here.\n"
+
+    def test_speaks_thai(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SARABAN_LANG", "th")
+
+        assert "ไม่พบ “ผรม.9”" in command("number", "preview", "RFA", "--from", "ผรม.9")[2]
+
+
+class TestUser:
+    def test_opens_an_account_and_gives_it_a_role(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("Correct-horse-7-battery\n"))
+        assert command("user", "create", "somchai", "--email", "s@example.org", "--password", "-")[0] == 0
+        assert command("user", "grant", "somchai", "Document Control", "--organization", "คคง.")[0] == 0
+
+        listed = command("user", "list")[1]
+        assert re.search(r"somchai.*Document Control", listed)
+
+    def test_refuses_a_role_in_the_wrong_place(self, command: Command) -> None:
+        code, _, err = command("user", "grant", "viewer", "Document Control")
+
+        assert code == 6
+        assert err.count("\n") == 1
+
+    def test_says_which_account_is_not_there(self, command: Command) -> None:
+        code, _, err = command("user", "disable", "nobody")
+
+        assert code == 5
+        assert "nobody" in err
+
+    def test_disables_and_enables(self, command: Command) -> None:
+        assert command("user", "disable", "viewer")[0] == 0
+        assert re.search(r"viewer.*disabled", command("user", "list")[1])
+        assert command("user", "enable", "viewer")[0] == 0
+        assert not re.search(r"viewer.*disabled", command("user", "list")[1])
+
+
+class TestAuditShow:
+    def test_shows_deeds_by_name_and_public_id(self, command: Command) -> None:
+        command("user", "unlock", "viewer")
+
+        code, out, _ = command("audit", "show", "--limit", "1")
+
+        assert code == 0
+        assert "user.unlock" in out
+        assert "system, command line" in out
+        assert UUID.search(out)
+
+
+class TestMigrate:
+    def test_check_says_yes_when_nothing_is_to_do(self, command: Command) -> None:
+        code, out, _ = command("migrate", "--check")
+
+        assert code == 0
+        assert "newest" in out
+
+    def test_check_says_no_on_an_empty_database(
+        self, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path / "empty"))
+        config.load.cache_clear()
+
+        code, _, err = command("migrate", "--check")
+
+        assert code == 1
+        assert "saraban migrate" in err
+
+    def test_fills_an_empty_database_and_again_without_change(
+        self, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path / "empty"))
+        config.load.cache_clear()
+
+        assert command("migrate")[0] == 0
+        assert command("migrate")[0] == 0
+        assert command("user", "list")[0] == 0
+
+
+class TestServe:
+    def test_says_in_one_line_that_the_port_is_taken(self, command: Command) -> None:
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = other.getsockname()[1]
+
+            code, _, err = command("serve", "--port", str(port))
+
+        assert code == 1
+        assert err == f"saraban: port {port} on 127.0.0.1 is taken; choose another with SARABAN_PORT.\n"
+
+    def test_refuses_a_database_that_is_behind(
+        self, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path / "empty"))
+        monkeypatch.setenv("SARABAN_PORT", str(free_port()))
+        config.load.cache_clear()
+
+        code, _, err = command("serve")
+
+        assert code == 1
+        assert err.count("\n") == 1
+        assert "saraban migrate" in err
+
+    @pytest.mark.parametrize("words", [(), ("--demo",)])
+    def test_refuses_demo_accounts_in_production(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+    ) -> None:
+        monkeypatch.setenv("SARABAN_ENV", "production")
+        monkeypatch.setenv("SARABAN_PORT", str(free_port()))
+        config.load.cache_clear()
+
+        code, _, err = command("serve", *words)
+
+        assert code == 6
+        assert err.count("\n") == 1
+        assert "demo accounts" in err
+
+    def test_names_a_setting_that_cannot_be_used(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SARABAN_PORT", "many")
+        config.load.cache_clear()
+
+        code, _, err = command("serve")
+
+        assert code == 1
+        assert "SARABAN_PORT" in err
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class TestWorker:
+    def test_once_delivers_what_is_due_and_ends(self, command: Command) -> None:
+        assert command("worker", "--once")[0] == 0
+
+
+def test_the_entry_point_runs_as_a_program() -> None:
+    program = Path(sys.executable).with_name("saraban")
+    outcome = subprocess.run([str(program), "version"], capture_output=True, text=True, check=True)
+
+    assert outcome.stdout.startswith("saraban 0.")
