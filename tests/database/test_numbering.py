@@ -25,7 +25,7 @@ from saraban.numbering.domain.retry import NumberingBusy, NumberingFailed
 from saraban.numbering.models import NumberCounter, NumberError
 
 
-def redis_locks(url: str, *, ttl: float = 5.0, rest: float = 5.0, timeout: float = 0.5) -> RedisLocks:
+def redis_locks(url: str, *, ttl: float = 5.0, rest: float = 5.0, timeout: float = 5.0) -> RedisLocks:
     pool = BlockingConnectionPool.from_url(
         url,
         max_connections=50,
@@ -150,7 +150,7 @@ class TestRedis:
 
     async def test_frozen_costs_one_request_its_timeout_not_each(self, maria_world: World) -> None:
         with running_redis() as server:
-            allocator = maria_world.allocator(redis_locks(server.url, rest=60))
+            allocator = maria_world.allocator(redis_locks(server.url, rest=60, timeout=0.5))
             await world_draw(maria_world, allocator)
             server.freeze()
             started = asyncio.get_running_loop().time()

@@ -1,6 +1,6 @@
 """The outcomes of advancing a series that have nothing to do with locks."""
 
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import REFRESH, DomainError, Kind, Text
 
 
 class SequenceExhausted(DomainError):
@@ -24,4 +24,4 @@ class NumberNotHeld(DomainError):
 
     kind, code = Kind.CONFLICT, "NUMBER_NOT_HELD"
     says = Text("เอกสารนี้ไม่มีเลขที่ที่ใช้งานอยู่", "This document holds no number in force.")
-    recovery = ()
+    recovery = (REFRESH,)

@@ -1,8 +1,9 @@
 """Numbering as the rest of the product sees it: plan, issue, preview, revise, cancel, and the formats."""
 
 from saraban.numbering.domain.retry import Budget
-from saraban.numbering.service.allocation import Allocator, Holder, Issued
+from saraban.numbering.service.allocation import Allocator
 from saraban.numbering.service.formats import FormatRow, Wanted, change, format_, formats, meeting, save
+from saraban.numbering.service.ledger import Holder, Issued
 from saraban.numbering.service.life import cancel, revise
 from saraban.numbering.service.planning import NumberRequest, Plan, permission_to_create, plan
 from saraban.numbering.service.previewing import Preview, preview

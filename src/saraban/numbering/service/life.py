@@ -13,7 +13,7 @@ from saraban.numbering import repository
 from saraban.numbering.domain.sequence import NumberNotHeld, NumberTaken
 from saraban.numbering.domain.template import stored
 from saraban.numbering.models import LedgerEntry
-from saraban.numbering.service.allocation import Holder
+from saraban.numbering.service.ledger import Holder
 
 
 async def revise(

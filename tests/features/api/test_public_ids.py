@@ -1,0 +1,136 @@
+"""No integer key leaves the process: every operation that reads is asked, and what it says is searched (ruling I1)."""
+
+import base64
+import re
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import httpx
+from fastapi import FastAPI
+
+from tests.conftest import SignIn
+from tests.features.api.walking import Operation, operations
+
+# Every number that an answer may carry, by the name of its field; whatever else is an integer is a leak.
+COUNTS = {
+    "sequence", "year", "version", "versionNo", "clientVersionNo", "size", "quantity", "revisionNumber", "expiresIn",
+    "status", "unreadCount", "attempts", "width", "position", "stepNumber", "sortOrder", "total", "count",
+}  # fmt: skip
+# Names that end in "id" and are not keys of rows.
+NOT_KEYS = {"publicId", "traceId", "requestId"}
+_KEY_NAME = re.compile(r"(^id$|[a-z]Id$|_id$)")
+_WRITES_THAT_ANSWER = {"/api/v1/document-numbering/preview", "/api/v1/workflow/definitions/validate"}
+
+
+def walk(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield f"{path}/{name}", inner
+            yield from walk(inner, f"{path}/{name}")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from walk(inner, f"{path}[]")
+
+
+def leaks(body: Any) -> list[str]:
+    """What in a JSON answer looks like the key of a row."""
+    found = []
+    for path, value in walk(body):
+        name = path.rpartition("/")[2].removesuffix("[]")
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        if is_number and name not in COUNTS:
+            found.append(f"{path} = {value}")
+        if _KEY_NAME.search(name) and name not in NOT_KEYS and not name.endswith("PublicId"):
+            found.append(f"{path} is named like a key")
+        if name.endswith(("publicId", "PublicId")) and value is not None:
+            try:
+                UUID(str(value))
+            except ValueError:
+                found.append(f"{path} = {value} is no public id")
+    return found
+
+
+def cursor_leaks(body: Any) -> list[str]:
+    cursor = body.get("nextCursor") if isinstance(body, dict) else None
+    if cursor is None:
+        return []
+    raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+    UUID(bytes=raw[8:])
+    return [] if len(raw) == 24 and UUID(bytes=raw[8:]).version == 7 else ["the cursor is not (moment, public id)"]
+
+
+class Known:
+    """Public ids met so far, by the path that lists them."""
+
+    def __init__(self) -> None:
+        self.by_list: dict[str, str] = {}
+        self.instance: str | None = None
+        self.attachment: str | None = None
+
+    def learn(self, path: str, body: Any) -> None:
+        items = body.get("items") if isinstance(body, dict) else None
+        if items and isinstance(items[0], dict) and "publicId" in items[0]:
+            self.by_list.setdefault(path, items[0]["publicId"])
+        for name, value in walk(body):
+            if name.endswith("/instancePublicId") and value:
+                self.instance = self.instance or value
+            if name.endswith("/downloadUrl") and value:
+                self.attachment = self.attachment or str(value).split("/attachments/")[1].split("/")[0]
+
+    def address(self, operation: Operation) -> str | None:
+        path = operation.path
+        if "{" not in path:
+            return path
+        if path.startswith("/api/v1/workflow/instances/"):
+            return path.replace("{publicId}", self.instance) if self.instance else None
+        if path.startswith("/api/v1/attachments/"):
+            return path.replace("{publicId}", self.attachment) if self.attachment else None
+        if path.startswith("/api/v1/workflow/definitions/"):
+            return path.replace("{code}", "RFA_APPROVAL").replace("{version}", "1")
+        start = path.partition("/{")[0]
+        return re.sub(r"\{\w*[pP]ublicId\}", self.by_list[start], path) if start in self.by_list else None
+
+
+async def ask(client: httpx.AsyncClient, operation: Operation, address: str) -> httpx.Response:
+    needed = {p["name"]: "1" for p in operation.parameters if p["in"] == "query" and p.get("required")}
+    return await client.request(operation.method, address, params=needed)
+
+
+class TestEveryAnswer:
+    async def test_carries_public_ids_only(self, app: FastAPI, signed_in: SignIn) -> None:
+        admin = await signed_in("admin")
+        known, found, unasked = Known(), [], []
+        reads = [one for one in operations(app.openapi()) if one.method == "get" and one.path.startswith("/api/")]
+        for operation in sorted(reads, key=lambda one: one.path.count("{")):
+            address = known.address(operation)
+            if address is None:
+                unasked.append(str(operation))
+                continue
+            answer = await ask(admin, operation, address + ("?limit=2" if "{" not in operation.path else ""))
+            if answer.status_code == 422:
+                answer = await ask(admin, operation, address)
+            assert answer.status_code == 200, f"{operation}: {answer.status_code} {answer.text[:300]}"
+            if answer.headers["content-type"].startswith("application/json"):
+                known.learn(operation.path, answer.json())
+                found += [f"{operation}: {leak}" for leak in leaks(answer.json()) + cursor_leaks(answer.json())]
+            found += [f"{operation}: header {name}" for name in integer_headers(answer)]
+
+        assert unasked == []
+        assert found == []
+
+    async def test_that_refuses_carries_none_either(self, app: FastAPI, signed_in: SignIn) -> None:
+        outsider = await signed_in("viewer")
+        found = []
+        for operation in operations(app.openapi()):
+            path = re.sub(r"\{\w+\}", "019505a1-7c3e-7000-8000-abc123def456", operation.path)
+            answer = await outsider.request(operation.method, path, json={} if operation.body else None)
+            if answer.headers.get("content-type") == "application/problem+json":
+                found += [f"{operation}: {leak}" for leak in leaks(answer.json())]
+
+        assert found == []
+
+
+def integer_headers(answer: httpx.Response) -> list[str]:
+    allowed = {"content-length", "retry-after", "etag", "age", "x-xss-protection"}
+    return [f"{name}: {value}" for name, value in answer.headers.items() if value.isdigit() and name not in allowed]

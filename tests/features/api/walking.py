@@ -1,0 +1,50 @@
+"""Walks the OpenAPI document: every operation, its parameters, and the fields of its body."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one path, with its JSON body resolved."""
+
+    method: str
+    path: str
+    parameters: list[dict[str, Any]]
+    body: dict[str, Any] | None = None
+    definitions: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.method.upper()} {self.path}"
+
+    def fields(self) -> dict[str, dict[str, Any]]:
+        """This will give each field of the body, nullable unions reduced to what they allow besides null."""
+        if self.body is None:
+            return {}
+        return {name: self._plain(schema) for name, schema in self.body.get("properties", {}).items()}
+
+    def _plain(self, schema: dict[str, Any]) -> dict[str, Any]:
+        schema = self.resolve(schema)
+        options = [one for one in schema.get("anyOf", []) if one.get("type") != "null"]
+        return self.resolve(options[0]) if options else schema
+
+    def resolve(self, schema: dict[str, Any]) -> dict[str, Any]:
+        while "$ref" in schema:
+            schema = self.definitions[schema["$ref"].rpartition("/")[2]]
+        return schema
+
+
+def operations(document: dict[str, Any]) -> Iterator[Operation]:
+    definitions = document.get("components", {}).get("schemas", {})
+    for path, methods in document["paths"].items():
+        for method in METHODS:
+            if method not in methods:
+                continue
+            described = methods[method]
+            content = described.get("requestBody", {}).get("content", {})
+            body = content.get("application/json", {}).get("schema")
+            operation = Operation(method, path, described.get("parameters", []), None, definitions)
+            yield Operation(method, path, operation.parameters, operation.resolve(body) if body else None, definitions)
