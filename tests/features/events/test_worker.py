@@ -1,0 +1,193 @@
+"""The worker as a whole: it wakes, keeps time, stops in peace, and tells the operators."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import httpx
+import pytest
+from prometheus_client import REGISTRY
+from sqlalchemy.ext.asyncio import AsyncSession
+from structlog.testing import capture_logs
+
+from saraban.attachments.adapters import MemoryStorage
+from saraban.events import service as events
+from saraban.events.service import Event, Handlers
+from saraban.kit.clock import FixedClock
+from saraban.kit.db import Database
+from saraban.kit.errors import NotFound
+from saraban.worker import Timer, Worker, standard_timers, webhook
+
+NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
+HOOK = "http://hook.test/dead"
+
+
+async def record(db: Database, number: int = 0) -> UUID:
+    return await db.transact(
+        lambda session: events.record(
+            session,
+            name="workflow.transitioned",
+            aggregate_type="workflow_instance",
+            aggregate_id=str(number),
+            payload={"workflowCode": "RFA_APPROVAL", "instancePublicId": str(number)},
+            now=NOW,
+        )
+    )
+
+
+async def bury(db: Database, clock: FixedClock, count: int = 1) -> None:
+    async def refuse(_session: AsyncSession, _event: Event) -> None:
+        raise NotFound("There is no such document.")
+
+    handlers = Handlers()
+    handlers.add("workflow.transitioned", refuse)
+    for number in range(count):
+        await record(db, number)
+    await Worker(db=db, clock=clock, handlers=handlers).drain()
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(NOW, ZoneInfo("Asia/Bangkok"))
+
+
+class TestRun:
+    async def test_delivers_at_once_when_it_is_woken(self, db: Database, clock: FixedClock) -> None:
+        delivered = asyncio.Event()
+
+        async def note(_session: AsyncSession, _event: Event) -> None:
+            delivered.set()
+
+        handlers = Handlers()
+        handlers.add("workflow.transitioned", note)
+        worker = Worker(db=db, clock=clock, handlers=handlers, poll=60)
+        worker.start()
+        await asyncio.sleep(0.05)
+        await record(db)
+        worker.wake()
+
+        await asyncio.wait_for(delivered.wait(), 5)
+        await worker.stop()
+
+    async def test_finds_events_that_nobody_woke_it_for(self, db: Database, clock: FixedClock) -> None:
+        delivered = asyncio.Event()
+
+        async def note(_session: AsyncSession, _event: Event) -> None:
+            delivered.set()
+
+        handlers = Handlers()
+        handlers.add("workflow.transitioned", note)
+        worker = Worker(db=db, clock=clock, handlers=handlers, poll=0.05)
+        worker.start()
+        await asyncio.sleep(0.1)
+        await record(db)
+
+        await asyncio.wait_for(delivered.wait(), 5)
+        await worker.stop()
+
+    async def test_lets_a_delivery_end_before_it_stops(self, db: Database, clock: FixedClock) -> None:
+        begun = asyncio.Event()
+
+        async def slowly(_session: AsyncSession, _event: Event) -> None:
+            begun.set()
+            await asyncio.sleep(0.2)
+
+        handlers = Handlers()
+        handlers.add("workflow.transitioned", slowly)
+        await record(db)
+        worker = Worker(db=db, clock=clock, handlers=handlers)
+        worker.start()
+        await asyncio.wait_for(begun.wait(), 5)
+        await worker.stop()
+
+        async with db.reading() as session:
+            assert (await events.backlog(session)).waiting == 0
+
+    async def test_outlives_a_timer_that_fails(self, db: Database, clock: FixedClock) -> None:
+        ran = asyncio.Event()
+
+        async def fail(_now: datetime) -> None:
+            raise RuntimeError("no partitions today")
+
+        async def note(_now: datetime) -> None:
+            ran.set()
+
+        timers = [Timer("fails", timedelta(0), fail), Timer("runs", timedelta(0), note)]
+        worker = Worker(db=db, clock=clock, handlers=Handlers(), timers=timers, poll=0.02)
+        with capture_logs() as logs:
+            worker.start()
+            await asyncio.wait_for(ran.wait(), 5)
+            await worker.stop()
+
+        assert {"timer": "fails", "reason": "RuntimeError: no partitions today"}.items() <= logs[1].items()
+
+
+class TestTimers:
+    async def test_all_run_on_an_empty_database(self, db: Database) -> None:
+        for timer in standard_timers(db=db, storage=MemoryStorage(), ops_webhook_url=""):
+            await timer.run(NOW)
+
+    async def test_measure_what_waits(self, db: Database) -> None:
+        await record(db)
+        measure = next(
+            timer
+            for timer in standard_timers(db=db, storage=MemoryStorage(), ops_webhook_url="")
+            if timer.name == "outbox_measure"
+        )
+
+        await measure.run(NOW + timedelta(minutes=3))
+
+        assert REGISTRY.get_sample_value("saraban_outbox_depth") == 1
+        assert REGISTRY.get_sample_value("saraban_outbox_oldest_age_seconds") == 180
+
+
+class TestWebhook:
+    async def test_tells_of_each_dead_event_once(self, db: Database, clock: FixedClock) -> None:
+        await bury(db, clock)
+        told: list[dict[str, object]] = []
+
+        def take(request: httpx.Request) -> httpx.Response:
+            told.append(json.loads(request.content))
+            return httpx.Response(200)
+
+        transport = httpx.MockTransport(take)
+        first = await webhook.announce(db, url=HOOK, now=NOW, transport=transport)
+        again = await webhook.announce(db, url=HOOK, now=NOW, transport=transport)
+
+        assert (first, again) == (1, 0)
+        (said,) = told
+        assert said["event"] == "workflow_event_failed"
+        assert (said["workflowCode"], said["instanceId"]) == ("RFA_APPROVAL", "0")
+        assert said["error"] == "NotFound: There is no such document."
+
+    async def test_failing_is_a_warning(self, db: Database, clock: FixedClock) -> None:
+        await bury(db, clock)
+
+        def refuse(_request: httpx.Request) -> httpx.Response:
+            raise httpx.ConnectError("nobody there")
+
+        with capture_logs() as logs:
+            await webhook.announce(db, url=HOOK, now=NOW, transport=httpx.MockTransport(refuse))
+
+        assert [(line["event"], line["log_level"]) for line in logs] == [("ops_webhook_failed", "warning")]
+
+    async def test_missing_is_logged(self, db: Database, clock: FixedClock) -> None:
+        await bury(db, clock)
+
+        with capture_logs() as logs:
+            await webhook.announce(db, url="", now=NOW)
+
+        assert [line["event"] for line in logs] == ["N8N_WEBHOOK_URL not configured"]
+
+    async def test_is_told_of_fifty_a_minute_at_most(self, db: Database, clock: FixedClock) -> None:
+        await bury(db, clock, count=53)
+        transport = httpx.MockTransport(lambda _request: httpx.Response(200))
+
+        counts = [
+            await webhook.announce(db, url=HOOK, now=NOW + timedelta(seconds=pause), transport=transport)
+            for pause in (0, 30, 61)
+        ]
+
+        assert counts == [50, 0, 3]
