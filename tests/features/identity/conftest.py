@@ -8,14 +8,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import pytest_asyncio
-from argon2 import PasswordHasher
 
-from saraban.identity.service import LockoutRules, TokenIssuer, passwords
-from saraban.identity.service import seed as people
+from saraban.identity.service import LockoutRules, TokenIssuer
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
-from saraban.projects.service import seed as places
 from tests.conftest import run_apart
+from tests.people import cheap_passwords, fill
 
 RULES = LockoutRules(attempts=3, minutes=15)
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -23,12 +21,8 @@ START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
 @pytest.fixture(scope="session", autouse=True)
 def cheap_hashes() -> Iterator[None]:
-    """The real parameters take 100 ms by intention, and these tests log in hundreds of times."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
-        passwords._dummy.cache_clear()
+    with cheap_passwords():
         yield
-    passwords._dummy.cache_clear()
 
 
 @pytest.fixture(scope="session")
@@ -36,16 +30,12 @@ def people_file(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path, c
     path = tmp_path_factory.mktemp("people") / "saraban.db"
     shutil.copy(migrated_file, path)
 
-    async def fill() -> None:
+    async def filled() -> None:
         database = Database(f"sqlite:///{path}")
-        async with database.writing() as session:
-            await people.catalogue(session)
-            await places.master(session)
-            await places.demo(session)
-            await people.demo_accounts(session)
+        await fill(database)
         await database.close()
 
-    run_apart(fill())
+    run_apart(filled())
     return path
 
 

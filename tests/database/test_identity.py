@@ -1,0 +1,159 @@
+"""Sessions, roles and codes on each database: races for one token or one account, and codes that compare exactly."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+
+from saraban.identity import service as identity
+from saraban.identity.models import RefreshToken, User
+from saraban.identity.service import (
+    AccountLocked,
+    Device,
+    LockoutRules,
+    SessionEnded,
+    SignedIn,
+    TokenIssuer,
+    WrongCredentials,
+)
+from saraban.kit.clock import FixedClock
+from saraban.kit.db import Base, Database
+from saraban.kit.errors import Invalid
+from saraban.projects import service as projects
+from tests.people import cheap_passwords, fill
+
+START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+RULES = LockoutRules(attempts=3, minutes=15)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick() -> Iterator[None]:
+    with cheap_passwords():
+        yield
+
+
+@pytest_asyncio.fixture
+async def people_db(any_db: Database) -> AsyncIterator[Database]:
+    await fill(any_db)
+    yield any_db
+
+
+@pytest.fixture
+def issuer() -> TokenIssuer:
+    clock = FixedClock(START, ZoneInfo("Asia/Bangkok"))
+    return TokenIssuer("a-key-of-this-test-and-of-nothing-else-at-all", access_minutes=15, refresh_days=7, clock=clock)
+
+
+async def log_in(db: Database, issuer: TokenIssuer, password: str = "saraban-demo") -> SignedIn:
+    return await identity.log_in(
+        db, issuer=issuer, rules=RULES, username="viewer", password=password, device=Device("198.51.100.1")
+    )
+
+
+class TestSessions:
+    async def test_answer_only_so_many_of_many_guesses(self, people_db: Database, issuer: TokenIssuer) -> None:
+        guesses = await asyncio.gather(
+            *(log_in(people_db, issuer, f"guess {n}") for n in range(12)), return_exceptions=True
+        )
+
+        assert sum(isinstance(guess, WrongCredentials) for guess in guesses) == 2
+        assert sum(isinstance(guess, AccountLocked) for guess in guesses) == 10
+        async with people_db.reading() as session:
+            count = await session.scalar(sa.select(User.failed_attempts).where(User.username == "viewer"))
+        assert count == 3
+
+    async def test_survive_tabs_that_refresh_at_the_same_moment(self, people_db: Database, issuer: TokenIssuer) -> None:
+        opened = await log_in(people_db, issuer)
+        tabs = await asyncio.gather(
+            *(
+                identity.refresh(people_db, issuer=issuer, refresh_token=opened.refresh_token, device=Device())
+                for _ in range(6)
+            )
+        )
+
+        assert len({tab.refresh_token for tab in tabs}) == 6
+        async with people_db.reading() as session:
+            families = set(await session.scalars(sa.select(RefreshToken.family)))
+        assert len(families) == 1
+
+    async def test_end_together_when_one_logs_out(self, people_db: Database, issuer: TokenIssuer) -> None:
+        opened = await log_in(people_db, issuer)
+        renewed = await identity.refresh(people_db, issuer=issuer, refresh_token=opened.refresh_token, device=Device())
+        async with people_db.writing() as session:
+            await identity.log_out(session, refresh_token=renewed.refresh_token, address="", now=START)
+
+        for token in (opened.refresh_token, renewed.refresh_token):
+            with pytest.raises(SessionEnded):
+                await identity.refresh(people_db, issuer=issuer, refresh_token=token, device=Device())
+
+
+class TestCallers:
+    async def test_have_every_permission_of_their_roles(self, people_db: Database) -> None:
+        async with people_db.reading() as session:
+            admin = await identity.find_caller(session, username="admin")
+            approver = await identity.find_caller(session, username="approver.owner")
+            system = await identity.system_caller(session)
+
+        assert admin is not None
+        assert len(admin.permissions) == 100
+        assert approver is not None
+        assert [len(grant.permissions) for grant in approver.grants] == [36, 28, 54]
+        assert system.is_service
+
+    async def test_are_listed_with_their_roles(self, people_db: Database) -> None:
+        async with people_db.reading() as session:
+            accounts = {one.username: one for one in await identity.list_users(session)}
+
+        assert accounts["viewer"].roles == "Viewer"
+        assert accounts["system"].organization_code is None
+        assert set(accounts["reviewer.consultant"].roles.split(", ")) == {"Contract Admin", "Editor"}
+
+    async def test_see_their_project(self, people_db: Database) -> None:
+        async with people_db.reading() as session:
+            viewer = await identity.find_caller(session, username="viewer")
+            assert viewer is not None
+            page = await projects.list_projects(session, caller=viewer)
+            (line,) = page.items
+            detail = await projects.read_project(session, caller=viewer, public_id=line.public_id)
+            organizations = await identity.list_organizations(session, caller=viewer, search="ผรม", limit=1)
+            rest = await identity.list_organizations(
+                session, caller=viewer, search="ผรม", limit=1, cursor=organizations.next_cursor
+            )
+
+        assert [one.contract_code for one in detail.contracts] == ["LCBP3-C2", "LCBP3-C2-M"]
+        assert {one.organization_code for one in organizations.items + rest.items} == {"ผรม.1", "ผรม.2"}
+
+
+class TestCodes:
+    @pytest.mark.parametrize("code", ["ter", "TER ", " TER", "TÉR"])
+    async def test_are_what_they_are_to_the_letter(self, people_db: Database, code: str) -> None:
+        async with people_db.reading() as session:
+            project = await projects.find_project_by_code(session, code="LCBP3-C2")
+            with pytest.raises(Invalid):
+                await projects.find_discipline(session, project=project, contract=None, code=code, pointer="/x")
+            found = await projects.find_discipline(session, project=project, contract=None, code="TER", pointer="/x")
+            codes = await projects.printable_codes(session, project_id=project.id)
+            parties = await projects.parties(session, project_id=project.id, contract_id=found.contract_id)
+
+        assert found.code == "TER"
+        assert len(codes.disciplines) == 36
+        assert {role: len(ids) for role, ids in parties.items()} == {"OWNER": 2, "CONSULTANT": 1, "CONTRACTOR": 1}
+
+
+class TestSeeding:
+    async def test_twice_changes_nothing(self, people_db: Database) -> None:
+        before = await self.counts(people_db)
+        await fill(people_db)
+
+        assert await self.counts(people_db) == before
+
+    async def counts(self, db: Database) -> dict[str, int | None]:
+        async with db.reading() as session:
+            return {
+                table.name: await session.scalar(sa.select(sa.func.count()).select_from(table))
+                for table in Base.metadata.sorted_tables
+            }
