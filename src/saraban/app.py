@@ -5,34 +5,44 @@ Door 1: the ASGI application. It gathers the routers, answers every fault as a p
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import fields
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
+from types import ModuleType
+from typing import Any, Final
 
 from fastapi import FastAPI
 
 import saraban
 from saraban import bootstrap, config
+from saraban.attachments import endpoints as attachments
 from saraban.bootstrap import System
 from saraban.config import Settings
+from saraban.documents.circulation import endpoints as circulation
+from saraban.documents.correspondence import endpoints as correspondence
+from saraban.documents.rfa import endpoints as rfa
+from saraban.documents.transmittal import endpoints as transmittal
+from saraban.identity import endpoints as identity
+from saraban.notifications import endpoints as notifications
+from saraban.numbering import endpoints as numbering
 from saraban.ops import logs, openapi, problems
 from saraban.ops.endpoints import router as ops_router
+from saraban.ops.faults import field_problems
 from saraban.ops.frame import Frame
+from saraban.projects import endpoints as projects
+from saraban.web import pages
 from saraban.worker import Worker, standard_timers
+from saraban.workflow import endpoints as workflow
 
 API = "/api/v1"
-FEATURES = (
-    "identity",
-    "projects",
-    "attachments",
-    "numbering",
-    "workflow",
-    "documents.core",
-    "documents.correspondence",
-    "documents.rfa",
-    "documents.transmittal",
-    "documents.circulation",
-    "notifications",
+FEATURES: Final[tuple[ModuleType, ...]] = (
+    identity,
+    projects,
+    numbering,
+    correspondence,
+    rfa,
+    transmittal,
+    circulation,
+    workflow,
+    attachments,
+    notifications,
 )
 DESCRIPTION = (
     "Document control for construction projects: every document draws a number that is used once, goes its way through "
@@ -57,8 +67,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.include_router(ops_router)
     for feature in FEATURES:
-        _include(app, f"saraban.{feature}.endpoints", prefix=API)
-    problems.install(app, _pages(app))
+        app.include_router(feature.router, prefix=API)
+    problems.install(app, pages.install(app, field_problems))
     openapi.complete(app)
     app.add_middleware(Frame, upload_limit=chosen.upload_max_bytes)
     return app
@@ -92,15 +102,3 @@ async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
         yield
         if worker is not None:
             await worker.stop()
-
-
-def _include(app: FastAPI, name: str, *, prefix: str) -> None:
-    if find_spec(name):
-        app.include_router(import_module(name).router, prefix=prefix)
-
-
-def _pages(app: FastAPI) -> problems.PageAnswer | None:
-    if not find_spec("saraban.web.pages"):
-        return None
-    answer: problems.PageAnswer = import_module("saraban.web.pages").install(app)
-    return answer

@@ -26,6 +26,7 @@ from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as documents
 from saraban.documents.core.service import Followers
 from saraban.documents.correspondence import service as correspondences
+from saraban.documents.demo import service as demo_documents
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
@@ -235,6 +236,24 @@ async def _load_demo(session: AsyncSession, system: System) -> None:
     project = await projects.find_project_by_code(session, code=DEMO_PROJECT)
     caller = await identity.system_caller(session)
     await numbering.default_formats(session, caller=caller, project_public_id=project.public_id, now=system.clock.now())
+
+
+def stage(system: System) -> demo_documents.Stage:
+    """This will give the parts of the system that the demo acts on."""
+    return demo_documents.Stage(
+        db=system.db,
+        allocator=system.allocator,
+        storage=system.storage,
+        uploads=system.uploads,
+        subjects=system.subjects,
+        followers=system.followers,
+        zone=system.clock.zone,
+    )
+
+
+async def load_documents(system: System) -> int:
+    """This will write the demo documents that are missing, and say how many those were."""
+    return await demo_documents.load(stage(system), now=system.clock.now())
 
 
 async def has_demo(system: System) -> bool:

@@ -90,6 +90,7 @@ def _prepare(settings: Settings, *, demo: bool) -> bool:
     async def check(system: bootstrap.System) -> bool:
         if demo:
             await bootstrap.seed(system, demo=True)
+            await bootstrap.load_documents(system)
         await bootstrap.refuse_demo_in_production(system)
         return await bootstrap.has_demo(system)
 

@@ -107,6 +107,8 @@ class NotFound(DomainError):
 
 
 class Forbidden(DomainError):
+    """The caller may know of the thing, and may not do this with it."""
+
     kind, code = Kind.FORBIDDEN, "PERMISSION_DENIED"
     says = Text("คุณไม่มีสิทธิ์ดำเนินการนี้", "You may not do this.")
     recovery = (Text("ขอสิทธิ์จากผู้ดูแลโครงการ", "Ask the project administrator for the permission."),)

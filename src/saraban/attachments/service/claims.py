@@ -25,6 +25,8 @@ _TOO_MANY = Text("แนบไฟล์ได้ไม่เกิน {limit} �
 
 
 class InvalidAttachments(DomainError):
+    """A file that should go with a step is not the caller's own fresh upload, is named twice, or there are too many."""
+
     kind, code = Kind.INVALID, "INVALID_ATTACHMENTS"
     says = Text("ไฟล์แนบบางไฟล์ไม่สามารถผูกกับขั้นตอนนี้ได้", "Some of the files cannot be attached to this step.")
     recovery = (Text("อัปโหลดไฟล์ใหม่แล้วลองอีกครั้ง", "Upload the files again and retry."),)

@@ -40,6 +40,8 @@ class UploadRules:
 
 
 class FileTooLarge(DomainError):
+    """The file has more bytes than the setting allows."""
+
     kind, code = Kind.TOO_LARGE, "FILE_TOO_LARGE"
     says = Text("ไฟล์มีขนาดใหญ่เกิน {limit} MB", "The file is larger than {limit} MB.")
     recovery = (Text("แบ่งหรือลดขนาดไฟล์แล้วอัปโหลดใหม่", "Split the file or make it smaller, then upload it again."),)

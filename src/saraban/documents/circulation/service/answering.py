@@ -30,6 +30,8 @@ class NotRouting(DomainError):
 
 
 class AlreadyAnswered(DomainError):
+    """Each person on a sheet answers once."""
+
     kind, code = Kind.CONFLICT, "CIRCULATION_ANSWERED"
     says = Text("คุณตอบใบเวียนนี้แล้ว", "You have already answered this sheet.")
     recovery = (REFRESH,)

@@ -73,6 +73,8 @@ class DocumentChanged(DomainError):
 
 
 class DocumentIsCancelled(DomainError):
+    """A cancelled document stays as it is."""
+
     kind, code = Kind.CONFLICT, "DOCUMENT_CANCELLED"
     says = Text("เอกสารนี้ถูกยกเลิกแล้ว", "This document has been cancelled.")
     recovery = (Text("สร้างเอกสารฉบับใหม่", "Write a new document."),)
