@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -47,9 +48,7 @@ class Letterbox:
     def _may_see(self, caller: Caller, key: str) -> bool:
         return key in self.letters and caller.username in self.hidden.get(key, {caller.username})
 
-    async def moved(
-        self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime
-    ) -> None:
+    async def moved(self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime) -> None:
         self.steps.append((entity_id, step))
 
 
@@ -133,6 +132,10 @@ class Office:
         )
 
 
+async def _no_password(_password: str) -> str:
+    return identity_seed.passwords.NO_PASSWORD
+
+
 async def new_office(db: Database) -> Office:
     """This will fill an empty, migrated database with what ships, the demo project and its accounts."""
 
@@ -140,7 +143,10 @@ async def new_office(db: Database) -> Office:
         await identity_seed.catalogue(session)
         await projects_seed.master(session)
         await projects_seed.demo(session)
-        await identity_seed.demo_accounts(session)
+        # Nobody logs in here, and hashing the passwords would take most of a test's time.
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(identity_seed.passwords, "hash_password", _no_password)
+            await identity_seed.demo_accounts(session)
         await workflow.seed_definitions(session, now=NOW)
 
     await db.transact(fill)
@@ -151,7 +157,7 @@ async def office_in(db: Database) -> Office:
     """This will open an office in a database that has the demo project."""
     async with db.reading() as session:
         rows = await session.execute(sa.select(Organization.organization_code, Organization.id))
-        organizations = {code: key for code, key in rows}
+        organizations: dict[str, int] = dict(rows.tuples().all())
         project = await session.scalar(sa.select(Project.id).where(Project.project_code == "LCBP3-C2"))
         contract = await session.scalar(sa.select(Contract.id).where(Contract.contract_code == "LCBP3-C2"))
     assert project is not None

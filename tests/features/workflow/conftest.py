@@ -26,10 +26,15 @@ def office_file(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -
     return path
 
 
-@pytest_asyncio.fixture
-async def office(office_file: Path, tmp_path: Path) -> AsyncIterator[Office]:
+@pytest.fixture
+def office_copy(office_file: Path, tmp_path: Path) -> Path:
     path = tmp_path / "office.db"
     path.write_bytes(office_file.read_bytes())
-    database = Database(f"sqlite:///{path}")
+    return path
+
+
+@pytest_asyncio.fixture
+async def office(office_copy: Path) -> AsyncIterator[Office]:
+    database = Database(f"sqlite:///{office_copy}")
     yield await office_in(database)
     await database.close()

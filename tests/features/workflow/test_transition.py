@@ -73,7 +73,11 @@ class TestTransition:
         await office.act(instance, "approve", by="reviewer.consultant", comment="ดี")
 
         history = (await rows(office, WorkflowHistory))[-1]
-        assert (history.from_state, history.to_state, history.action) == ("pending_review", "pending_approval", "approve")
+        assert (history.from_state, history.to_state, history.action) == (
+            "pending_review",
+            "pending_approval",
+            "approve",
+        )
         assert (history.action_by_user_id, history.action_by_user_uuid) == (reviewer.user_id, str(reviewer.public_id))
         event = (await rows(office, OutboxEvent))[-1]
         assert (event.name, event.aggregate_id) == ("workflow.transitioned", str(instance))

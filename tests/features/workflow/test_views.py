@@ -70,7 +70,10 @@ class TestInbox:
     async def test_names_an_assignee_in_person(self, office: Office) -> None:
         reviewer = await office.person("reviewer.consultant")
         sheet = office.letter(
-            originator="คคง.", recipient="คคง.", assignee_user_ids=frozenset({reviewer.user_id}), context={"openRoutings": 1}
+            originator="คคง.",
+            recipient="คคง.",
+            assignee_user_ids=frozenset({reviewer.user_id}),
+            context={"openRoutings": 1},
         )
         instance = (await office.start(sheet, code="CIRCULATION_FLOW_V1", by="dc.consultant")).instance_public_id
         await office.act(instance, "start", by="dc.consultant")
