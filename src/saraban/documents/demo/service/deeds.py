@@ -1,11 +1,13 @@
 """What demo people do, each through the service that a real person's request would reach."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from saraban.attachments import service as attachments
+from saraban.documents.circulation import service as circulations
+from saraban.documents.circulation.schemas import NewCirculation
 from saraban.documents.core import service as core
 from saraban.documents.core.schemas import NewRevision
 from saraban.documents.correspondence import service as correspondences
@@ -34,9 +36,13 @@ async def write(
     stage: Stage, setting: Setting, script: Script, *, now: datetime, known: Mapping[str, UUID]
 ) -> Document:
     """This will write the document of a script as a draft with its number and files, and give it as the API would."""
-    caller = setting.people[script.by]
+    caller = setting.person(script.by)
     files = [await upload(stage, caller=caller, name=name, now=now) for name in script.files]
-    order = _order(stage, setting, script, now=now, known=known) | {"attachmentPublicIds": files}
+    if script.where is Where.CIRCULATION:
+        order = _sheet(stage, setting, script, now=now, known=known)
+    else:
+        order = _order(stage, setting, script, now=now, known=known)
+    order["attachmentPublicIds"] = files
     given: dict[str, Any] = {"caller": caller, "now": now, "zone": stage.zone, "address": ADDRESS}
     match script.where:
         case Where.RFA:
@@ -44,7 +50,10 @@ async def write(
         case Where.TRANSMITTAL:
             sheet = NewTransmittal.model_validate(order)
             answer = await transmittals.create(stage.db, stage.allocator, order=sheet, **given)
-        case _:
+        case Where.CIRCULATION:
+            passed = NewCirculation.model_validate(order)
+            answer = await circulations.create(stage.db, stage.allocator, order=passed, **given)
+        case Where.CORRESPONDENCE:
             paper = NewCorrespondence.model_validate(order)
             answer = await correspondences.create(stage.db, stage.allocator, order=paper, **given)
     return dict(answer.body)
@@ -70,27 +79,16 @@ async def upload(stage: Stage, *, caller: Caller, name: str, now: datetime) -> U
 
 
 async def act(
-    stage: Stage, setting: Setting, document: Document, deed: Act, *, where: Where, now: datetime
+    stage: Stage, setting: Setting, document: Document, deed: Act, *, script: Script, now: datetime
 ) -> Document:
-    """This will do one thing with a document, and give it as it stands then for whoever did it."""
-    caller = setting.people[deed.by]
-    public_id = UUID(document["publicId"])
-    given: dict[str, Any] = {"caller": caller, "public_id": public_id, "now": now, "zone": stage.zone}
-    if deed.action == "revise":
-        answer = await core.revise(stage.db, REGISTERS[where], order=NewRevision(), address=ADDRESS, key=None, **given)
-        return dict(answer.body)
-    if deed.action == "cancel":
-        answer = await core.cancel(
-            stage.db,
-            REGISTERS[where],
-            stage.followers,
-            reason=deed.comment or "",
-            address=ADDRESS,
-            key=None,
-            **given,
-        )
-        return dict(answer.body)
-    await workflow.perform(
+    """This will do one thing with a document, and give it with its workflow as it stands then."""
+    caller = setting.person(deed.by)
+    match deed.action:
+        case "revise":
+            return await _revise(stage, caller, document, script, now)
+        case "cancel":
+            return await _cancel(stage, caller, document, script, deed.comment or "", now)
+    answer = await workflow.perform(
         stage.db,
         caller=caller,
         subjects=stage.subjects,
@@ -99,7 +97,40 @@ async def act(
         now=now,
         address=ADDRESS,
     )
-    return await read(stage, caller=caller, public_id=public_id, where=where, now=now)
+    return document | dict(answer.body)
+
+
+async def _revise(stage: Stage, caller: Caller, document: Document, script: Script, now: datetime) -> Document:
+    answer = await core.revise(
+        stage.db,
+        REGISTERS[script.where],
+        caller=caller,
+        public_id=UUID(document["publicId"]),
+        order=NewRevision.model_validate({"dueDate": _due(stage, script, now)}),
+        now=now,
+        zone=stage.zone,
+        address=ADDRESS,
+        key=None,
+    )
+    return dict(answer.body)
+
+
+async def _cancel(
+    stage: Stage, caller: Caller, document: Document, script: Script, reason: str, now: datetime
+) -> Document:
+    answer = await core.cancel(
+        stage.db,
+        REGISTERS[script.where],
+        stage.followers,
+        caller=caller,
+        public_id=UUID(document["publicId"]),
+        reason=reason,
+        now=now,
+        zone=stage.zone,
+        address=ADDRESS,
+        key=None,
+    )
+    return dict(answer.body)
 
 
 async def read(stage: Stage, *, caller: Caller, public_id: UUID, where: Where, now: datetime) -> Document:
@@ -119,7 +150,7 @@ def _order(
         "subject": script.subject,
         "body": script.body,
         "documentDate": local_date(now, stage.zone),
-        "dueDate": local_date(now, stage.zone) + timedelta(days=script.due) if script.due else None,
+        "dueDate": _due(stage, script, now),
         "priority": script.priority,
         "contractPublicId": setting.contracts[script.contract] if script.contract else None,
     }
@@ -131,6 +162,28 @@ def _order(
             return fields | {"subTypeCode": script.sub_type, "purpose": script.purpose, "items": items}
         case _:
             return fields | {"correspondenceTypeCode": script.type, "referencePublicIds": about}
+
+
+def _sheet(
+    stage: Stage, setting: Setting, script: Script, *, now: datetime, known: Mapping[str, UUID]
+) -> dict[str, Any]:
+    people = [setting.person(name) for name in script.assignees]
+    kinds = ["MAIN", *("ACTION" for _ in people[1:])]
+    return {
+        "projectPublicId": setting.project,
+        "organizationPublicId": setting.organizations[script.originator],
+        "correspondencePublicId": known[script.about[0]] if script.about else None,
+        "subject": script.subject,
+        "deadlineDate": _due(stage, script, now),
+        "priority": script.priority,
+        "assignees": [
+            {"userPublicId": person.public_id, "kind": kind} for person, kind in zip(people, kinds, strict=True)
+        ],
+    }
+
+
+def _due(stage: Stage, script: Script, now: datetime) -> date | None:
+    return local_date(now, stage.zone) + timedelta(days=script.due) if script.due else None
 
 
 def _recipients(setting: Setting, codes: Sequence[str], how: str) -> list[dict[str, Any]]:

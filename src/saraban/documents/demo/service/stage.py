@@ -24,7 +24,7 @@ ADDRESS = "demo"
 
 
 class DemoMissing(DomainError):
-    """The database has no demo project, or one of its accounts is closed."""
+    """Somebody who plays in the demo has no open account."""
 
     kind, code = Kind.CONFLICT, "DEMO_MISSING"
     says = Text("ไม่พบบัญชีสาธิต {username} หรือบัญชีถูกปิด", "The demo account {username} is missing or closed.")
@@ -49,20 +49,30 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Who plays and where: public ids by code, callers by user name."""
+    """
+    Where it plays and who plays: public ids by code, callers by user name.
+
+    :param looker: sees everything, to find what is there already
+    :param people: those whose accounts are open
+    """
 
     project: UUID
     organizations: Mapping[str, UUID]
     contracts: Mapping[str, UUID]
+    looker: Caller
     people: Mapping[str, Caller]
+
+    def person(self, username: str) -> Caller:
+        """
+        :raises DemoMissing: when the account is not there or closed
+        """
+        if username not in self.people:
+            raise DemoMissing(values={"username": username})
+        return self.people[username]
 
 
 async def setting(session: AsyncSession) -> Setting:
-    """
-    This will find the demo project and its people.
-
-    :raises DemoMissing: when an account is not there or closed
-    """
+    """This will find the demo project and its people."""
     project = await projects.find_project_by_code(session, code=PROJECT)
     system = await identity.system_caller(session)
     members = await projects.organizations(session, caller=system, project_public_id=project.public_id)
@@ -71,12 +81,10 @@ async def setting(session: AsyncSession) -> Setting:
         project=project.public_id,
         organizations={member.organization_code: member.public_id for member in members},
         contracts={contract.contract_code: contract.public_id for contract in contracts},
-        people={account.username: await _person(session, account.username) for account in DEMO_ACCOUNTS},
+        looker=system,
+        people={
+            account.username: found
+            for account in DEMO_ACCOUNTS
+            if (found := await identity.find_caller(session, username=account.username))
+        },
     )
-
-
-async def _person(session: AsyncSession, username: str) -> Caller:
-    found = await identity.find_caller(session, username=username)
-    if found is None:
-        raise DemoMissing(values={"username": username})
-    return found
