@@ -1,0 +1,73 @@
+"""An RFA on its way, as its people hear of it."""
+
+from saraban.worker import Worker
+from tests.features.documents.conftest import Desk
+
+
+async def titles(desk: Desk, account: str) -> list[str]:
+    """What an account was told since it was last asked, oldest first."""
+    client = await desk.as_(account)
+    unread = (await client.get("/api/v1/notifications", params={"unread": "true"})).json()["items"]
+    await client.post("/api/v1/notifications/read-all")
+    return [item["title"] for item in reversed(unread)]
+
+
+class TestRfa:
+    async def test_reaches_whoever_has_to_act_and_ends_with_its_author(self, desk: Desk, worker: Worker) -> None:
+        rfa = await desk.write(
+            "dc.contractor", "rfas", desk.rfa(attachmentPublicIds=[await desk.upload("dc.contractor")])
+        )
+        number = rfa["documentNumber"]
+        await desk.act("dc.contractor", rfa, "submit")
+        await worker.drain()
+        assert f"{number} waits for you" in await titles(desk, "reviewer.consultant")
+        assert await titles(desk, "dc.contractor") == []
+
+        await desk.act("reviewer.consultant", rfa, "approve")
+        await worker.drain()
+        assert f"{number} waits for you" in await titles(desk, "approver.owner")
+        assert await titles(desk, "reviewer.consultant") == []
+
+        await desk.act("approver.owner", rfa, "approve")
+        await worker.drain()
+        (told,) = await titles(desk, "dc.contractor")
+        assert told.startswith(f"{number}: ")
+
+    async def test_that_is_sent_back_waits_for_its_author(self, desk: Desk, worker: Worker) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        await desk.act("dc.contractor", rfa, "submit")
+        await desk.act("reviewer.consultant", rfa, "request-revision", comment="ขาดแบบ")
+        await worker.drain()
+
+        assert await titles(desk, "dc.contractor") != []
+
+    async def test_that_is_cancelled_is_told_to_its_readers(self, desk: Desk, worker: Worker) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter("ผรม.1"))
+        await desk.act("dc.consultant", letter, "submit")
+        await worker.drain()
+        await titles(desk, "dc.contractor")
+        admin = await desk.as_("admin")
+        cancelled = await admin.post(
+            f"/api/v1/correspondences/{letter['publicId']}/cancel", json={"reason": "ออกซ้ำกับฉบับก่อน"}
+        )
+        assert cancelled.status_code == 200, cancelled.text
+        await worker.drain()
+
+        assert await titles(desk, "dc.contractor") == [f"{letter['documentNumber']} was cancelled"]
+
+
+class TestFiles:
+    async def test_of_a_document_are_read_by_whoever_reads_it(self, desk: Desk) -> None:
+        file = await desk.upload("dc.contractor")
+        step_file = await desk.upload("dc.contractor")
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa(attachmentPublicIds=[file]))
+        consultant = await desk.as_("reviewer.consultant")
+        address = f"/api/v1/attachments/{file}/content"
+        assert (await consultant.get(address)).status_code == 404
+
+        await desk.act("dc.contractor", rfa, "submit", attachmentPublicIds=[step_file])
+
+        assert (await consultant.get(address)).status_code == 200
+        assert (await consultant.get(f"/api/v1/attachments/{step_file}/content")).status_code == 200
+        seen = (await desk.read("reviewer.consultant", "rfas", rfa["publicId"])).json()
+        assert [one["publicId"] for one in seen["stepAttachments"]] == [step_file]
