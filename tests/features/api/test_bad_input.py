@@ -16,17 +16,18 @@ ID = "019505a1-7c3e-7000-8000-abc123def456"
 KEPT = {"document_number_errors", "audit_logs", "users", "refresh_tokens", "user_preferences", "sqlite_sequence"}
 
 
-def bad_values(schema: dict[str, Any]) -> list[tuple[str, Any]]:
+# Secrets are compared, never stored or shown; a template has a grammar and tests of its own.
+ANY_CHARACTER = {"password", "refreshToken", "template"}
+
+
+def bad_values(name: str, schema: dict[str, Any]) -> list[tuple[str, Any]]:
     """What a field of this type must refuse, each with a name for the report."""
     wrong: list[tuple[str, Any]] = [("an object in place of a value", {"x": 1})]
     kind = schema.get("type")
     if kind == "string":
-        wrong += [
-            ("a number", 42),
-            ("a list", ["a"]),
-            ("a control character", "a\u0000b"),
-            ("a bidi override", "a\u202eb"),
-        ]
+        wrong += [("a number", 42), ("a list", ["a"])]
+        if name not in ANY_CHARACTER:
+            wrong += [("a control character", "a\u0000b"), ("a bidi override", "a\u202eb")]
         if "maxLength" in schema:
             wrong.append(("too long", "ก" * (schema["maxLength"] + 1)))
         if schema.get("format") in {"uuid", "date", "date-time"} or "enum" in schema or "const" in schema:
@@ -85,12 +86,12 @@ class TestEveryField:
         asked = 0
         for operation in operations(app.openapi()):
             for name, schema in operation.fields().items():
-                for what, value in bad_values(schema):
+                for what, value in bad_values(name, schema):
                     answer = await admin.request(operation.method, address(operation), json={name: value})
                     wrong += check(answer, f"/{name}", f"{operation} {name}: {what}")
                     asked += 1
 
-        assert wrong == []
+        assert wrong == [], "\n".join(wrong)
         assert asked > 150
         assert await rows_of(app.state.db) == before
 
@@ -103,7 +104,7 @@ class TestEveryField:
                 answer = await admin.request(operation.method, address(operation), json={})
                 wrong += check(answer, f"/{name}", f"{operation} without {name}")
 
-        assert wrong == []
+        assert wrong == [], "\n".join(wrong)
         assert await rows_of(app.state.db) == before
 
     async def test_that_nobody_knows_is_named(self, app: FastAPI, signed_in: SignIn) -> None:
@@ -114,7 +115,7 @@ class TestEveryField:
                 answer = await admin.request(operation.method, address(operation), json={"somethingElse": 1})
                 wrong += check(answer, "/somethingElse", f"{operation} with a field too many")
 
-        assert wrong == []
+        assert wrong == [], "\n".join(wrong)
 
     @pytest.mark.parametrize("body", [b"{", b"[]", b"null", b'"text"', b"\xff\xfe", b'{"a": NaN}'])
     async def test_of_a_body_that_is_no_object_ends_in_a_problem(
@@ -143,7 +144,7 @@ class TestEveryParameter:
                     )
                     wrong += check(answer, f"query:{parameter['name']}", f"{operation} ?{parameter['name']}={value!r}")
 
-        assert wrong == []
+        assert wrong == [], "\n".join(wrong)
 
     async def test_of_the_path_is_named_when_it_is_no_public_id(self, app: FastAPI, signed_in: SignIn) -> None:
         admin = await signed_in("admin")
@@ -155,7 +156,7 @@ class TestEveryParameter:
                     answer = await admin.request(operation.method, path, json={})
                     wrong += check(answer, f"path:{parameter['name']}", f"{operation} with an integer")
 
-        assert wrong == []
+        assert wrong == [], "\n".join(wrong)
 
 
 def bad_texts(operation: Operation, schema: dict[str, Any]) -> list[str]:

@@ -117,7 +117,7 @@ class TestEveryAnswer:
             found += [f"{operation}: header {name}" for name in integer_headers(answer)]
 
         assert unasked == []
-        assert found == []
+        assert found == [], "\n".join(found)
 
     async def test_that_refuses_carries_none_either(self, app: FastAPI, signed_in: SignIn) -> None:
         outsider = await signed_in("viewer")
@@ -128,7 +128,7 @@ class TestEveryAnswer:
             if answer.headers.get("content-type") == "application/problem+json":
                 found += [f"{operation}: {leak}" for leak in leaks(answer.json())]
 
-        assert found == []
+        assert found == [], "\n".join(found)
 
 
 def integer_headers(answer: httpx.Response) -> list[str]:
