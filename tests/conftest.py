@@ -66,6 +66,15 @@ def no_outside_settings() -> Iterator[None]:
     patch.undo()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def quick_passwords() -> Iterator[None]:
+    """Everybody's log-ins: a hash made here costs a millisecond to check, here and in the servers that tests start."""
+    from tests.people import cheap_passwords
+
+    with cheap_passwords():
+        yield
+
+
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A SQLite file at the newest revision, made once; tests get copies."""

@@ -1,7 +1,7 @@
 """Sessions, roles and codes on each database: races for one token or one account, and codes that compare exactly."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -24,16 +24,10 @@ from saraban.kit.clock import FixedClock
 from saraban.kit.db import Base, Database
 from saraban.kit.errors import Invalid
 from saraban.projects import service as projects
-from tests.people import cheap_passwords, fill
+from tests.people import fill
 
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 RULES = LockoutRules(attempts=3, minutes=15)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick() -> Iterator[None]:
-    with cheap_passwords():
-        yield
 
 
 @pytest_asyncio.fixture

@@ -1,7 +1,7 @@
 """A database with the demo people, made once and copied for each test; a clock that stands still."""
 
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -13,20 +13,14 @@ from saraban.identity.service import LockoutRules, TokenIssuer
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from tests.conftest import run_apart
-from tests.people import cheap_passwords, fill
+from tests.people import fill
 
 RULES = LockoutRules(attempts=3, minutes=15)
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def cheap_hashes() -> Iterator[None]:
-    with cheap_passwords():
-        yield
-
-
 @pytest.fixture(scope="session")
-def people_file(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path, cheap_hashes: None) -> Path:
+def people_file(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Path:
     path = tmp_path_factory.mktemp("people") / "saraban.db"
     shutil.copy(migrated_file, path)
 
