@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 
 import sqlalchemy as sa
 from alembic import op
@@ -24,9 +25,9 @@ def changing(table: str) -> Iterator[BatchOperations]:
         sa.CheckConstraint(check["sqltext"], name=check["name"]) for check in inspector.get_check_constraints(table)
     ]
     columns = inspector.get_columns(table)
-    with op.batch_alter_table(table, table_args=checks) as batch:
+    with op.batch_alter_table(table, table_args=checks, reflect_kwargs={"resolve_fks": False}) as batch:
         yield batch
-        for before, column in zip(columns, columns[1:], strict=False):
+        for before, column in pairwise(columns):
             if "computed" in column:
                 batch.drop_column(column["name"])
                 batch.add_column(

@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 from alembic import op
+
 from saraban_history.columns import BIG, MOMENT, NOW, TABLE, on_sqlite
 
 TABLES = ["notifications", "audit_logs"]

@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 from alembic import op
+
 from saraban_history.columns import MOMENT, NOW, TABLE
 
 TABLES = ["workflow_definitions", "workflow_instances", "workflow_histories", "attachments"]

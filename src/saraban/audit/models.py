@@ -47,6 +47,7 @@ class AuditLog(HasPublicId, Base):
             sa.Index("idx_audit_logs_action", "action"),
             sa.Index("idx_audit_logs_entity", "entity_type", "entity_id"),
             sa.Index("idx_audit_logs_created_at", "created_at"),
+            unique=False,  # partitioned by year on MariaDB, where a unique index would have to contain the year
         )
 
 

@@ -49,6 +49,8 @@ TEMPLATES: Mapping[str, Template] = {
         Text("{number} ถูกยกเลิก", "{number} was cancelled"),
         Text("“{subject}” ถูกยกเลิก เหตุผล: {reason}", "“{subject}” was cancelled. Reason: {reason}"),
     ),
+    # Notifications from before templates were kept: their own words, as the migration carried them over.
+    "plain": Template(Text("{title}", "{title}"), Text("{message}", "{message}")),
 }
 
 TITLE_LENGTH = 255
