@@ -56,7 +56,9 @@ class DocumentSubject:
         )
         return await facts_of(session, self.register.kind, rows=rows, zone=self.zone)
 
-    async def moved(self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime) -> None:
+    async def moved(  # the port's signature: a document does not care who moved it
+        self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime  # noqa: ARG002
+    ) -> None:
         rows = await repository.by_revision(
             session, reach=None, revision_ids=[UUID(entity_id)], type_codes=self.register.kind.type_codes
         )

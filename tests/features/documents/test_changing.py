@@ -1,0 +1,195 @@
+"""Editing a draft, issuing the next revision, cancelling: each once, each by whom it belongs to, each with its proof."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from saraban.numbering.models import LedgerEntry
+from tests.features.documents.conftest import Desk, pointers
+
+
+class TestEdit:
+    async def test_changes_a_draft_and_its_version(self, desk: Desk) -> None:
+        client = await desk.as_("dc.consultant")
+        old, new = await desk.upload("dc.consultant"), await desk.upload("dc.consultant")
+        created = await client.post("/api/v1/correspondences", json=desk.letter(attachmentPublicIds=[old]))
+        address, version = created.headers["location"], created.headers["etag"]
+        changes = {"subject": "เรื่องใหม่", "addAttachmentPublicIds": [new], "removeAttachmentPublicIds": [old]}
+
+        changed = await client.patch(address, json=changes, headers={"If-Match": version})
+        stale = await client.patch(address, json={"subject": "ช้าไป"}, headers={"If-Match": version})
+
+        assert changed.status_code == 200, changed.text
+        assert changed.json()["subject"] == "เรื่องใหม่"
+        assert [(file["publicId"], file["isMain"]) for file in changed.json()["attachments"]] == [(new, True)]
+        assert changed.headers["etag"] != version
+        assert (stale.status_code, stale.json()["code"]) == (412, "DOCUMENT_CHANGED")
+
+    async def test_keeps_what_the_number_prints(self, desk: Desk) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        client = await desk.as_("dc.contractor")
+        changes = {"disciplineCode": "STR", "recipients": desk.to("กทท.")}
+
+        answer = await client.patch(f"/api/v1/rfas/{rfa['publicId']}", json=changes)
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "NUMBER_ALREADY_DRAWN")
+        assert set(pointers(answer)) == {"/disciplineCode", "/recipients"}
+
+    async def test_ends_with_the_draft(self, desk: Desk) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        await desk.act("dc.contractor", rfa, "submit")
+        address = f"/api/v1/rfas/{rfa['publicId']}"
+        body = {"subject": "แก้ทีหลัง"}
+
+        mine = await (await desk.as_("dc.contractor")).patch(address, json=body, headers={"Accept-Language": "th"})
+        theirs = await (await desk.as_("dc.consultant")).patch(address, json=body)
+
+        assert (mine.status_code, mine.json()["userMessage"]) == (409, "สามารถแก้ไขได้เฉพาะในสถานะ Draft")
+        assert theirs.status_code == 403
+
+    async def test_names_what_cannot_be_left_out_or_is_too_early(self, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter())
+        client = await desk.as_("dc.consultant")
+
+        for changes, pointer in (
+            ({"subject": None}, "/subject"),
+            ({"priority": None}, "/priority"),
+            ({"dueDate": "2020-01-01"}, "/dueDate"),
+            ({"removeAttachmentPublicIds": [letter["publicId"]]}, "/removeAttachmentPublicIds/0"),
+        ):
+            answer = await client.patch(f"/api/v1/correspondences/{letter['publicId']}", json=changes)
+            assert (answer.status_code, pointers(answer)) == (422, [pointer])
+
+
+class TestRevise:
+    async def test_waits_for_the_answer_in_the_words_of_the_specification(self, desk: Desk) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        client = await desk.as_("dc.contractor")
+
+        answer = await client.post(
+            f"/api/v1/rfas/{rfa['publicId']}/revisions", json={}, headers={"Accept-Language": "th"}
+        )
+
+        assert (answer.status_code, answer.json()["userMessage"]) == (409, "ต้องรอคำตอบของ Revision ก่อนหน้าก่อน")
+
+    async def test_prints_the_number_again_after_a_rejection(self, desk: Desk) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        await desk.act("dc.contractor", rfa, "submit")
+        await desk.act("reviewer.consultant", rfa, "reject", comment="ผลทดสอบไม่ครบ")
+        client = await desk.as_("dc.contractor")
+        address = f"/api/v1/rfas/{rfa['publicId']}/revisions"
+        file = await desk.upload("dc.contractor")
+        body = {"subject": "ฉบับที่สอง", "attachmentPublicIds": [file]}
+
+        answer = await client.post(address, json=body, headers={"Idempotency-Key": "rev-b"})
+        again = await client.post(address, json=body, headers={"Idempotency-Key": "rev-b"})
+        revisions = (await client.get(address)).json()["items"]
+
+        assert answer.status_code == 201, answer.text
+        assert again.json() == answer.json()
+        assert answer.json()["documentNumber"] == "LCBP3-C2-RFA-TER-RPT-0001-B"
+        assert answer.json()["workflow"]["currentState"] == "draft"
+        assert [(one["revisionLabel"], one["isCurrent"]) for one in revisions] == [("B", True), ("A", False)]
+        assert [one["documentNumber"][-1] for one in revisions] == ["B", "A"]
+        assert revisions[1]["workflow"]["currentState"] == "rejected"
+        assert [one["publicId"] for one in revisions[0]["attachments"]] == [file]
+
+    async def test_records_the_verdict_of_each_revision(self, desk: Desk) -> None:
+        rfa = await desk.approved_rfa()
+
+        answer = (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()
+
+        assert (answer["status"]["code"], answer["approveCode"]["code"]) == ("FCO", "1A")
+        assert answer["approvedDate"] is not None
+
+    async def test_belongs_to_the_originator(self, desk: Desk) -> None:
+        rfa = await desk.approved_rfa()
+
+        answer = await (await desk.as_("dc.consultant")).post(f"/api/v1/rfas/{rfa['publicId']}/revisions", json={})
+
+        assert answer.status_code == 403
+
+    async def test_keeps_a_number_without_a_revision(self, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter())
+        await desk.act("dc.consultant", letter, "submit")
+        await desk.act("approver.owner", letter, "approve")
+        client = await desk.as_("dc.consultant")
+
+        answer = await client.post(f"/api/v1/correspondences/{letter['publicId']}/revisions", json={})
+
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["documentNumber"] == letter["documentNumber"]
+        assert answer.json()["revision"]["revisionLabel"] == "B"
+
+
+class TestCancel:
+    async def test_marks_the_number_and_ends_the_workflow(self, desk: Desk, app: Any) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter())
+        client = await desk.as_("dc.consultant")
+        address = f"/api/v1/correspondences/{letter['publicId']}/cancel"
+        headers = {"Idempotency-Key": "cancel-1"}
+
+        answer = await client.post(address, json={"reason": "ออกซ้ำกับฉบับก่อน"}, headers=headers)
+        again = await client.post(address, json={"reason": "ออกซ้ำกับฉบับก่อน"}, headers=headers)
+        twice = await client.post(address, json={"reason": "ออกซ้ำกับฉบับก่อน"})
+        other = await desk.write("dc.consultant", "correspondences", desk.letter())
+
+        assert answer.status_code == 200, answer.text
+        assert answer.json() == again.json()
+        assert answer.json()["cancelReason"] == "ออกซ้ำกับฉบับก่อน"
+        assert answer.json()["status"]["code"] == "CANCELLED"
+        assert answer.json()["workflow"]["status"] == "CANCELLED"
+        assert answer.json()["workflow"]["availableActions"] == []
+        assert (twice.status_code, twice.json()["code"]) == (409, "DOCUMENT_CANCELLED")
+        assert other["documentNumber"] != letter["documentNumber"]
+        async with app.state.db.reading() as session:
+            entry = await session.scalar(
+                sa.select(LedgerEntry).where(LedgerEntry.document_number == letter["documentNumber"])
+            )
+        assert entry.document_number_status == "CANCELLED"
+
+    async def test_stays_hidden_from_those_who_never_got_it(self, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter())
+        client = await desk.as_("dc.consultant")
+        await client.post(f"/api/v1/correspondences/{letter['publicId']}/cancel", json={"reason": "ไม่ส่งแล้ว"})
+
+        assert (await desk.read("approver.owner", "correspondences", letter["publicId"])).status_code == 404
+
+    async def test_of_an_rfa_ends_with_the_draft(self, desk: Desk) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        await desk.act("dc.contractor", rfa, "submit")
+        client = await desk.as_("dc.contractor")
+
+        answer = await client.post(
+            f"/api/v1/rfas/{rfa['publicId']}/cancel",
+            json={"reason": "ขอถอนเรื่อง"},
+            headers={"Accept-Language": "th"},
+        )
+
+        assert (answer.status_code, answer.json()["userMessage"]) == (409, "สามารถยกเลิกได้เฉพาะในสถานะ Draft")
+
+    async def test_of_what_was_issued_is_not_for_the_recipient(self, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter())
+        await desk.act("dc.consultant", letter, "submit")
+        address = f"/api/v1/correspondences/{letter['publicId']}/cancel"
+
+        theirs = await (await desk.as_("approver.owner")).post(address, json={"reason": "ไม่ชอบเรื่องนี้"})
+        short = await (await desk.as_("dc.consultant")).post(address, json={"reason": "เลิก"})
+        mine = await (await desk.as_("dc.consultant")).post(address, json={"reason": "ส่งผิดเรื่อง"})
+
+        assert theirs.status_code == 403
+        assert (short.status_code, pointers(short)) == (422, ["/reason"])
+        assert mine.status_code == 200
+
+
+class TestHistory:
+    async def test_tells_steps_and_deeds_with_names_and_without_keys(self, desk: Desk) -> None:
+        rfa = await desk.approved_rfa()
+
+        answer = await desk.read("dc.contractor", "rfas", f"{rfa['publicId']}/history")
+
+        items = answer.json()["items"]
+        assert [item["action"] for item in items if item["source"] == "workflow"] == ["approve", "approve", "submit"]
+        assert items[-1]["action"] == "rfa.create"
+        assert all(item["actor"]["displayName"] for item in items)
+        assert items == sorted(items, key=lambda item: item["at"], reverse=True)

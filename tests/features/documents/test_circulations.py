@@ -1,0 +1,111 @@
+"""Circulation sheets: inside one organization, everybody's part once, closed with the document they are about."""
+
+from datetime import date, timedelta
+from typing import Any
+
+from tests.features.documents.conftest import Desk, pointers
+
+TOMORROW = (date.today() + timedelta(days=3)).isoformat()  # noqa: DTZ011  three days ahead in any zone
+
+
+async def person(desk: Desk, account: str) -> str:
+    return str((await (await desk.as_(account)).get("/api/v1/auth/me")).json()["publicId"])
+
+
+async def order(desk: Desk, **changes: Any) -> dict[str, Any]:
+    body = {
+        "projectPublicId": desk.project,
+        "subject": "เวียนเพื่อพิจารณา",
+        "deadlineDate": TOMORROW,
+        "assignees": [
+            {"userPublicId": await person(desk, "dc.consultant"), "kind": "MAIN"},
+            {"userPublicId": await person(desk, "reviewer.consultant"), "kind": "ACTION"},
+        ],
+    }
+    return body | changes
+
+
+class TestSheet:
+    async def test_goes_round_and_is_closed_when_everybody_has_answered(self, desk: Desk) -> None:
+        sheet = await desk.write("dc.consultant", "circulations", await order(desk))
+        assert sheet["documentNumber"].startswith("คคง.-CIR-0001-25")
+        await desk.act("dc.consultant", sheet, "start")
+        client, colleague = await desk.as_("dc.consultant"), await desk.as_("reviewer.consultant")
+        address = f"/api/v1/circulations/{sheet['publicId']}/responses"
+
+        waiting = (await colleague.get("/api/v1/inbox")).json()["items"]
+        first = await colleague.post(address, json={"status": "COMPLETED", "comment": "ตรวจแล้ว"})
+        twice = await colleague.post(address, json={"status": "COMPLETED"})
+        await client.post(address, json={"status": "REJECTED", "comment": "ไม่เกี่ยวข้อง"})
+        done = await desk.act("dc.consultant", sheet, "complete")
+        late = await client.post(address, json={"status": "COMPLETED"})
+
+        assert [item["subject"]["number"] for item in waiting] == [sheet["documentNumber"]]
+        assert first.status_code == 201, first.text
+        assert (first.json()["answered"], first.json()["mustAnswer"]) == (1, 2)
+        assert (twice.status_code, twice.json()["code"]) == (409, "CIRCULATION_ANSWERED")
+        assert done["workflow"]["currentState"] == "completed"
+        assert (late.status_code, late.json()["code"]) == (409, "CIRCULATION_NOT_ROUTING")
+        read = (await client.get(f"/api/v1/circulations/{sheet['publicId']}")).json()
+        assert read["status"]["code"] == "COMPLETED"
+        assert [part["status"] for part in read["assignees"]] == ["REJECTED", "COMPLETED"]
+
+    async def test_is_known_to_its_organization_only(self, desk: Desk) -> None:
+        sheet = await desk.write("dc.consultant", "circulations", await order(desk))
+
+        for account in ("dc.contractor", "approver.owner", "viewer", "padmin"):
+            assert (await desk.read(account, "circulations", sheet["publicId"])).status_code == 404, account
+            assert await desk.listed(account, "circulations") == []
+        for account in ("reviewer.consultant", "admin"):
+            assert (await desk.read(account, "circulations", sheet["publicId"])).status_code == 200, account
+            assert len(await desk.listed(account, "circulations", q="พิจารณา", status="draft")) == 1
+
+    async def test_names_who_cannot_be_assigned(self, desk: Desk) -> None:
+        client = await desk.as_("dc.consultant")
+        outsider = {"userPublicId": await person(desk, "dc.contractor"), "kind": "MAIN"}
+        me = {"userPublicId": await person(desk, "dc.consultant"), "kind": "MAIN"}
+
+        for changes, pointer in (
+            ({"assignees": [outsider]}, "/assignees/0/userPublicId"),
+            ({"assignees": [me, me]}, "/assignees/1/userPublicId"),
+            ({"assignees": []}, "/assignees"),
+            ({"assignees": [me | {"dueDate": "2020-01-01"}]}, "/assignees/0/dueDate"),
+            ({"deadlineDate": "2020-01-01"}, "/deadlineDate"),
+            ({"correspondencePublicId": desk.project}, "/correspondencePublicId"),
+        ):
+            answer = await client.post("/api/v1/circulations", json=await order(desk, **changes))
+            assert (answer.status_code, pointers(answer)) == (422, [pointer]), answer.text
+
+    async def test_ends_with_the_document_it_is_about(self, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter())
+        sheet = await desk.write(
+            "dc.consultant", "circulations", await order(desk, correspondencePublicId=letter["publicId"])
+        )
+        await desk.act("dc.consultant", sheet, "start")
+        client = await desk.as_("dc.consultant")
+        second = await client.post(
+            "/api/v1/circulations", json=await order(desk, correspondencePublicId=letter["publicId"])
+        )
+
+        await client.post(f"/api/v1/correspondences/{letter['publicId']}/cancel", json={"reason": "ออกผิดโครงการ"})
+
+        read = (await client.get(f"/api/v1/circulations/{sheet['publicId']}")).json()
+        assert (second.status_code, second.json()["code"]) == (409, "CIRCULATION_EXISTS")
+        assert (read["status"]["code"], read["cancelReason"]) == ("CANCELLED", "ออกผิดโครงการ")
+        assert {part["status"] for part in read["assignees"]} == {"REJECTED"}
+        assert read["workflow"]["terminal"]
+
+    async def test_can_be_changed_and_cancelled(self, desk: Desk) -> None:
+        client = await desk.as_("dc.consultant")
+        created = await client.post("/api/v1/circulations", json=await order(desk))
+        address, version = created.headers["location"], created.headers["etag"]
+
+        changed = await client.patch(address, json={"subject": "เวียนใหม่"}, headers={"If-Match": version})
+        stale = await client.patch(address, json={"subject": "ช้าไป"}, headers={"If-Match": version})
+        cancelled = await client.post(f"{address}/cancel", json={"reason": "ไม่ต้องเวียนแล้ว"})
+        history = (await client.get(f"{address}/history")).json()["items"]
+
+        assert changed.json()["subject"] == "เวียนใหม่"
+        assert stale.status_code == 412
+        assert cancelled.json()["status"]["code"] == "CANCELLED"
+        assert {item["action"] for item in history} >= {"circulation.create", "circulation.edit", "circulation.cancel"}

@@ -1,0 +1,129 @@
+"""Who sees what: drafts stay at home, what is issued reaches its recipients and the contract's parties."""
+
+from typing import Any
+
+from saraban.kit.ids import new_id
+from tests.features.documents.conftest import Desk, pointers
+
+FILTERS = [
+    ("status", "draft", 1),
+    ("status", "in_review", 1),
+    ("status", "cancelled", 0),
+    ("correspondenceTypeCode", "RFI", 1),
+    ("mine", "true", 2),
+    ("createdTo", "2020-01-01", 0),
+    ("createdFrom", "2020-01-01", 2),
+    ("dueBefore", "2100-01-01", 1),
+]
+UNUSABLE = [
+    ("status", "dreaming"),
+    ("cursor", "7"),
+    ("limit", "0"),
+    ("q", "\x00"),
+    ("correspondenceTypeCode", "RFA"),
+    ("dueBefore", "soon"),
+]
+
+
+class TestDraft:
+    async def test_is_open_to_its_originator_and_the_project_and_not_known_to_anybody_else(self, desk: Desk) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+
+        for account in ("dc.contractor", "padmin", "admin"):
+            assert (await desk.read(account, "rfas", rfa["publicId"])).status_code == 200, account
+            assert [row["publicId"] for row in await desk.listed(account, "rfas")] == [rfa["publicId"]], account
+        for account in ("dc.consultant", "reviewer.consultant", "approver.owner", "viewer"):
+            assert (await desk.read(account, "rfas", rfa["publicId"])).status_code == 404, account
+            assert await desk.listed(account, "rfas") == [], account
+
+
+class TestIssued:
+    async def test_is_open_to_the_parties_of_its_contract(self, desk: Desk) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        await desk.act("dc.contractor", rfa, "submit")
+
+        for account in ("dc.consultant", "reviewer.consultant", "approver.owner", "padmin"):
+            answer = await desk.read(account, "rfas", rfa["publicId"])
+            assert answer.status_code == 200, account
+            assert answer.json()["status"]["code"] == "FRE"
+
+    async def test_letter_stays_between_its_parties(self, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter())
+        await desk.act("dc.consultant", letter, "submit")
+
+        assert (await desk.read("approver.owner", "correspondences", letter["publicId"])).status_code == 200
+        assert (await desk.read("dc.contractor", "correspondences", letter["publicId"])).status_code == 404
+        assert await desk.listed("dc.contractor", "correspondences") == []
+
+    async def test_draft_of_the_next_revision_hides_behind_the_issued_one(self, desk: Desk) -> None:
+        rfa = await desk.approved_rfa()
+        client = await desk.as_("dc.contractor")
+        revised = await client.post(f"/api/v1/rfas/{rfa['publicId']}/revisions", json={"subject": "ฉบับแก้ไข"})
+        assert revised.status_code == 201, revised.text
+
+        seen = (await desk.read("dc.consultant", "rfas", rfa["publicId"])).json()
+        revisions = (await desk.read("dc.consultant", "rfas", f"{rfa['publicId']}/revisions")).json()["items"]
+
+        assert revised.json()["documentNumber"] == "LCBP3-C2-RFA-TER-RPT-0001-B"
+        assert (seen["documentNumber"], seen["subject"]) == ("LCBP3-C2-RFA-TER-RPT-0001-A", rfa["subject"])
+        assert [one["revisionLabel"] for one in revisions] == ["A"]
+
+
+class TestRegister:
+    async def test_finds_by_part_of_the_number_and_of_the_subject(self, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter(subject="แบบเสาเข็ม 100% OK_x"))
+        await desk.write("dc.consultant", "correspondences", desk.letter(subject="เรื่องอื่น"))
+
+        for text in ("เสาเข็ม", "100%", "ok_x", letter["documentNumber"][3:15]):
+            found = await desk.listed("dc.consultant", "correspondences", q=text)
+            assert [row["publicId"] for row in found if row["publicId"] == letter["publicId"]], text
+        assert await desk.listed("dc.consultant", "correspondences", q="OKax") == []
+        assert len(await desk.listed("dc.consultant", "correspondences", q="%")) == 1
+
+    async def test_pages_without_gaps_or_repetitions(self, desk: Desk) -> None:
+        written = [
+            (await desk.write("dc.consultant", "correspondences", desk.letter()))["publicId"] for _ in range(5)
+        ]
+        client = await desk.as_("dc.consultant")
+        seen: list[str] = []
+        query: dict[str, Any] = {"limit": 2}
+        while True:
+            page = (await client.get("/api/v1/correspondences", params=query)).json()
+            seen += [row["publicId"] for row in page["items"]]
+            if page["nextCursor"] is None:
+                break
+            query["cursor"] = page["nextCursor"]
+
+        assert seen == written[::-1]
+
+    async def test_filters(self, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter(dueDate="2099-12-31"))
+        await desk.act("dc.consultant", letter, "submit")
+        await desk.write("dc.consultant", "correspondences", desk.letter(correspondenceTypeCode="RFI"))
+
+        for name, value, expected in FILTERS:
+            assert len(await desk.listed("dc.consultant", "correspondences", **{name: value})) == expected, name
+
+    async def test_filters_by_party(self, desk: Desk) -> None:
+        await desk.write("dc.consultant", "correspondences", desk.letter("สคฉ.3"))
+        query = {"recipientOrganizationPublicId": desk.organizations["ผรม.1"]}
+
+        assert await desk.listed("dc.consultant", "correspondences", **query) == []
+        query = {"recipientOrganizationPublicId": desk.organizations["สคฉ.3"], "projectPublicId": desk.project}
+        assert len(await desk.listed("dc.consultant", "correspondences", **query)) == 1
+        query = {"originatorOrganizationPublicId": desk.organizations["สคฉ.3"]}
+        assert await desk.listed("dc.consultant", "correspondences", **query) == []
+
+    async def test_names_the_query_it_cannot_use(self, desk: Desk) -> None:
+        client = await desk.as_("dc.consultant")
+
+        for name, value in UNUSABLE:
+            answer = await client.get("/api/v1/correspondences", params={name: value})
+            assert (answer.status_code, pointers(answer)) == (422, [f"query:{name}"]), value
+
+    async def test_keeps_each_kind_in_its_own_register(self, desk: Desk) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+
+        assert (await desk.read("dc.contractor", "correspondences", rfa["publicId"])).status_code == 404
+        assert (await desk.read("dc.contractor", "rfas", str(new_id()))).status_code == 404
+        assert await desk.listed("dc.contractor", "correspondences") == []
