@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
 from saraban.identity.models import Organization, User
 from saraban.kit.pagination import newest_first
-from saraban.notifications.domain.partitions import Partition
 from saraban.notifications.models import Notification
 
 
@@ -107,19 +106,3 @@ async def read_all(session: AsyncSession, *, user_id: int, until: datetime) -> N
         .values(is_read=True)
         .execution_options(synchronize_session=False)
     )
-
-
-async def partitions(session: AsyncSession) -> list[Partition]:
-    """This will give the partitions of the table in their order; none on a table without."""
-    rows = await session.execute(
-        sa.text(
-            "SELECT partition_name, partition_method, partition_expression, partition_description"
-            " FROM information_schema.partitions WHERE table_schema = DATABASE() AND table_name = 'notifications'"
-            " AND partition_name IS NOT NULL ORDER BY partition_ordinal_position"
-        )
-    )
-    return [Partition(*(str(part) for part in row)) for row in rows]
-
-
-async def alter(session: AsyncSession, *, statement: str) -> None:
-    await session.execute(sa.text(statement))

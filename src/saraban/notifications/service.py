@@ -13,7 +13,6 @@ from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, cut
 from saraban.notifications import repository
-from saraban.notifications.domain.partitions import missing_years, statement
 from saraban.notifications.domain.rules import ACTS, Notice, notices
 from saraban.notifications.domain.texts import rendered
 from saraban.notifications.models import Notification
@@ -90,21 +89,6 @@ async def read(session: AsyncSession, *, caller: Caller, public_id: UUID) -> Non
 async def read_all(session: AsyncSession, *, caller: Caller, now: datetime) -> None:
     """This will mark everything read that the caller was told of until `now`."""
     await repository.read_all(session, user_id=caller.user_id, until=now)
-
-
-async def ensure_partitions(session: AsyncSession, *, now: datetime) -> list[int]:
-    """
-    This will add the partitions of this year and the next on MariaDB, and give the years it added.
-
-    They are cut off an open end that is still empty, which is quick; without it, rows would pile up there.
-    """
-    if session.get_bind().dialect.name == "sqlite":
-        return []
-    present = await repository.partitions(session)
-    years = missing_years(present, year=now.year)
-    if years:
-        await repository.alter(session, statement=statement(present, years=years))
-    return years
 
 
 async def _readers(session: AsyncSession, notice: Notice) -> frozenset[int]:

@@ -8,8 +8,7 @@ from saraban.attachments import service as attachments
 from saraban.attachments.domain.storage import Storage
 from saraban.events import service as events
 from saraban.kit.db import Database
-from saraban.notifications import service as notifications
-from saraban.worker import webhook
+from saraban.worker import partitions, webhook
 from saraban.worker.metrics import DEAD_LETTERS, OLDEST_AGE, QUEUE_DEPTH
 
 
@@ -42,13 +41,13 @@ def standard_timers(*, db: Database, storage: Storage, ops_webhook_url: str) -> 
     async def clean_up(now: datetime) -> None:
         await attachments.clean_up(db, storage, now=now)
 
-    async def partitions(now: datetime) -> None:
-        await db.transact(lambda session: notifications.ensure_partitions(session, now=now))
+    async def add_years(now: datetime) -> None:
+        await db.transact(lambda session: partitions.ensure_partitions(session, now=now))
 
     return [
         Timer("outbox_measure", timedelta(seconds=10), measure),
         Timer("dead_letter_announce", timedelta(seconds=5), announce),
         Timer("outbox_purge", timedelta(hours=1), purge),
         Timer("attachment_clean_up", timedelta(minutes=10), clean_up),
-        Timer("notification_partitions", timedelta(hours=12), partitions),
+        Timer("partition_years", timedelta(hours=12), add_years),
     ]

@@ -1,12 +1,10 @@
 """Who is told what, and how it is read."""
 
-from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.bootstrap import System
 from saraban.events.service import Event
@@ -174,11 +172,3 @@ class TestReading:
         answer = await reader.get(URL, params={"cursor": "1"})
 
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "query:cursor")
-
-
-class TestPartitions:
-    async def test_are_not_for_sqlite(self, system: System) -> None:
-        async def ensure(session: AsyncSession) -> list[int]:
-            return await notifications.ensure_partitions(session, now=system.clock.now() + timedelta(days=400))
-
-        assert await system.db.transact(ensure) == []

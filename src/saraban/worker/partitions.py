@@ -1,7 +1,17 @@
-"""The yearly partitions of `notifications` on MariaDB: which are missing, and the statement that adds them."""
+"""
+The yearly partitions that MariaDB keeps of the tables that grow for ever: somebody has to add the years (ruling I3).
+
+They are cut off the partition without an end while it is still empty, which is quick; later, rows would have to move.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+TABLES = ("notifications", "audit_logs")
 
 MAXVALUE = "MAXVALUE"
 
@@ -16,6 +26,32 @@ class Partition:
     bound: str
 
 
+async def ensure_partitions(session: AsyncSession, *, now: datetime) -> list[str]:
+    """This will add the partitions of this year and the next where they are missing, and say which it added."""
+    if session.get_bind().dialect.name == "sqlite":
+        return []
+    added = []
+    for table in TABLES:
+        present = await _present(session, table)
+        years = missing_years(present, year=now.year)
+        if years:
+            await session.execute(sa.text(statement(table, present, years=years)))
+        added += [f"{table} {year}" for year in years]
+    return added
+
+
+async def _present(session: AsyncSession, table: str) -> list[Partition]:
+    rows = await session.execute(
+        sa.text(
+            "SELECT partition_name, partition_method, partition_expression, partition_description"
+            " FROM information_schema.partitions WHERE table_schema = DATABASE() AND table_name = :table"
+            " AND partition_name IS NOT NULL ORDER BY partition_ordinal_position"
+        ),
+        {"table": table},
+    )
+    return [Partition(*(str(part) for part in row)) for row in rows]
+
+
 def missing_years(partitions: Sequence[Partition], *, year: int) -> list[int]:
     """This will give those of this year and the next that would fall into the partition without an end."""
     bounds = {_bound(partitions[0], wanted + 1): wanted for wanted in (year, year + 1)} if partitions else {}
@@ -24,14 +60,14 @@ def missing_years(partitions: Sequence[Partition], *, year: int) -> list[int]:
     return [wanted for bound, wanted in bounds.items() if _order(bound) > _order(newest)]
 
 
-def statement(partitions: Sequence[Partition], *, years: Sequence[int]) -> str:
+def statement(table: str, partitions: Sequence[Partition], *, years: Sequence[int]) -> str:
     """This will give the statement that cuts `years` off the partition without an end, which stays the last one."""
     rest = next(partition for partition in partitions if partition.bound == MAXVALUE)
     columns = "COLUMNS" in rest.method
     open_end = "(MAXVALUE)" if columns else "MAXVALUE"
     parts = [f"PARTITION p{year} VALUES LESS THAN ({_literal(rest, year + 1)})" for year in years]
     parts.append(f"PARTITION {rest.name} VALUES LESS THAN {open_end}")
-    return f"ALTER TABLE notifications REORGANIZE PARTITION {rest.name} INTO ({', '.join(parts)})"
+    return f"ALTER TABLE {table} REORGANIZE PARTITION {rest.name} INTO ({', '.join(parts)})"
 
 
 def _literal(partition: Partition, year: int) -> str:
@@ -42,7 +78,7 @@ def _literal(partition: Partition, year: int) -> str:
         return str(year)
     if expression.startswith("to_days("):
         return f"TO_DAYS('{year}-01-01')"
-    raise ValueError(f"notifications are partitioned by {partition.expression}, which nobody taught this to extend")
+    raise ValueError(f"a table is partitioned by {partition.expression}, which nobody taught this to extend")
 
 
 def _bound(partition: Partition, year: int) -> str:

@@ -1,8 +1,11 @@
 """Years ahead of the calendar."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from saraban.notifications.domain.partitions import Partition, missing_years, statement
+from saraban.kit.db import Database
+from saraban.worker.partitions import Partition, ensure_partitions, missing_years, statement
 
 BY_DATE = [
     Partition("p2026", "RANGE COLUMNS", "`created_at`", "'2027-01-01'"),
@@ -40,7 +43,14 @@ class TestStatement:
         ],
     )
     def test_cuts_years_off_the_open_end(self, partitions: list[Partition], bounds: tuple[str, str]) -> None:
-        assert statement(partitions, years=[2027]) == (
+        assert statement("notifications", partitions, years=[2027]) == (
             "ALTER TABLE notifications REORGANIZE PARTITION p_max INTO "
             f"(PARTITION p2027 VALUES LESS THAN {bounds[0]}, PARTITION p_max VALUES LESS THAN {bounds[1]})"
         )
+
+
+class TestEnsurePartitions:
+    async def test_has_nothing_to_do_on_sqlite(self, db: Database) -> None:
+        now = datetime(2031, 1, 1, tzinfo=UTC)
+
+        assert await db.transact(lambda session: ensure_partitions(session, now=now)) == []
