@@ -1,11 +1,13 @@
 """Circulation sheets: inside one organization, everybody's part once, closed with the document they are about."""
 
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
+from saraban.kit.clock import SystemClock
 from tests.features.documents.conftest import Desk, pointers
 
-TOMORROW = (date.today() + timedelta(days=3)).isoformat()  # noqa: DTZ011  three days ahead in any zone
+SOON = (SystemClock(ZoneInfo("Asia/Bangkok")).now() + timedelta(days=3)).date().isoformat()
 
 
 async def person(desk: Desk, account: str) -> str:
@@ -16,7 +18,7 @@ async def order(desk: Desk, **changes: Any) -> dict[str, Any]:
     body = {
         "projectPublicId": desk.project,
         "subject": "เวียนเพื่อพิจารณา",
-        "deadlineDate": TOMORROW,
+        "deadlineDate": SOON,
         "assignees": [
             {"userPublicId": await person(desk, "dc.consultant"), "kind": "MAIN"},
             {"userPublicId": await person(desk, "reviewer.consultant"), "kind": "ACTION"},

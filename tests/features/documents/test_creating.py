@@ -12,7 +12,6 @@ from saraban.kit.ids import new_id
 from saraban.numbering.models import LedgerEntry
 from tests.features.documents.conftest import Desk, pointers
 
-
 FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"subject": ""}, "/subject"),
     ({"subject": "ก" * 501}, "/subject"),
@@ -91,9 +90,7 @@ class TestCreate:
 
         first = await client.post("/api/v1/correspondences", json=desk.letter(), headers=headers)
         again = await client.post("/api/v1/correspondences", json=desk.letter(), headers=headers)
-        other = await client.post(
-            "/api/v1/correspondences", json=desk.letter(subject="เรื่องอื่น"), headers=headers
-        )
+        other = await client.post("/api/v1/correspondences", json=desk.letter(subject="เรื่องอื่น"), headers=headers)
 
         assert first.json() == again.json()
         assert other.status_code == 422
@@ -105,16 +102,12 @@ class TestCreate:
 
         async with app.state.db.reading() as session:
             event = (await session.scalars(sa.select(OutboxEvent))).one()
-            trail = (
-                await session.scalars(sa.select(AuditLog).where(AuditLog.action == "correspondence.create"))
-            ).one()
+            trail = (await session.scalars(sa.select(AuditLog).where(AuditLog.action == "correspondence.create"))).one()
         assert (event.name, event.aggregate_id) == ("document.created", letter["publicId"])
         assert trail.entity_id == letter["publicId"]
 
     async def test_folds_the_text_it_keeps(self, desk: Desk) -> None:
-        letter = await desk.write(
-            "dc.consultant", "correspondences", desk.letter(subject="ส\u0e4d\u0e32เนาเอกสาร")
-        )
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter(subject="ส\u0e4d\u0e32เนาเอกสาร"))
 
         assert letter["subject"] == "สำเนาเอกสาร"
 

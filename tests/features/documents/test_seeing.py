@@ -81,9 +81,7 @@ class TestRegister:
         assert len(await desk.listed("dc.consultant", "correspondences", q="%")) == 1
 
     async def test_pages_without_gaps_or_repetitions(self, desk: Desk) -> None:
-        written = [
-            (await desk.write("dc.consultant", "correspondences", desk.letter()))["publicId"] for _ in range(5)
-        ]
+        written = [(await desk.write("dc.consultant", "correspondences", desk.letter()))["publicId"] for _ in range(5)]
         client = await desk.as_("dc.consultant")
         seen: list[str] = []
         query: dict[str, Any] = {"limit": 2}
