@@ -91,7 +91,8 @@ async def answer_once(
 
     :param operation: method and route, such as `POST /rfas`
     :param payload: the request body as JSON-able data; it decides whether a repetition is the same request
-    :param run: does the work and calls `remember(session, answer)` inside its own transaction, before the commit
+    :param run: does the work and calls `remember(session, answer)` inside its own transaction, before the commit;
+        where it finds the work done already it only gives the answer
     :raises KeyReused: when the key came before with another operation or payload
     :raises KeyInUse: when the first request still runs
     """
@@ -101,12 +102,18 @@ async def answer_once(
     stored = await _claim_or_replay(db, claim, now)
     if stored is not None:
         return stored
+    stored_with_the_work = False
 
     async def remember(session: AsyncSession, answer: Answer) -> None:
+        nonlocal stored_with_the_work
         await claim.store(session, answer, now)
+        stored_with_the_work = True
 
     try:
-        return await run(remember)
+        answer = await run(remember)
+        if not stored_with_the_work:  # the work was found done: an earlier server committed it and died
+            await db.transact(lambda session: claim.store(session, answer, now))
+        return answer
     except BaseException:
         # Conditional on "no answer stored": where the commit went through after all, the answer stays.
         await db.transact(claim.release)

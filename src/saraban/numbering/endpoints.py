@@ -72,8 +72,11 @@ async def generate(
             await remember(session, answer)
             return answer
 
+        async def recall(_session: Any, issued: numbering.Issued) -> Answer:
+            return Answer(201, _number(issued))
+
         return await numbers.issue(
-            plan, caller=caller, holder=None, token=token, address=address, idempotency_key=key, then=then, recall=then
+            plan, caller=caller, holder=None, token=token, address=address, idempotency_key=key, then=then, recall=recall
         )
 
     answer = await answer_once(

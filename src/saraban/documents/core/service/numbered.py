@@ -59,18 +59,13 @@ async def issue(
             order = await prepare(session)
         holder = numbering.Holder(kind, new_id())
         token = derived_id("create", path, str(caller.public_id), key) if key else new_id()
-        recalled: list[Answer] = []
 
         async def then(session: AsyncSession, issued: numbering.Issued) -> Answer:
             answer = await order.write(session, issued, holder.public_id)
             await remember(session, answer)
             return answer
 
-        async def recall(session: AsyncSession, issued: numbering.Issued) -> Answer:
-            recalled.append(await order.recall(session, issued))
-            return recalled[0]
-
-        answer = await allocator.issue(
+        return await allocator.issue(
             order.plan,
             caller=caller,
             holder=holder,
@@ -78,11 +73,8 @@ async def issue(
             address=address,
             idempotency_key=key,
             then=then,
-            recall=recall,
+            recall=order.recall,
         )
-        if recalled:
-            await db.transact(lambda session: remember(session, answer))
-        return answer
 
     return await answer_once(
         db, key=key, user=caller.public_id, operation=f"POST {path}", payload=payload, now=now, run=run
