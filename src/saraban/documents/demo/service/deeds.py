@@ -134,9 +134,14 @@ async def _cancel(
 
 
 async def read(stage: Stage, *, caller: Caller, public_id: UUID, where: Where, now: datetime) -> Document:
+    """This will give a document with its workflow as `caller` sees it."""
+    asked: dict[str, Any] = {"caller": caller, "public_id": public_id, "now": now, "zone": stage.zone}
     async with stage.db.reading() as session:
-        found = await core.read(session, REGISTERS[where], caller=caller, public_id=public_id, now=now, zone=stage.zone)
-    return found.model_dump(mode="json", by_alias=True)
+        if where is Where.CIRCULATION:
+            sheet = await circulations.read(session, **asked)
+            return sheet.model_dump(mode="json", by_alias=True)
+        found = await core.read(session, REGISTERS[where], **asked)
+        return found.model_dump(mode="json", by_alias=True)
 
 
 def _order(

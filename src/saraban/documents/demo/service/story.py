@@ -13,11 +13,21 @@ from saraban.documents.demo.service import deeds
 from saraban.documents.demo.service.stage import Setting, Stage, setting
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
-from saraban.kit.errors import Text
+from saraban.kit.errors import DomainError, Kind, Text
 from saraban.workflow import service as workflow
-from saraban.workflow.service import TakenStep
+from saraban.workflow.service import InboxItem, TakenStep
 
-_INBOX_PAGE = 100
+_PAGE = 100
+
+
+class NotInInbox(DomainError):
+    """The story expects a document in an inbox and does not find it: roles or definitions were changed."""
+
+    kind, code = Kind.CONFLICT, "DEMO_NOT_IN_INBOX"
+    says = Text(
+        "ไม่พบเอกสารของเรื่องสาธิตในกล่องงานของผู้พิจารณา", "The story's document is not in the inbox of whoever should act."
+    )
+    recovery = (Text("ใช้โฟลเดอร์ข้อมูลใหม่ (SARABAN_DATA_DIR)", "Take a fresh data folder (SARABAN_DATA_DIR)."),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +70,36 @@ async def tell(stage: Stage, *, clock: Clock) -> AsyncIterator[Scene]:
 
 async def _says(stage: Stage, found: Setting, document: deeds.Document, script: Script, act: Act) -> Text:
     caller = found.person(act.by)
-    number = document["documentNumber"]
+    who, number = caller.display_name, document["documentNumber"]
     if act.by == script.by:
-        return Text(f"{caller.display_name}: {act.action} {number}", f"{caller.display_name}: {act.action} {number}")
-    if await _waits(stage, caller, UUID(document["publicId"])):
-        th = f"{caller.display_name} พบ {number} ในกล่องงาน: {act.action}"
-        return Text(th, f"{caller.display_name} finds {number} in the inbox: {act.action}")
-    th = f"{caller.display_name} ไม่พบ {number} ในกล่องงาน: {act.action}"
-    return Text(th, f"{caller.display_name} does not find {number} in the inbox: {act.action}")
+        label = await _own_label(stage, caller, document, act)
+        return Text(f"{who}: {label.th} {number}", f"{who}: {label.en} {number}")
+    item = await _waiting(stage, caller, UUID(document["publicId"]))
+    label = {action.code: action.label for action in item.envelope.actions}[act.action]
+    return Text(f"{who} พบ {number} ในกล่องงาน: {label.th}", f"{who} finds {number} in the inbox: {label.en}")
 
 
-async def _waits(stage: Stage, caller: Caller, public_id: UUID) -> bool:
+async def _own_label(stage: Stage, caller: Caller, document: deeds.Document, act: Act) -> Text:
+    instance = UUID(document["workflow"]["instancePublicId"])
     async with stage.db.reading() as session:
-        page = await workflow.inbox(session, caller=caller, subjects=stage.subjects, cursor=None, limit=_INBOX_PAGE)
-    return any(item.facts.public_id == public_id for item in page.items)
+        view = await workflow.find(session, caller=caller, subjects=stage.subjects, public_id=instance)
+    return {action.code: action.label for action in view.envelope.actions}[act.action]
+
+
+async def _waiting(stage: Stage, caller: Caller, public_id: UUID) -> InboxItem:
+    """
+    :raises NotInInbox: when the document does not wait for the caller
+    """
+    cursor: str | None = None
+    while True:
+        async with stage.db.reading() as session:
+            page = await workflow.inbox(session, caller=caller, subjects=stage.subjects, cursor=cursor, limit=_PAGE)
+        for item in page.items:
+            if item.facts.public_id == public_id:
+                return item
+        cursor = page.next_cursor
+        if cursor is None:
+            raise NotInInbox(f"{public_id} is not in the inbox of {caller.username}.")
 
 
 def _written(caller: Caller, document: deeds.Document) -> Text:
@@ -87,6 +113,6 @@ async def _chapter(stage: Stage, found: Setting, script: Script, document: dict[
     now = clock.now()
     async with stage.db.reading() as session:
         steps = await workflow.history(session, caller=author, subjects=stage.subjects, public_id=instance)
-        trail = await audit.listing(session, entity_id=str(public_id), limit=_INBOX_PAGE)
+        trail = await audit.listing(session, entity_id=str(public_id), limit=_PAGE)
     fresh = await deeds.read(stage, caller=author, public_id=public_id, where=script.where, now=now)
     return Chapter(script, fresh, steps, trail.items[::-1])

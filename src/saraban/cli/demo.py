@@ -1,0 +1,210 @@
+"""`saraban demo`: the whole story of a document, told in the terminal."""
+
+import os
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from saraban import config
+from saraban.cli.migrate import prepare_folder
+from saraban.cli.outcome import language, say, with_system
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from saraban.bootstrap import System
+    from saraban.documents.demo.service import Chapter, Scene
+
+
+class Language(StrEnum):
+    TH = "th"
+    EN = "en"
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(demo)
+
+
+def demo(
+    lang: Annotated[Language | None, typer.Option(help="Language of the story; else SARABAN_LANG.")] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Tell the whole story of a request for approval, and show what is kept of it.
+
+    A contractor submits, the consultant reviews, the owner approves; a letter, a transmittal and a circulation sheet
+    follow. It is played by the demo accounts through the same services as the API, on the configured database. Told
+    again, it goes on with the next numbers: no number is ever used twice.
+
+    Examples:
+
+        saraban demo
+        saraban demo --lang th
+        SARABAN_DATA_DIR=/tmp/try saraban demo --json
+    """
+    from rich.console import Console
+
+    if lang is not None:
+        os.environ["SARABAN_LANG"] = lang.value
+    _prepare()
+    chapters = with_system(lambda system: _play(system, Console(stderr=True)))
+    if as_json:
+        import orjson
+
+        typer.echo(orjson.dumps(_as_json(chapters), option=orjson.OPT_INDENT_2).decode())
+        return
+    _print(Console(), chapters)
+
+
+def _prepare() -> None:
+    from saraban.bootstrap import DemoInProduction
+    from saraban.kit import migrate as history
+
+    if config.load().env == "production":
+        raise DemoInProduction
+    prepare_folder()
+    history.upgrade(config.load().sqlalchemy_url)
+
+
+async def _play(system: "System", console: "Console") -> "list[Chapter]":
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from saraban import bootstrap
+    from saraban.documents.demo.service import STEPS, tell
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=False) as progress:
+        bar = progress.add_task(say("เตรียมโครงการสาธิต", "Preparing the demo project"), total=STEPS + 1)
+        await bootstrap.seed(system, demo=True)
+        await bootstrap.load_documents(system)
+        progress.advance(bar)
+        chapters = []
+        async for scene in tell(bootstrap.stage(system), clock=system.clock):
+            progress.console.print(f"  {_said(scene)}", highlight=False, soft_wrap=True)
+            progress.update(bar, advance=1, description=say("เล่าเรื่อง", "Telling the story"))
+            if scene.chapter is not None:
+                chapters.append(scene.chapter)
+    return chapters
+
+
+def _said(scene: "Scene") -> str:
+    return scene.says.say(language())
+
+
+def _print(console: "Console", chapters: "list[Chapter]") -> None:
+    zone = config.load().zone
+    console.print(_documents(chapters))
+    for chapter in chapters:
+        console.print(_history(chapter, zone))
+    console.print(_trail(chapters, zone))
+    if _continues(chapters):
+        console.print(
+            say(
+                "ชุดเลขเหล่านี้เคยใช้แล้ว จึงออกเลขลำดับถัดไป ไม่มีเลขใดใช้ซ้ำ",
+                "These series were in use already, so the story went on with their next numbers: none is used twice.",
+            )
+        )
+
+
+def _table(title: str) -> "Table":
+    from rich.table import Table
+
+    return Table(title=title, title_justify="left")
+
+
+def _column(table: "Table", th: str, en: str, *, whole: bool = True) -> None:
+    """Thai has no blanks between words, so a cell is shown whole or cut, never broken inside a word."""
+    table.add_column(say(th, en), no_wrap=True, overflow="ignore" if whole else "ellipsis", min_width=6)
+
+
+def _documents(chapters: "list[Chapter]") -> "Table":
+    table = _table(say("เอกสาร", "Documents"))
+    _column(table, "เลขที่", "Number")
+    _column(table, "สถานะ", "State")
+    _column(table, "ไฟล์", "Files")
+    _column(table, "เรื่อง", "Subject", whole=False)
+    for chapter in chapters:
+        document = chapter.document
+        state = document["workflow"]["stateLabel"][language()]
+        table.add_row(document["documentNumber"], state, str(len(document["attachments"])), document["subject"])
+    return table
+
+
+def _history(chapter: "Chapter", zone: "ZoneInfo") -> "Table":
+    number = chapter.document["documentNumber"]
+    table = _table(say(f"ประวัติของ {number}", f"History of {number}"))
+    _column(table, "เวลา", "Time")
+    _column(table, "โดย", "By")
+    _column(table, "การดำเนินการ → สถานะ", "Action → state")
+    _column(table, "ความเห็น", "Comment", whole=False)
+    spoken = language()
+    for step in chapter.steps:
+        table.add_row(
+            f"{step.created_at.astimezone(zone):%H:%M:%S}",
+            step.actor.display_name if step.actor else "-",
+            f"{step.action_label.say(spoken)} → {step.to_label.say(spoken)}",
+            step.comment or "",
+        )
+    return table
+
+
+def _trail(chapters: "list[Chapter]", zone: "ZoneInfo") -> "Table":
+    table = _table(say("บันทึกการตรวจสอบ", "Audit trail"))
+    _column(table, "เวลา", "Time")
+    _column(table, "การกระทำ", "Action")
+    _column(table, "เลขที่", "Number")
+    _column(table, "โดย", "By", whole=False)
+    for chapter in chapters:
+        names = _names(chapter)
+        for entry in chapter.trail:
+            table.add_row(
+                f"{entry.created_at.astimezone(zone):%H:%M:%S}",
+                entry.action,
+                chapter.document["documentNumber"],
+                names.get(str(entry.actor_public_id), str(entry.actor_public_id or "-")),
+            )
+    return table
+
+
+def _names(chapter: "Chapter") -> dict[str, str]:
+    author = chapter.document["createdBy"]
+    others = {str(step.actor.public_id): step.actor.display_name for step in chapter.steps if step.actor}
+    return others | {author["publicId"]: author["displayName"]}
+
+
+def _continues(chapters: "list[Chapter]") -> bool:
+    return any("-0001" not in chapter.document["documentNumber"] for chapter in chapters)
+
+
+def _as_json(chapters: "list[Chapter]") -> dict[str, Any]:
+    return {"continued": _continues(chapters), "documents": [_chapter_as_json(chapter) for chapter in chapters]}
+
+
+def _chapter_as_json(chapter: "Chapter") -> dict[str, Any]:
+    return {
+        "kind": chapter.script.where.value,
+        "publicId": chapter.document["publicId"],
+        "documentNumber": chapter.document["documentNumber"],
+        "subject": chapter.document["subject"],
+        "attachments": [file["fileName"] for file in chapter.document["attachments"]],
+        "state": chapter.document["workflow"]["currentState"],
+        "history": [
+            {
+                "at": step.created_at,
+                "by": step.actor.display_name if step.actor else None,
+                "action": step.action,
+                "from": step.from_state,
+                "to": step.to_state,
+                "comment": step.comment,
+            }
+            for step in chapter.steps
+        ],
+        "audit": [
+            {"at": entry.created_at, "action": entry.action, "actorPublicId": entry.actor_public_id}
+            for entry in chapter.trail
+        ],
+    }
