@@ -149,5 +149,5 @@ class TestSeeding:
         async with db.reading() as session:
             return {
                 table.name: await session.scalar(sa.select(sa.func.count()).select_from(table))
-                for table in Base.metadata.sorted_tables
+                for table in Base.metadata.tables.values()
             }

@@ -29,15 +29,11 @@ PUBLIC_PATHS = frozenset(
         "/health/ready",
         "/metrics",
         "/openapi.json",
-        "/docs",
         "/docs/errors",
-        "/docs/oauth2-redirect",
-        "/redoc",
         "/login",
         "/logout",
         "/language",
         "/static",
-        "/favicon.ico",
     }
 )
 

@@ -252,5 +252,5 @@ class TestSeeding:
         async with db.reading() as session:
             return {
                 table.name: [tuple(row) for row in (await session.execute(sa.select(table))).all()]
-                for table in Base.metadata.sorted_tables
+                for table in Base.metadata.tables.values()
             }

@@ -22,22 +22,19 @@ from saraban.identity.repository import places
 _projects, _contracts = places.projects, places.contracts
 
 
-def _allowed() -> sa.Subquery:
-    """One row for each role: its permissions, joined by a space."""
+def _permissions() -> Any:
+    """The permissions of the row's role, joined by a space; only the roles at hand are looked at."""
     return (
-        sa.select(
-            RolePermission.role_id,
-            sa.func.aggregate_strings(Permission.permission_name, " ").label("permissions"),
-        )
-        .join(Permission, Permission.permission_id == RolePermission.permission_id)
-        .where(Permission.is_active)
-        .group_by(RolePermission.role_id)
-        .subquery()
+        sa.select(sa.func.aggregate_strings(Permission.permission_name, " "))
+        .join(RolePermission, RolePermission.permission_id == Permission.permission_id)
+        .where(RolePermission.role_id == Role.role_id, Permission.is_active)
+        .correlate(Role)
+        .scalar_subquery()
+        .label("permissions")
     )
 
 
 def _users_with_grants() -> Any:
-    allowed = _allowed()
     return (
         sa.select(
             User.user_id,
@@ -52,12 +49,11 @@ def _users_with_grants() -> Any:
             UserAssignment.project_id,
             UserAssignment.contract_id,
             Role.role_name,
-            allowed.c.permissions,
+            _permissions(),
         )
         .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
         .outerjoin(UserAssignment, UserAssignment.user_id == User.user_id)
         .outerjoin(Role, sa.and_(Role.role_id == UserAssignment.role_id, Role.deleted_at.is_(None)))
-        .outerjoin(allowed, allowed.c.role_id == Role.role_id)
         .order_by(User.username, UserAssignment.id)
     )
 
