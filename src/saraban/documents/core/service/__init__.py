@@ -4,17 +4,16 @@ from collections.abc import Sequence
 
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.cancelling import CancelOnlyDraft, cancel
-from saraban.documents.core.service.creating import (
-    Complete,
+from saraban.documents.core.service.checking import (
     NotYourOrganization,
     SentToSelf,
     Sheet,
     check_due,
     contract_of,
-    create,
     originator_of,
     prepare,
 )
+from saraban.documents.core.service.creating import Complete, create
 from saraban.documents.core.service.editing import (
     DocumentChanged,
     DocumentIsCancelled,

@@ -11,10 +11,10 @@ from saraban.documents.core.domain.kind import CANCELLED, DRAFT
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.creating import tell
 from saraban.documents.core.service.editing import current
 from saraban.documents.core.service.presenting import etag, full
 from saraban.documents.core.service.reading import find
+from saraban.documents.core.service.recording import tell
 from saraban.documents.core.service.register import Follower, Register
 from saraban.documents.core.service.rights import require_edit, require_withdraw
 from saraban.documents.core.service.subject import show_state

@@ -15,9 +15,10 @@ from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import links, writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import DocumentAnswer, DocumentChanges, NewRevision
-from saraban.documents.core.service.creating import begin, check_due, claim_files, tell
+from saraban.documents.core.service.checking import check_due
 from saraban.documents.core.service.presenting import day_of, end_of_day, envelopes, etag, full
 from saraban.documents.core.service.reading import find
+from saraban.documents.core.service.recording import begin, claim_files, tell
 from saraban.documents.core.service.register import Register
 from saraban.documents.core.service.rights import require_create, require_edit
 from saraban.identity.domain.caller import Caller

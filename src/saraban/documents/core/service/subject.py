@@ -56,8 +56,14 @@ class DocumentSubject:
         )
         return await facts_of(session, self.register.kind, rows=rows, zone=self.zone)
 
-    async def moved(  # the port's signature: a document does not care who moved it
-        self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime  # noqa: ARG002
+    async def moved(
+        self,
+        session: AsyncSession,
+        *,
+        caller: Caller,  # noqa: ARG002  the port's signature; who moved it does not matter here
+        entity_id: str,
+        step: Step,
+        now: datetime,
     ) -> None:
         rows = await repository.by_revision(
             session, reach=None, revision_ids=[UUID(entity_id)], type_codes=self.register.kind.type_codes

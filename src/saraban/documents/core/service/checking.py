@@ -1,0 +1,186 @@
+"""
+What must be right before a number is drawn: whom a document is written for and sent to, its dates, what it refers to.
+
+Reads only; every fault names its field.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.domain.due import earliest_due
+from saraban.documents.core.repository import documents as repository
+from saraban.documents.core.schemas import NewDocument
+from saraban.documents.core.schemas import Recipient as AskedRecipient
+from saraban.documents.core.service.presenting import reach
+from saraban.documents.core.service.register import Register
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.kit.clock import local_date
+from saraban.kit.errors import CHECK_INPUT, FieldProblem, Forbidden, Invalid, Text, invalid
+from saraban.kit.errors import Kind as ErrorKind
+from saraban.numbering import service as numbering
+from saraban.projects import service as projects
+from saraban.projects.service import OrganizationRef, ProjectRef
+
+_SELF = Text(
+    "ไม่สามารถส่งเอกสารถึงองค์กรของตัวเองได้ ใช้ Circulation Sheet แทน",
+    "A document cannot be sent to its own organization. Use a circulation sheet instead.",
+)
+
+
+class SentToSelf(Invalid):
+    """A recipient is the originator itself (EC-CORR-003)."""
+
+    kind, code = ErrorKind.INVALID, "CORRESPONDENCE_TO_SELF"
+    says = _SELF
+    recovery = (CHECK_INPUT, Text("สร้างใบเวียนภายในองค์กร", "Create a circulation sheet."))
+
+
+class NotYourOrganization(Forbidden):
+    """The originator is an organization that the caller does not act for."""
+
+    code = "NOT_YOUR_ORGANIZATION"
+    says = Text("คุณไม่ได้ปฏิบัติงานแทนองค์กรนี้", "You do not act for this organization.")
+    recovery = (Text("เลือกองค์กรของคุณ", "Choose an organization of your own."),)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A new document with everything resolved and checked; only its number is missing."""
+
+    register: Register
+    order: NewDocument
+    plan: numbering.Plan
+    recipients: Sequence[tuple[OrganizationRef, str]]
+    references: Sequence[int]
+    contract_id: int | None
+
+
+async def originator_of(
+    session: AsyncSession, *, caller: Caller, project: ProjectRef, stated: UUID | None, pointer: str
+) -> OrganizationRef:
+    """
+    This will give the organization a document is written for: the stated one, or the caller's own.
+
+    :raises NotYourOrganization: when the caller acts for another one
+    :raises Invalid: when none is stated and the caller has none, or when it takes no part in the project
+    """
+    if stated is None and caller.organization_id is None:
+        raise invalid(pointer, "required", "จำเป็นต้องระบุองค์กรผู้ส่ง", "The originating organization is required.")
+    public_id = stated or await repository.organization_public_id(session, organization_id=caller.organization_id or 0)
+    found = await projects.find_member(session, project=project, public_id=public_id, pointer=pointer)
+    if found.id not in caller.organization_ids and not caller.may(EVERYTHING, Scope()):
+        raise NotYourOrganization(fields=[FieldProblem(pointer, "not_yours", NotYourOrganization.says)])
+    return found
+
+
+async def recipients_of(
+    session: AsyncSession, *, project: ProjectRef, originator: OrganizationRef, asked: Sequence[AskedRecipient]
+) -> list[tuple[OrganizationRef, str]]:
+    """
+    This will give the recipients in their order, the first TO being the main one.
+
+    :raises SentToSelf: when one of them is the originator
+    :raises Invalid: without a TO, with one named twice, with one that takes no part in the project
+    """
+    found: list[tuple[OrganizationRef, str]] = []
+    for place, one in enumerate(asked):
+        pointer = f"/recipients/{place}/organizationPublicId"
+        organization = await projects.find_member(
+            session, project=project, public_id=one.organization_public_id, pointer=pointer
+        )
+        if organization.id == originator.id:
+            raise SentToSelf(fields=[FieldProblem(pointer, "self", _SELF)])
+        if any(organization.id == other.id for other, _ in found):
+            raise invalid(pointer, "duplicate", "ระบุผู้รับรายนี้ซ้ำ", "This recipient is named twice.")
+        found.append((organization, one.recipient_type))
+    if not any(recipient_type == "TO" for _, recipient_type in found):
+        raise invalid("/recipients", "to_required", "ต้องมีผู้รับ (TO) อย่างน้อยหนึ่งราย", "At least one TO is needed.")
+    return found
+
+
+def check_due(due: date | None, document_date: date | None, *, today: date) -> None:
+    """
+    :raises Invalid: when the due date lies before today or before the document's own date
+    """
+    earliest = earliest_due(document_date, today=today)
+    if due is not None and due < earliest:
+        raise invalid(
+            "/dueDate",
+            "too_early",
+            "กำหนดตอบต้องไม่ก่อนวันที่ {earliest}",
+            "The due date must not be before {earliest}.",
+            earliest=earliest.isoformat(),
+        )
+
+
+async def references_of(
+    session: AsyncSession, *, caller: Caller, project: ProjectRef, asked: Sequence[UUID]
+) -> list[int]:
+    """
+    :raises Invalid: when one is named twice, is of another project, or is not to be known of
+    """
+    rows = await repository.visible(session, reach=reach(caller), public_ids=asked)
+    for place, public_id in enumerate(asked):
+        pointer = f"/referencePublicIds/{place}"
+        row = rows.get(public_id)
+        if row is None or row.head.project_id != project.id:
+            raise invalid(pointer, "unknown", "ไม่พบเอกสารอ้างอิงนี้", "The referenced document is not known here.")
+        if public_id in asked[:place]:
+            raise invalid(pointer, "duplicate", "ระบุเอกสารอ้างอิงนี้ซ้ำ", "This document is named twice.")
+    return [rows[public_id].head.id for public_id in asked]
+
+
+async def prepare(
+    session: AsyncSession,
+    register: Register,
+    *,
+    caller: Caller,
+    order: NewDocument,
+    type_code: str,
+    rfa_type_code: str | None,
+    now: datetime,
+    zone: ZoneInfo,
+) -> Sheet:
+    """This will resolve and check everything of a new document that can be known before its number is drawn."""
+    project = await projects.find_project(session, public_id=order.project_public_id, pointer="/projectPublicId")
+    originator = await originator_of(
+        session,
+        caller=caller,
+        project=project,
+        stated=order.originator_organization_public_id,
+        pointer="/originatorOrganizationPublicId",
+    )
+    recipients = await recipients_of(session, project=project, originator=originator, asked=order.recipients)
+    check_due(order.due_date, order.document_date, today=local_date(now, zone))
+    references = await references_of(session, caller=caller, project=project, asked=order.reference_public_ids)
+    main = next(one for one, recipient_type in recipients if recipient_type == "TO")
+    plan = await numbering.plan(
+        session,
+        caller=caller,
+        request=numbering.NumberRequest(
+            project_public_id=project.public_id,
+            correspondence_type_code=type_code,
+            originator_organization_public_id=originator.public_id,
+            recipient_organization_public_id=main.public_id,
+            contract_public_id=order.contract_public_id,
+            sub_type_code=order.sub_type_code,
+            rfa_type_code=rfa_type_code,
+            discipline_code=order.discipline_code,
+        ),
+        now=now,
+        zone=zone,
+    )
+    return Sheet(register, order, plan, recipients, references, contract_of(plan))
+
+
+def contract_of(plan: numbering.Plan) -> int | None:
+    """This will give the contract a document belongs to: the stated one, or that of its discipline or type."""
+    owners = (plan.rfa_type, plan.discipline, plan.sub_type)
+    found = [plan.contract.id] if plan.contract else [one.contract_id for one in owners if one]
+    return found[0] if found else None
