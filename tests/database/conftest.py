@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from saraban.kit import migrate
 from saraban.kit.db import Database
 from tests.servers import MariaDb, Redis, running_mariadb, running_redis
 
@@ -19,26 +20,8 @@ _numbers = count(1)
 
 def migrated(url: str) -> None:
     """This will bring a database to the newest revision, outside the test's own event loop."""
-    # TODO until the migrations stand: straight from the models
-    import asyncio
-    import importlib
-    import pkgutil
-
-    import saraban
-    from saraban.kit.db import Base
-
-    for module in pkgutil.walk_packages(saraban.__path__, "saraban."):
-        if module.name.rpartition(".")[2] in {"models", "idempotency"}:
-            importlib.import_module(module.name)
-
-    async def create() -> None:
-        database = Database(url)
-        async with database.engine.begin() as connection:
-            await connection.run_sync(Base.metadata.create_all)
-        await database.close()
-
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, create()).result()
+        thread.submit(migrate.upgrade, url).result()
 
 
 @pytest.fixture(scope="session")
