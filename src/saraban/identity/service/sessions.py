@@ -24,6 +24,7 @@ from saraban.kit.ids import new_id
 
 # Two tabs of one browser may present the same token at the same moment; later, it is a stolen one.
 GRACE = timedelta(seconds=30)
+_SUSPICIOUS = frozenset({"login.locked", "login.token_reused"})
 
 
 class WrongCredentials(DomainError):
@@ -252,4 +253,5 @@ async def _record(session: AsyncSession, action: str, user: User, *, address: st
         details={"username": user.username},
         address=address,
         now=now,
+        severity="WARN" if action in _SUSPICIOUS else "INFO",
     )
