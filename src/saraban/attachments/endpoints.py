@@ -2,9 +2,8 @@
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
-from uuid import UUID
 
-from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from saraban.attachments import service as attachments
@@ -16,13 +15,12 @@ from saraban.attachments.schemas import AttachmentAnswer, Upload
 from saraban.attachments.service import AttachmentRow
 from saraban.identity.dependencies import CurrentCaller, guarded
 from saraban.identity.domain.caller import Caller
-from saraban.kit.http import Address, Db, Now, ReadSession
+from saraban.kit.http import Address, Db, Now, PathId, ReadSession
 
 router = APIRouter(prefix="/attachments", tags=["attachments"])
 
-# Nothing in a file may act in our name. PDF is shown by the browser's own viewer, which a sandbox would turn off.
-_POLICY_IMAGE = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox"
-_POLICY_PDF = "default-src 'none'; style-src 'unsafe-inline'; object-src 'self'; frame-ancestors 'self'"
+# Nothing in a file may act in our name; the browser's own viewers of PDF and pictures need nothing of what this denies.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox"
 
 _MULTIPART: dict[str, Any] = {
     "requestBody": {
@@ -79,7 +77,7 @@ async def upload(
 
 @router.get("/{publicId}", summary="What is known of a file")
 async def metadata(
-    public_id: Annotated[UUID, Path(alias="publicId")],
+    public_id: PathId,
     caller: CurrentCaller,
     session: ReadSession,
     readers: Readers,
@@ -90,7 +88,7 @@ async def metadata(
 
 @router.get("/{publicId}/content", response_class=Response, responses=_BINARY, summary="Download a file, or show it")
 async def content(
-    public_id: Annotated[UUID, Path(alias="publicId")],
+    public_id: PathId,
     request: Request,
     caller: CurrentCaller,
     session: ReadSession,
@@ -117,13 +115,12 @@ async def content(
 
 
 def _headers(row: AttachmentRow, *, inline: bool) -> dict[str, str]:
-    is_pdf = row.mime_type == "application/pdf"
     return {
         "ETag": f'"{row.checksum}"',
         "Cache-Control": "private, no-cache",
         "Accept-Ranges": "bytes",
         "Content-Disposition": content_disposition(row.file_name, inline=inline),
-        "Content-Security-Policy": _POLICY_PDF if inline and is_pdf else _POLICY_IMAGE,
+        "Content-Security-Policy": _POLICY,
         "X-Content-Type-Options": "nosniff",
     }
 

@@ -135,10 +135,13 @@ class TestContent:
         drawing = await upload(uploader, "a.dwg", b"AC1032\x00\x00\x00\x00\x00")
 
         shown = await uploader.get(content_of(picture), params={"inline": "1"})
+        page = await uploader.get(content_of(await upload(uploader)), params={"inline": "1"})
         saved = await uploader.get(content_of(drawing), params={"inline": "1"})
 
-        assert shown.headers["content-disposition"].startswith("inline;")
-        assert "sandbox" in shown.headers["content-security-policy"]
+        for answer in (shown, page):
+            assert answer.headers["content-disposition"].startswith("inline;")
+            assert "sandbox" in answer.headers["content-security-policy"]
+            assert answer.headers["x-frame-options"] == "SAMEORIGIN"
         assert saved.headers["content-disposition"].startswith("attachment;")
 
     async def test_that_was_lost_is_said_to_be_lost(self, app: Any, uploader: httpx.AsyncClient) -> None:

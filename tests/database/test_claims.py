@@ -1,0 +1,65 @@
+"""Two documents that want one file, on each database."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments import service as attachments
+from saraban.attachments.adapters import MemoryStorage
+from saraban.attachments.service import AttachmentRow, UploadRules
+from saraban.identity.domain.caller import Caller
+from saraban.identity.models import User
+from saraban.kit.clock import FixedClock
+from saraban.kit.db import Database
+from saraban.kit.errors import Invalid
+
+NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
+
+
+async def uploader(db: Database) -> Caller:
+    async def work(session: AsyncSession) -> Caller:
+        user = User(username="u", password_hash="!", email="u@saraban.invalid", created_at=NOW, updated_at=NOW)
+        session.add(user)
+        await session.flush()
+        return Caller(user.user_id, user.public_id, "u", "u", None, frozenset(), ())
+
+    return await db.transact(work)
+
+
+async def upload(db: Database, caller: Caller) -> AttachmentRow:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"%PDF-1.7\n"
+
+    clock = FixedClock(NOW, ZoneInfo("Asia/Bangkok"))
+    return await attachments.upload(
+        db,
+        MemoryStorage(),
+        caller=caller,
+        name="แบบ.pdf",
+        chunks=chunks(),
+        rules=UploadRules(),
+        clock=clock,
+        address="",
+    )
+
+
+class TestClaim:
+    async def test_gives_each_file_to_one_of_many(self, any_db: Database) -> None:
+        caller = await uploader(any_db)
+        files = [(await upload(any_db, caller)).public_id for _ in range(3)]
+
+        async def take(*wanted: int) -> list[AttachmentRow]:
+            ids = [files[number] for number in wanted]
+            return await any_db.transact(
+                lambda session: attachments.claim(session, caller=caller, public_ids=ids, pointer="/files", now=NOW)
+            )
+
+        wishes = [(0, 1), (1, 0), (2, 1), (0, 2), (1, 2), (2, 0)]
+        outcomes = await asyncio.gather(*(take(*wanted) for wanted in wishes), return_exceptions=True)
+
+        taken = [row.public_id for outcome in outcomes if isinstance(outcome, list) for row in outcome]
+        assert len(taken) == len(set(taken)) == 2
+        assert all(isinstance(outcome, list | Invalid) for outcome in outcomes)
