@@ -36,9 +36,11 @@ def demo(
 ) -> None:
     """Tell the whole story of a request for approval, and show what is kept of it.
 
-    A contractor submits, the consultant reviews, the owner approves; a letter, a transmittal and a circulation sheet
-    follow. It is played by the demo accounts through the same services as the API, on the configured database. Told
-    again, it goes on with the next numbers: no number is ever used twice.
+    A contractor submits, the consultant reviews, the owner approves; a letter,
+    a transmittal and a circulation sheet follow. The demo accounts play it on
+    the configured database, through the same services as the API.
+
+    Told again, it goes on with the next numbers: none is ever used twice.
 
     Examples:
 
@@ -118,7 +120,17 @@ def _table(title: str) -> "Table":
 
 def _column(table: "Table", th: str, en: str, *, whole: bool = True) -> None:
     """Thai has no blanks between words, so a cell is shown whole or cut, never broken inside a word."""
-    table.add_column(say(th, en), no_wrap=True, overflow="ignore" if whole else "ellipsis", min_width=6)
+    table.add_column(say(th, en), no_wrap=whole, overflow="ignore" if whole else "ellipsis")
+
+
+def _fitted(table: "Table") -> "Table":
+    """A narrow terminal takes its width from the cells that may be cut."""
+    from rich.cells import cell_len
+
+    for column in table.columns:
+        texts = (str(column.header), *(str(cell) for cell in column.cells))
+        column.min_width = max(map(cell_len, texts)) if column.overflow == "ignore" else 6
+    return table
 
 
 def _documents(chapters: "list[Chapter]") -> "Table":
@@ -131,7 +143,7 @@ def _documents(chapters: "list[Chapter]") -> "Table":
         document = chapter.document
         state = document["workflow"]["stateLabel"][language()]
         table.add_row(document["documentNumber"], state, str(len(document["attachments"])), document["subject"])
-    return table
+    return _fitted(table)
 
 
 def _history(chapter: "Chapter", zone: "ZoneInfo") -> "Table":
@@ -149,7 +161,7 @@ def _history(chapter: "Chapter", zone: "ZoneInfo") -> "Table":
             f"{step.action_label.say(spoken)} → {step.to_label.say(spoken)}",
             step.comment or "",
         )
-    return table
+    return _fitted(table)
 
 
 def _trail(chapters: "list[Chapter]", zone: "ZoneInfo") -> "Table":
@@ -167,7 +179,7 @@ def _trail(chapters: "list[Chapter]", zone: "ZoneInfo") -> "Table":
                 chapter.document["documentNumber"],
                 names.get(str(entry.actor_public_id), str(entry.actor_public_id or "-")),
             )
-    return table
+    return _fitted(table)
 
 
 def _names(chapter: "Chapter") -> dict[str, str]:
