@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 DONE := build/done
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-virtualenv
 VENDOR := src/saraban/web/static/vendor/fonts.css
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 

@@ -131,4 +131,6 @@ def _template(scope: Scope) -> str:
         scope.get("fastapi", {}).get("effective_route_context") if isinstance(scope.get("fastapi"), dict) else None
     )
     path = getattr(context, "path", None) or getattr(scope.get("route"), "path", None)
+    if not path and scope["path"].startswith("/static/"):
+        return "/static"
     return str(path) if path else "(unknown)"
