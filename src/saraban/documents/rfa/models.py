@@ -6,6 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
+from saraban.documents.drawing.models import AsbuiltDrawingRevision, ShopDrawingRevision
 from saraban.kit.db import Base
 
 NOW = sa.text("CURRENT_TIMESTAMP")
@@ -44,8 +45,8 @@ class RfaItem(Base):
     item_type: Mapped[str] = mapped_column(
         sa.Enum("SHOP", "AS_BUILT", name="rfa_item_type", native_enum=False, length=10)
     )
-    shop_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("shop_drawing_revisions.id"))
-    asbuilt_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("asbuilt_drawing_revisions.id"))
+    shop_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey(ShopDrawingRevision.id))
+    asbuilt_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey(AsbuiltDrawingRevision.id))
 
     __table_args__ = (
         sa.UniqueConstraint("rfa_revision_id", "shop_drawing_revision_id", name="uq_rfa_items_shop"),
