@@ -1,14 +1,13 @@
 """Log-in, refresh, log-out, the caller's own profile, and the register of organizations."""
 
 from typing import Annotated, Literal
-from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request, status
 
 from saraban.identity import service
 from saraban.identity.dependencies import CurrentCaller, Lockout, Tokens
 from saraban.identity.schemas import LogIn, OrganizationLine, OrganizationPage, Profile, RefreshRequest, TokenPair
-from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, ReadSession
+from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession
 from saraban.kit.schema import Line
 
 router = APIRouter()
@@ -76,7 +75,7 @@ async def list_organizations(
     )
 
 
-@router.get("/organizations/{public_id}", tags=["organizations"], summary="Read an organization")
-async def read_organization(caller: CurrentCaller, session: ReadSession, public_id: UUID) -> OrganizationLine:
+@router.get("/organizations/{publicId}", tags=["organizations"], summary="Read an organization")
+async def read_organization(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> OrganizationLine:
     """One organization of the register."""
     return await service.read_organization(session, caller=caller, public_id=public_id)

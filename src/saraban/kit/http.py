@@ -6,9 +6,10 @@ Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import it.
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
+from uuid import UUID
 
 import orjson
-from fastapi import Depends, Header, Query, Request
+from fastapi import Depends, Header, Path, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import JSONResponse, Response
 
@@ -86,5 +87,6 @@ Now = Annotated[Clock, Depends(clock)]
 Language = Annotated[str, Depends(language)]
 Address = Annotated[str, Depends(client_address)]
 IdempotencyKey = Annotated[str | None, Depends(idempotency_key)]
+PathId = Annotated[UUID, Path(alias="publicId", description="The `publicId` of the thing.")]
 PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Rows of one page.")]
 PageCursor = Annotated[str | None, Query(max_length=64, description="`nextCursor` of the page before.")]

@@ -1,12 +1,11 @@
 """The caller's own notifications."""
 
 from typing import Annotated
-from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import Db, Language, Now, PageCursor, PageLimit, ReadSession
+from saraban.kit.http import Db, Language, Now, PageCursor, PageLimit, PathId, ReadSession
 from saraban.notifications import service as notifications
 from saraban.notifications.schemas import NotificationAnswer, NotificationPage
 
@@ -41,7 +40,7 @@ async def read_all(caller: CurrentCaller, db: Db, clock: Now) -> None:
 
 
 @router.post("/{publicId}/read", status_code=204, summary="Mark one notification read")
-async def read(public_id: Annotated[UUID, Path(alias="publicId")], caller: CurrentCaller, db: Db) -> None:
+async def read(public_id: PathId, caller: CurrentCaller, db: Db) -> None:
     """Marking it again changes nothing."""
     await db.transact(lambda session: notifications.read(session, caller=caller, public_id=public_id))
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import APIRouter, Header, Query, Response
 
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.errors import DomainError, invalid
@@ -16,6 +16,7 @@ from saraban.kit.http import (
     OrjsonResponse,
     PageCursor,
     PageLimit,
+    PathId,
     ReadSession,
 )
 from saraban.kit.idempotency import Answer, Remember, answer_once
@@ -76,7 +77,14 @@ async def generate(
             return Answer(201, _number(issued))
 
         return await numbers.issue(
-            plan, caller=caller, holder=None, token=token, address=address, idempotency_key=key, then=then, recall=recall
+            plan,
+            caller=caller,
+            holder=None,
+            token=token,
+            address=address,
+            idempotency_key=key,
+            then=then,
+            recall=recall,
         )
 
     answer = await answer_once(
@@ -117,7 +125,7 @@ async def list_formats(
 
 @router.get("/configs/{publicId}", summary="Read a number format")
 async def read_format(
-    public_id: Annotated[UUID, Path(alias="publicId")],
+    public_id: PathId,
     session: ReadSession,
     caller: CurrentCaller,
     response: Response,
@@ -160,7 +168,7 @@ async def save_format(
 
 @router.put("/configs/{publicId}", summary="Change a number format")
 async def change_format(
-    public_id: Annotated[UUID, Path(alias="publicId")],
+    public_id: PathId,
     body: FormatChange,
     db: Db,
     caller: CurrentCaller,

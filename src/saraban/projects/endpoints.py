@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import PageCursor, PageLimit, ReadSession
+from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession
 from saraban.kit.schema import Line
 from saraban.projects import service
 from saraban.projects.schemas import (
@@ -38,47 +38,47 @@ async def list_projects(
     return await service.list_projects(session, caller=caller, search=search, cursor=cursor, limit=limit)
 
 
-@router.get("/projects/{public_id}", tags=["projects"], summary="Read a project")
-async def read_project(caller: CurrentCaller, session: ReadSession, public_id: UUID) -> ProjectDetail:
+@router.get("/projects/{publicId}", tags=["projects"], summary="Read a project")
+async def read_project(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> ProjectDetail:
     """One project with the organizations that take part and its contracts."""
     return await service.read_project(session, caller=caller, public_id=public_id)
 
 
-@router.get("/projects/{public_id}/organizations", tags=["projects"], summary="List a project's organizations")
-async def organizations(caller: CurrentCaller, session: ReadSession, public_id: UUID) -> MemberList:
+@router.get("/projects/{publicId}/organizations", tags=["projects"], summary="List a project's organizations")
+async def organizations(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> MemberList:
     """Who takes part in the project, and as what."""
     return MemberList(items=await service.organizations(session, caller=caller, project_public_id=public_id))
 
 
-@router.get("/projects/{public_id}/contracts", tags=["projects"], summary="List a project's contracts")
-async def contracts(caller: CurrentCaller, session: ReadSession, public_id: UUID) -> ContractList:
+@router.get("/projects/{publicId}/contracts", tags=["projects"], summary="List a project's contracts")
+async def contracts(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> ContractList:
     """The contracts of the project with their parties."""
     return ContractList(items=await service.contracts(session, caller=caller, project_public_id=public_id))
 
 
-@router.get("/projects/{public_id}/disciplines", tags=["projects"], summary="List disciplines")
+@router.get("/projects/{publicId}/disciplines", tags=["projects"], summary="List disciplines")
 async def disciplines(
-    caller: CurrentCaller, session: ReadSession, public_id: UUID, contract: Contract = None
+    caller: CurrentCaller, session: ReadSession, public_id: PathId, contract: Contract = None
 ) -> CodeList:
     """The disciplines of the project's contracts. A code that several contracts have needs the contract to be named."""
     items = await service.disciplines(session, caller=caller, project_public_id=public_id, contract_public_id=contract)
     return CodeList(items=items)
 
 
-@router.get("/projects/{public_id}/rfa-types", tags=["projects"], summary="List RFA types")
+@router.get("/projects/{publicId}/rfa-types", tags=["projects"], summary="List RFA types")
 async def rfa_types(
-    caller: CurrentCaller, session: ReadSession, public_id: UUID, contract: Contract = None
+    caller: CurrentCaller, session: ReadSession, public_id: PathId, contract: Contract = None
 ) -> CodeList:
     """The RFA types of the project's contracts."""
     items = await service.rfa_types(session, caller=caller, project_public_id=public_id, contract_public_id=contract)
     return CodeList(items=items)
 
 
-@router.get("/projects/{public_id}/sub-types", tags=["projects"], summary="List sub types")
+@router.get("/projects/{publicId}/sub-types", tags=["projects"], summary="List sub types")
 async def sub_types(
     caller: CurrentCaller,
     session: ReadSession,
-    public_id: UUID,
+    public_id: PathId,
     contract: Contract = None,
     type_code: Annotated[
         Annotated[str, Line(50)] | None, Query(alias="typeCode", description="Only those of this document type.")

@@ -1,13 +1,22 @@
 """The workflow's HTTP door: definitions, instances, transitions, histories and the inbox."""
 
 from typing import Annotated, Any
-from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller, guarded
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, PageCursor, PageLimit, ReadSession
+from saraban.kit.http import (
+    Address,
+    Db,
+    IdempotencyKey,
+    Now,
+    OrjsonResponse,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+)
 from saraban.workflow import schemas, service
 from saraban.workflow.dependencies import IfMatch, RegisteredSubjects
 from saraban.workflow.service import Command
@@ -103,9 +112,9 @@ async def deactivate_definition(
     )
 
 
-@router.get("/workflow/instances/{public_id}", response_model=schemas.InstanceOut)
+@router.get("/workflow/instances/{publicId}", response_model=schemas.InstanceOut)
 async def read_instance(
-    public_id: UUID, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects, response: Response
+    public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects, response: Response
 ) -> schemas.InstanceOut:
     """Where it stands, what you may do, and what it is about."""
     view = await service.find(session, caller=caller, subjects=subjects, public_id=public_id)
@@ -117,9 +126,9 @@ async def read_instance(
     )
 
 
-@router.post("/workflow/instances/{public_id}/transitions", response_model=schemas.TransitionOut)
+@router.post("/workflow/instances/{publicId}/transitions", response_model=schemas.TransitionOut)
 async def take_step(
-    public_id: UUID,
+    public_id: PathId,
     body: schemas.TransitionIn,
     caller: CurrentCaller,
     db: Db,
@@ -153,9 +162,9 @@ async def take_step(
     return OrjsonResponse(answer.body, status_code=answer.status, headers=dict(answer.headers))
 
 
-@router.get("/workflow/instances/{public_id}/history", response_model=schemas.HistoryList)
+@router.get("/workflow/instances/{publicId}/history", response_model=schemas.HistoryList)
 async def read_history(
-    public_id: UUID, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects
+    public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects
 ) -> schemas.HistoryList:
     """Every step that was taken, the newest last."""
     steps = await service.history(session, caller=caller, subjects=subjects, public_id=public_id)

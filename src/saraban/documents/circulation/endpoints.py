@@ -19,7 +19,17 @@ from saraban.documents.core.dependencies import IfMatch, SearchText, page_of, se
 from saraban.documents.core.schemas import Cancellation, HistoryList
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, PageCursor, PageLimit, ReadSession
+from saraban.kit.http import (
+    Address,
+    Db,
+    IdempotencyKey,
+    Now,
+    OrjsonResponse,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+)
 from saraban.numbering.dependencies import Numbers
 
 router = APIRouter(prefix="/circulations", tags=["Circulations"])
@@ -68,16 +78,16 @@ async def listing(
     return page_of(page)
 
 
-@router.get("/{public_id}", response_model=CirculationAnswer, summary="One sheet")
-async def read(public_id: UUID, caller: Reader, session: ReadSession, now: Now) -> Response:
+@router.get("/{publicId}", response_model=CirculationAnswer, summary="One sheet")
+async def read(public_id: PathId, caller: Reader, session: ReadSession, now: Now) -> Response:
     """Answers 404 also for a sheet of another organization."""
     answer = await circulations.read(session, caller=caller, public_id=public_id, now=now.now(), zone=now.zone)
     return _document(answer)
 
 
-@router.patch("/{public_id}", response_model=CirculationAnswer, summary="Change a draft sheet")
+@router.patch("/{publicId}", response_model=CirculationAnswer, summary="Change a draft sheet")
 async def edit(
-    public_id: UUID,
+    public_id: PathId,
     body: CirculationChanges,
     caller: Author,
     db: Db,
@@ -102,9 +112,9 @@ async def edit(
     return _document(answer)
 
 
-@router.post("/{public_id}/responses", status_code=201, response_model=CirculationAnswer, summary="Give your answer")
+@router.post("/{publicId}/responses", status_code=201, response_model=CirculationAnswer, summary="Give your answer")
 async def respond(
-    public_id: UUID, body: GivenResponse, caller: Reader, db: Db, now: Now, address: Address, key: IdempotencyKey
+    public_id: PathId, body: GivenResponse, caller: Reader, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
     """By whom the sheet names, once, while it is being passed round."""
     answer = await circulations.respond(
@@ -120,9 +130,9 @@ async def respond(
     return sent(answer)
 
 
-@router.post("/{public_id}/cancel", response_model=CirculationAnswer, summary="Cancel with a reason")
+@router.post("/{publicId}/cancel", response_model=CirculationAnswer, summary="Cancel with a reason")
 async def cancel(
-    public_id: UUID, body: Cancellation, caller: Reader, db: Db, now: Now, address: Address, key: IdempotencyKey
+    public_id: PathId, body: Cancellation, caller: Reader, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
     """Answers that were given stay; open parts are closed."""
     answer = await circulations.cancel(
@@ -138,6 +148,6 @@ async def cancel(
     return sent(answer)
 
 
-@router.get("/{public_id}/history", summary="Everything that happened, newest first")
-async def history(public_id: UUID, caller: Reader, session: ReadSession) -> HistoryList:
+@router.get("/{publicId}/history", summary="Everything that happened, newest first")
+async def history(public_id: PathId, caller: Reader, session: ReadSession) -> HistoryList:
     return await circulations.history(session, caller=caller, public_id=public_id)

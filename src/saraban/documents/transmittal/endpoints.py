@@ -1,7 +1,6 @@
 """`/transmittals`: lists of documents that go along."""
 
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -20,7 +19,7 @@ from saraban.documents.transmittal.schemas import NewTransmittal, TransmittalAns
 from saraban.documents.transmittal.service import REGISTER
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession
 from saraban.numbering.dependencies import Numbers
 
 router = APIRouter(prefix="/transmittals", tags=["Transmittals"])
@@ -52,16 +51,16 @@ async def listing(
     return page_of(page)
 
 
-@router.get("/{public_id}", response_model=TransmittalAnswer, summary="One transmittal")
-async def read(public_id: UUID, caller: Reader, session: ReadSession, now: Now) -> Response:
+@router.get("/{publicId}", response_model=TransmittalAnswer, summary="One transmittal")
+async def read(public_id: PathId, caller: Reader, session: ReadSession, now: Now) -> Response:
     """Answers 404 also for what the caller may not know of."""
     answer = await core.read(session, REGISTER, caller=caller, public_id=public_id, now=now.now(), zone=now.zone)
     return document(answer)
 
 
-@router.patch("/{public_id}", response_model=TransmittalAnswer, summary="Change a draft")
+@router.patch("/{publicId}", response_model=TransmittalAnswer, summary="Change a draft")
 async def edit(
-    public_id: UUID,
+    public_id: PathId,
     body: DocumentChanges,
     caller: Editor,
     db: Db,
@@ -87,16 +86,16 @@ async def edit(
     return document(answer)
 
 
-@router.get("/{public_id}/revisions", summary="The revisions, newest first")
-async def revisions(public_id: UUID, caller: Reader, session: ReadSession, now: Now) -> RevisionList:
+@router.get("/{publicId}/revisions", summary="The revisions, newest first")
+async def revisions(public_id: PathId, caller: Reader, session: ReadSession, now: Now) -> RevisionList:
     return await core.revisions(session, REGISTER, caller=caller, public_id=public_id, zone=now.zone)
 
 
 @router.post(
-    "/{public_id}/revisions", status_code=201, response_model=TransmittalAnswer, summary="Issue the next revision"
+    "/{publicId}/revisions", status_code=201, response_model=TransmittalAnswer, summary="Issue the next revision"
 )
 async def revise(
-    public_id: UUID, body: NewRevision, caller: Author, db: Db, now: Now, address: Address, key: IdempotencyKey
+    public_id: PathId, body: NewRevision, caller: Author, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
     """Once the current revision has its final answer: the number is printed again with the next label."""
     answer = await core.revise(
@@ -113,9 +112,9 @@ async def revise(
     return sent(answer)
 
 
-@router.post("/{public_id}/cancel", response_model=TransmittalAnswer, summary="Cancel with a reason")
+@router.post("/{publicId}/cancel", response_model=TransmittalAnswer, summary="Cancel with a reason")
 async def cancel(
-    public_id: UUID,
+    public_id: PathId,
     body: Cancellation,
     caller: Reader,
     db: Db,
@@ -140,6 +139,6 @@ async def cancel(
     return sent(answer)
 
 
-@router.get("/{public_id}/history", summary="Everything that happened, newest first")
-async def history(public_id: UUID, caller: Reader, session: ReadSession) -> HistoryList:
+@router.get("/{publicId}/history", summary="Everything that happened, newest first")
+async def history(public_id: PathId, caller: Reader, session: ReadSession) -> HistoryList:
     return await core.history(session, REGISTER, caller=caller, public_id=public_id)
