@@ -157,7 +157,7 @@ async def office_in(db: Database) -> Office:
     """This will open an office in a database that has the demo project."""
     async with db.reading() as session:
         rows = await session.execute(sa.select(Organization.organization_code, Organization.id))
-        organizations: dict[str, int] = dict(rows.tuples().all())
+        organizations = {row.organization_code: row.id for row in rows}
         project = await session.scalar(sa.select(Project.id).where(Project.project_code == "LCBP3-C2"))
         contract = await session.scalar(sa.select(Contract.id).where(Contract.contract_code == "LCBP3-C2"))
     assert project is not None
