@@ -9,13 +9,15 @@ from uuid import UUID
 import httpx
 from fastapi import FastAPI
 
+from saraban import bootstrap
+from saraban.config import Settings
 from tests.conftest import SignIn
 from tests.features.api.walking import Operation, operations
 
 # Every number that an answer may carry, by the name of its field; whatever else is an integer is a leak.
 COUNTS = {
     "sequence", "year", "version", "versionNo", "clientVersionNo", "size", "quantity", "revisionNumber", "expiresIn",
-    "status", "unreadCount", "attempts", "width", "position", "stepNumber", "sortOrder", "total", "count",
+    "status", "unreadCount", "attempts", "width", "position", "stepNumber", "sortOrder", "total", "count", "answered", "mustAnswer",
 }  # fmt: skip
 # Names that end in "id" and are not keys of rows.
 NOT_KEYS = {"publicId", "traceId", "requestId"}
@@ -98,7 +100,9 @@ async def ask(client: httpx.AsyncClient, operation: Operation, address: str) -> 
 
 
 class TestEveryAnswer:
-    async def test_carries_public_ids_only(self, app: FastAPI, signed_in: SignIn) -> None:
+    async def test_carries_public_ids_only(self, settings: Settings, app: FastAPI, signed_in: SignIn) -> None:
+        async with bootstrap.closing(bootstrap.wire(settings)) as system:
+            await bootstrap.load_documents(system)
         admin = await signed_in("admin")
         known, found, unasked = Known(), [], []
         reads = [one for one in operations(app.openapi()) if one.method == "get" and one.path.startswith("/api/")]
