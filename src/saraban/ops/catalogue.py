@@ -13,10 +13,9 @@ _STATUS_OF_ITS_OWN = {"METHOD_NOT_ALLOWED": 405}
 
 
 def every_error() -> list[type[DomainError]]:
-    """This will load every module below the doors and give the error classes, sorted by code."""
+    """This will load every module and give the error classes, sorted by code."""
     for module in pkgutil.walk_packages(saraban.__path__, "saraban."):
-        if not module.name.startswith(("saraban.cli", "saraban.app")):
-            importlib.import_module(module.name)
+        importlib.import_module(module.name)
     return loaded_errors()
 
 
