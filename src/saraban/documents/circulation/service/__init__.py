@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 from saraban.documents.circulation.service.answering import AlreadyAnswered, NotAssigned, NotRouting, respond
 from saraban.documents.circulation.service.changing import SheetClosed, Sheets, cancel, edit
 from saraban.documents.circulation.service.creating import SheetExists, create
+from saraban.documents.circulation.service.offers import Offers, offers
 from saraban.documents.circulation.service.presenting import etag
 from saraban.documents.circulation.service.reading import Search, history, listing, read, reads_file
 from saraban.documents.circulation.service.subject import CirculationSubject
@@ -14,6 +15,7 @@ __all__ = [
     "CirculationSubject",
     "NotAssigned",
     "NotRouting",
+    "Offers",
     "Search",
     "SheetClosed",
     "SheetExists",
@@ -25,6 +27,7 @@ __all__ = [
     "follower",
     "history",
     "listing",
+    "offers",
     "read",
     "reads_file",
     "respond",

@@ -1,0 +1,311 @@
+"""One document: what it says, where it stands, what this reader may do with it, and all that happened."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.documents.circulation.schemas import Response as GivenAnswer
+from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
+from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import Clock
+from saraban.kit.errors import DomainError, Kind, NotFound, Text
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.ids import new_id
+from saraban.kit.problem import status_of
+from saraban.web.creating import patiently
+from saraban.web.forms import Faults, faults_of, filled, order_from, text, texts
+from saraban.web.page import Page, ThisPage
+from saraban.web.shelf import Around, Desk, Offered, Shelf, state_of
+from saraban.web.shelves import SHEETS, SHELVES, shelf_at
+from saraban.web.visit import PageRoute
+from saraban.workflow import service as workflow
+from saraban.workflow.dependencies import RegisteredSubjects
+from saraban.workflow.schemas import TransitionIn
+from saraban.workflow.service import Command, Subjects, TakenStep
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+# What can be said to people goes onto the page they are on; the rest goes to the page for failures.
+_TOLD_HERE = {Kind.INVALID, Kind.CONFLICT, Kind.STALE, Kind.FORBIDDEN, Kind.GONE, Kind.BUSY, Kind.THROTTLED}
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A document with everything its page shows."""
+
+    document: Any
+    state: str
+    around: Around
+    taken: tuple[TakenStep, ...]
+    ahead: tuple[Text, ...]
+
+    @property
+    def offers(self) -> Offered:
+        return self.around.offers
+
+    @property
+    def actions(self) -> list[Any]:
+        """The workflow's actions; an answer to a sheet has a form of its own."""
+        if self.state == "cancelled":
+            return []
+        return [one for one in self.document.workflow.actions if not (self.offers.respond and one.code == "respond")]
+
+
+async def sight(
+    session: AsyncSession, shelf: Shelf, *, caller: Caller, subjects: Subjects, public_id: UUID, clock: Clock
+) -> Sight:
+    """
+    This will read everything the page shows.
+
+    :raises NotFound: also when the caller may not know of the document
+    """
+    document = await shelf.read(session, caller=caller, public_id=public_id, clock=clock)
+    taken: tuple[TakenStep, ...] = ()
+    coming: tuple[Text, ...] = ()
+    if document.workflow is not None:
+        instance = document.workflow.instance_public_id
+        taken = await workflow.history(session, caller=caller, subjects=subjects, public_id=instance)
+        coming = await workflow.ahead(session, public_id=instance)
+    around = await shelf.around(session, caller=caller, document=document, clock=clock)
+    return Sight(document, state_of(document), around, taken, coming)
+
+
+async def _show(
+    page: Page,
+    session: AsyncSession,
+    shelf: Shelf,
+    subjects: Subjects,
+    public_id: UUID,
+    clock: Clock,
+    *,
+    error: DomainError | None = None,
+    form: Any = None,
+    created: bool = False,
+) -> Response:
+    seen = await sight(session, shelf, caller=page.caller, subjects=subjects, public_id=public_id, clock=clock)
+    return page.show(
+        "document.html",
+        status=status_of(error) if error else 200,
+        kind=shelf.web,
+        sight=seen,
+        document=seen.document,
+        faults=faults_of(error, page.language) if error else Faults(),
+        form=form or {},
+        created=created,
+        keys=_keys(),
+    )
+
+
+def _keys() -> Callable[[], str]:
+    """Each form of a page gets a key of its own, so that a second click is the first one again."""
+    return lambda: str(new_id())
+
+
+@router.get("/documents/{name}/{public_id}")
+async def by_kind(name: str, public_id: UUID, page: ThisPage) -> Response:
+    """The address of links in notifications, which know the kind by its name."""
+    for shelf in SHELVES.values():
+        if name == shelf.web.name:
+            return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)
+    raise NotFound(f"There is no kind {name}.")
+
+
+@router.get("/{path}/{public_id}")
+async def show(
+    path: str,
+    public_id: UUID,
+    page: ThisPage,
+    session: ReadSession,
+    subjects: RegisteredSubjects,
+    clock: Now,
+    created: Annotated[str, Query(max_length=5)] = "",
+) -> Response:
+    shelf = shelf_at(path)
+    return await _show(page, session, shelf, subjects, public_id, clock, created=created == "1")
+
+
+@router.post("/{path}/{public_id}/actions")
+async def act(
+    path: str, public_id: UUID, page: ThisPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+) -> Response:
+    """One step of the workflow, by the version that the reader saw."""
+    shelf = shelf_at(path)
+    form = await filled(request)
+
+    async def work() -> None:
+        async with db.reading() as session:
+            document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
+        if document.workflow is None:
+            raise NotFound("No workflow runs for this document.")
+        asked = {
+            "action": text(form, "action") or "",
+            "comment": text(form, "comment"),
+            "attachmentPublicIds": texts(form, "attachment"),
+            "clientVersionNo": int(text(form, "version") or 0) if (text(form, "version") or "0").isdigit() else 0,
+        }
+        order: TransitionIn = order_from(request, TransitionIn, asked)
+        command = Command(
+            action=order.action,
+            comment=order.comment or None,
+            payload=order.payload,
+            attachment_public_ids=tuple(order.attachment_public_ids),
+            client_version_no=order.client_version_no,
+        )
+        await patiently(
+            lambda: workflow.perform(
+                db,
+                caller=page.caller,
+                subjects=subjects,
+                public_id=document.workflow.instance_public_id,
+                command=command,
+                now=clock.now(),
+                address=page.address,
+                key=text(form, "key"),
+            )
+        )
+
+    return await _done(work, page, db, shelf, subjects, public_id, clock, form)
+
+
+@router.post("/{path}/{public_id}/cancel")
+async def cancel(
+    path: str, public_id: UUID, page: ThisPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+) -> Response:
+    """Ends the document, with a reason."""
+    shelf = shelf_at(path)
+    form = await filled(request)
+    desk = Desk(db, request, page.caller, clock, page.address, text(form, "key"))
+
+    async def work() -> None:
+        order: Cancellation = order_from(request, Cancellation, {"reason": text(form, "reason") or ""})
+        await patiently(lambda: shelf.cancel(desk, public_id, order.reason))
+
+    return await _done(work, page, db, shelf, subjects, public_id, clock, form)
+
+
+@router.post("/{path}/{public_id}/revisions")
+async def revise(
+    path: str, public_id: UUID, page: ThisPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+) -> Response:
+    """The next revision, as a draft."""
+    shelf = shelf_at(path)
+    form = await filled(request)
+    desk = Desk(db, request, page.caller, clock, page.address, text(form, "key"))
+
+    async def work() -> None:
+        asked = {name: value for name in ("subject", "body", "dueDate") if (value := text(form, name)) is not None}
+        order: NewRevision = order_from(
+            request, NewRevision, asked | {"attachmentPublicIds": texts(form, "attachment")}
+        )
+        await patiently(lambda: shelf.revise(desk, public_id, order))
+
+    return await _done(work, page, db, shelf, subjects, public_id, clock, form)
+
+
+@router.post("/{path}/{public_id}/files")
+async def add_files(
+    path: str, public_id: UUID, page: ThisPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+) -> Response:
+    """Puts uploaded files onto a draft, or takes one off it."""
+    shelf = shelf_at(path)
+    form = await filled(request)
+    desk = Desk(db, request, page.caller, clock, page.address, None)
+
+    async def work() -> None:
+        changes: DocumentChanges = order_from(
+            request,
+            DocumentChanges,
+            {"addAttachmentPublicIds": texts(form, "attachment"), "removeAttachmentPublicIds": texts(form, "remove")},
+        )
+        await shelf.edit(desk, public_id, changes, None)
+
+    return await _done(work, page, db, shelf, subjects, public_id, clock, form)
+
+
+@router.post("/circulations/{public_id}/responses")
+async def respond(
+    public_id: UUID, page: ThisPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+) -> Response:
+    """The reader's answer to a sheet."""
+    form = await filled(request)
+    desk = Desk(db, request, page.caller, clock, page.address, text(form, "key"))
+
+    async def work() -> None:
+        asked = {"status": text(form, "status") or "COMPLETED", "comment": text(form, "comment")}
+        order: GivenAnswer = order_from(request, GivenAnswer, asked)
+        await patiently(lambda: SHEETS.respond(desk, public_id, order))
+
+    return await _done(work, page, db, SHEETS, subjects, public_id, clock, form)
+
+
+async def _done(
+    work: Callable[[], Awaitable[None]],
+    page: Page,
+    db: Any,
+    shelf: Shelf,
+    subjects: Subjects,
+    public_id: UUID,
+    clock: Clock,
+    form: Any,
+) -> Response:
+    """Back to the document when it worked; the document with the refusal on it when it did not."""
+    try:
+        await work()
+    except DomainError as error:
+        if error.kind not in _TOLD_HERE:
+            raise
+        async with db.reading() as session:
+            return await _show(page, session, shelf, subjects, public_id, clock, error=error, form=form)
+    return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)
+
+
+@router.get("/{path}/{public_id}/edit")
+async def edit_form(path: str, public_id: UUID, page: ThisPage, session: ReadSession, clock: Now) -> Response:
+    shelf = shelf_at(path)
+    document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
+    return page.show(
+        "edit.html",
+        kind=shelf.web,
+        document=document,
+        version=shelf.etag(document),
+        form=_values(shelf, document),
+        faults=Faults(),
+    )
+
+
+def _values(shelf: Shelf, document: Any) -> dict[str, str]:
+    found = {"subject": document.subject, "remarks": document.remarks or "", "priority": document.priority}
+    found[shelf.web.due_field] = document.due_date.isoformat() if document.due_date else ""
+    return found | ({} if shelf.web.is_sheet else {"body": document.body or ""})
+
+
+@router.post("/{path}/{public_id}/edit")
+async def edit(path: str, public_id: UUID, page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
+    """Changes a draft, unless somebody else did since the form was opened."""
+    shelf = shelf_at(path)
+    form = await filled(request)
+    desk = Desk(db, request, page.caller, clock, page.address, None)
+    names = ["subject", "remarks", "priority", shelf.web.due_field, *([] if shelf.web.is_sheet else ["body"])]
+    try:
+        changes = order_from(request, shelf.changes, {name: text(form, name) for name in names})
+        await shelf.edit(desk, public_id, changes, text(form, "version"))
+    except DomainError as error:
+        if error.kind not in _TOLD_HERE:
+            raise
+        async with db.reading() as session:
+            document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
+        return page.show(
+            "edit.html",
+            status=status_of(error),
+            kind=shelf.web,
+            document=document,
+            version=text(form, "version") or "",
+            form=form,
+            faults=faults_of(error, page.language),
+        )
+    return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)

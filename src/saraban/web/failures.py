@@ -1,0 +1,43 @@
+"""What a person sees instead of a problem document: the same facts, as a page, a fragment, or the way to the log-in."""
+
+from urllib.parse import quote
+
+from fastapi import Request
+from starlette.responses import RedirectResponse, Response
+
+from saraban.kit.errors import DomainError, Kind
+from saraban.kit.problem import to_problem
+from saraban.kit.trace import trace_id
+from saraban.web import language as languages
+from saraban.web.page import render
+from saraban.web.visit import forget, keep
+
+
+def answer(request: Request, error: DomainError, status: int) -> Response:
+    """This will answer an exception of a page; fragments go to the place for notices, so that nothing is lost."""
+    response = _to_login(request) if error.kind is Kind.UNAUTHENTICATED else _told(request, error, status)
+    keep(request, response)
+    if error.retry_after is not None:
+        response.headers["Retry-After"] = str(max(1, round(error.retry_after)))
+    return response
+
+
+def _to_login(request: Request) -> Response:
+    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    address = f"/login?next={quote(here)}" if request.method == "GET" and here != "/" else "/login"
+    if "hx-request" in request.headers:
+        response = Response(status_code=401, headers={"HX-Redirect": "/login"})
+    else:
+        response = RedirectResponse(address, status_code=303)
+    forget(response)
+    return response
+
+
+def _told(request: Request, error: DomainError, status: int) -> Response:
+    problem = to_problem(error, language=languages.of(request), trace_id=trace_id()) | {"status": status}
+    if "hx-request" in request.headers:
+        response = render(request, "parts/notice.html", status=status, problem=problem)
+        response.headers["HX-Retarget"] = "#notices"
+        response.headers["HX-Reswap"] = "innerHTML"
+        return response
+    return render(request, "failure.html", status=status, problem=problem)

@@ -1,0 +1,80 @@
+"""
+Forms as people fill them in, turned into the orders that services take, and refusals turned back into words at the fields.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import Request
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import FormData, ImmutableMultiDict
+
+from saraban.kit.errors import DomainError, FieldProblem, Invalid
+from saraban.kit.problem import to_problem
+from saraban.kit.trace import trace_id
+
+MOST_FIELDS = 300
+
+# A pointer's first part is the name of the field, except where one field of the request is several of the form.
+_FIELD_OF = {"recipients": "to", "recipientOrganizationPublicId": "to"}
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What is wrong with a form: at its fields, and above it."""
+
+    problem: Mapping[str, Any] | None = None
+    fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def at(self, name: str) -> Sequence[str]:
+        return self.fields.get(name, ())
+
+    def __bool__(self) -> bool:
+        return self.problem is not None
+
+
+async def filled(request: Request) -> FormData:
+    """This will read the form; files never come this way, they are uploaded before."""
+    return await request.form(max_files=0, max_fields=MOST_FIELDS)
+
+
+def text(form: ImmutableMultiDict[str, Any], name: str) -> str | None:
+    """This will give what was typed, None for nothing."""
+    value = form.get(name)
+    typed = value.replace("\r\n", "\n").strip() if isinstance(value, str) else ""
+    return typed or None
+
+
+def texts(form: ImmutableMultiDict[str, Any], name: str) -> list[str]:
+    return [value for value in form.getlist(name) if isinstance(value, str) and value]
+
+
+def order_from(request: Request, schema: type[BaseModel], payload: Mapping[str, Any]) -> Any:
+    """
+    This will give the order that a payload stands for.
+
+    :raises Invalid: naming every field, in both languages
+    """
+    try:
+        return schema.model_validate(dict(payload))
+    except ValidationError as fault:
+        errors = [{**error, "loc": ("body", *error["loc"])} for error in fault.errors()]
+        problems: list[FieldProblem] = request.app.state.explain(errors)
+        raise Invalid("The form is not complete.", fields=problems) from fault
+
+
+def faults_of(error: DomainError, language: str) -> Faults:
+    """This will give a refusal as words for each field of the form."""
+    found: dict[str, list[str]] = {}
+    for one in error.fields:
+        words = one.text.say(language, one.values)
+        name = field_of(one.pointer)
+        if words not in found.setdefault(name, []):
+            found[name].append(words)
+    return Faults(to_problem(error, language=language, trace_id=trace_id()), found)
+
+
+def field_of(pointer: str) -> str:
+    name = pointer.removeprefix("/").split("/")[0]
+    return _FIELD_OF.get(name, name)

@@ -1,0 +1,37 @@
+"""What waits for the reader, across all kinds of documents."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from saraban.kit.clock import local_date
+from saraban.kit.http import Now, PageCursor, ReadSession
+from saraban.web.kinds import BY_NAME
+from saraban.web.page import ThisPage
+from saraban.web.visit import PageRoute
+from saraban.workflow import service as workflow
+from saraban.workflow.dependencies import RegisteredSubjects
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+ROWS = 25
+
+
+@router.get("/inbox")
+async def inbox(
+    page: ThisPage,
+    session: ReadSession,
+    subjects: RegisteredSubjects,
+    clock: Now,
+    cursor: PageCursor = None,
+    part: Annotated[str, Query(max_length=10)] = "",
+) -> Response:
+    """The whole page, or for htmx the list alone (`part=list`) or its next rows (`cursor`)."""
+    found = await workflow.inbox(session, caller=page.caller, subjects=subjects, cursor=cursor, limit=ROWS)
+    template = "inbox.html"
+    if page.is_fragment:
+        template = "parts/inbox_rows.html" if cursor else "parts/inbox_list.html"
+    return page.show(
+        template, items=found.items, next_cursor=found.next_cursor, today=local_date(clock.now(), clock.zone), by_name=BY_NAME
+    )

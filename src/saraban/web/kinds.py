@@ -1,0 +1,111 @@
+"""The four registers as the pages show them: where they live, who may write in them, what their forms ask for."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from saraban.kit.errors import Text
+
+
+@dataclass(frozen=True, slots=True)
+class WebKind:
+    """
+    :param path: of the register, both here and under `/api/v1`
+    :param states: workflow states that the register can be filtered by
+    :param types: types of document to choose from; empty when the register has one only
+    :param asks: fields of the form besides those that every kind has
+    """
+
+    name: str
+    path: str
+    icon: str
+    create: str
+    plural: Text
+    singular: Text
+    new: Text
+    type_code: str
+    states: tuple[str, ...]
+    types: tuple[str, ...] = ()
+    asks: frozenset[str] = frozenset()
+
+    @property
+    def is_sheet(self) -> bool:
+        """A sheet stays inside one organization: it asks people, and has no recipients and no body."""
+        return "assignees" in self.asks
+
+    @property
+    def due_field(self) -> str:
+        return "deadlineDate" if self.is_sheet else "dueDate"
+
+    @property
+    def organization_field(self) -> str:
+        return "organizationPublicId" if self.is_sheet else "originatorOrganizationPublicId"
+
+    @property
+    def url(self) -> str:
+        return f"/{self.path}"
+
+
+KINDS: Final[dict[str, WebKind]] = {
+    kind.path: kind
+    for kind in (
+        WebKind(
+            name="correspondence",
+            path="correspondences",
+            icon="mail",
+            create="correspondence.create",
+            plural=Text("หนังสือโต้ตอบ", "Correspondence"),
+            singular=Text("หนังสือ", "Letter"),
+            new=Text("สร้างหนังสือ", "New letter"),
+            type_code="LETTER",
+            states=("draft", "in_review", "approved", "rejected", "cancelled"),
+            types=("LETTER", "MEMO", "RFI"),
+            asks=frozenset({"type", "recipients", "discipline"}),
+        ),
+        WebKind(
+            name="rfa",
+            path="rfas",
+            icon="stamp",
+            create="rfa.create",
+            plural=Text("คำขออนุมัติ (RFA)", "RFAs"),
+            singular=Text("คำขออนุมัติ (RFA)", "RFA"),
+            new=Text("สร้าง RFA", "New RFA"),
+            type_code="RFA",
+            states=(
+                "draft",
+                "pending_review",
+                "pending_approval",
+                "approved",
+                "rejected",
+                "revision_requested",
+                "cancelled",
+            ),
+            asks=frozenset({"recipients", "discipline", "rfa_type"}),
+        ),
+        WebKind(
+            name="transmittal",
+            path="transmittals",
+            icon="package",
+            create="transmittal.create",
+            plural=Text("ใบนำส่งเอกสาร", "Transmittals"),
+            singular=Text("ใบนำส่งเอกสาร", "Transmittal"),
+            new=Text("สร้างใบนำส่ง", "New transmittal"),
+            type_code="TRANSMITTAL",
+            states=("draft", "submitted", "completed", "cancelled"),
+            asks=frozenset({"recipients", "sub_type", "purpose", "items"}),
+        ),
+        WebKind(
+            name="circulation",
+            path="circulations",
+            icon="users",
+            create="circulation.create",
+            plural=Text("ใบเวียน", "Circulations"),
+            singular=Text("ใบเวียน", "Circulation"),
+            new=Text("สร้างใบเวียน", "New circulation"),
+            type_code="CIRCULATION",
+            states=("draft", "routing", "completed", "cancelled"),
+            asks=frozenset({"document", "assignees"}),
+        ),
+    )
+}
+
+BY_NAME: Final = {kind.name: kind for kind in KINDS.values()}

@@ -1,0 +1,96 @@
+"""
+The words of the pages in two languages, and dates as each of them writes them.
+
+English is the source text; `locale/th/LC_MESSAGES/web.po` is read when the process starts, so that no compiled file is kept.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal, cast
+from zoneinfo import ZoneInfo
+
+from babel.messages.pofile import read_po
+from fastapi import Request
+
+from saraban.kit.clock import BUDDHIST_OFFSET, local_date
+
+Language = Literal["th", "en"]
+
+COOKIE: Final = "lang"
+DEFAULT: Final[Language] = "th"
+LOCALE: Final = Path(__file__).parent / "locale"
+
+_MONTHS: Final[dict[str, tuple[str, ...]]] = {
+    "th": ("ม.ค.", "ก.พ.", "มี.ค.", "เม.ย.", "พ.ค.", "มิ.ย.", "ก.ค.", "ส.ค.", "ก.ย.", "ต.ค.", "พ.ย.", "ธ.ค."),
+    "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+}
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Translations by source text; what is missing stays English, and a test sees to it that nothing is."""
+
+    words: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+
+    def gettext(self, text: str) -> str:
+        found = self.words.get(text, text)
+        return found if isinstance(found, str) else found[0]
+
+    def ngettext(self, one: str, many: str, count: int) -> str:
+        found = self.words.get(one)
+        if found is None:
+            return one if count == 1 else many
+        return found if isinstance(found, str) else found[0]
+
+
+@cache
+def catalogue(language: str) -> Catalogue:
+    """This will give the texts of one language; Thai has one form for every count."""
+    if language == "en":
+        return Catalogue()
+    with (LOCALE / language / "LC_MESSAGES" / "web.po").open("rb") as file:
+        messages = read_po(file, locale=language)
+    return Catalogue({_key(one.id): _value(one.string) for one in messages if one.id and one.string})
+
+
+def _key(identity: str | tuple[str, ...] | list[str]) -> str:
+    return identity if isinstance(identity, str) else identity[0]
+
+
+def _value(text: str | tuple[str, ...] | list[str]) -> str | tuple[str, ...]:
+    return text if isinstance(text, str) else tuple(text)
+
+
+def of(request: Request) -> Language:
+    """This will give the language of the pages: what was chosen, otherwise Thai."""
+    chosen = request.cookies.get(COOKIE)
+    return cast("Language", chosen) if chosen in {"th", "en"} else DEFAULT
+
+
+def day_text(day: date | None, language: str) -> str:
+    """This will write a date: 20 พ.ย. 2569, or 20 Nov 2026."""
+    if day is None:
+        return "–"
+    year = day.year + BUDDHIST_OFFSET if language == "th" else day.year
+    return f"{day.day} {_MONTHS[language][day.month - 1]} {year}"
+
+
+def moment_text(moment: datetime | None, language: str, zone: ZoneInfo) -> str:
+    """This will write a moment in the deployment's zone: 20 พ.ย. 2569 14:05 น., or 20 Nov 2026 14:05."""
+    if moment is None:
+        return "–"
+    clock = f"{moment.astimezone(zone):%H:%M}"
+    return f"{day_text(local_date(moment, zone), language)} {clock}{' น.' if language == 'th' else ''}"
+
+
+def size_text(size: int) -> str:
+    """This will write a file's size with at most one decimal."""
+    amount, unit = float(size), "B"
+    for bigger in ("KB", "MB", "GB"):
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, bigger
+    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 10 else f"{amount:.1f} {unit}"

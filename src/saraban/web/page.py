@@ -1,0 +1,128 @@
+"""
+Puts a page together: the template in the reader's language, the shell around it, the cookies that go with it.
+
+Templates get plain objects; what they show is decided by services.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Annotated, Any, Final
+from zoneinfo import ZoneInfo
+
+from fastapi import Depends, Request
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from starlette.responses import HTMLResponse, Response
+
+import saraban
+from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.caller import Caller
+from saraban.kit.http import Db, client_address
+from saraban.kit.trace import trace_id
+from saraban.notifications import service as notifications
+from saraban.web import language as languages
+from saraban.web import words
+from saraban.web.kinds import KINDS, WebKind
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+PRODUCT: Final = {"th": "สารบรรณ", "en": "Saraban"}
+
+
+@cache
+def environment(language: str) -> Environment:
+    """This will give the templates of one language, with its words and its dates."""
+    found = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
+    )
+    texts = languages.catalogue(language)
+    found.install_gettext_callables(texts.gettext, texts.ngettext, newstyle=True)  # type: ignore[attr-defined]
+    found.filters |= {
+        "day": partial(languages.day_text, language=language),
+        "moment": _moment,
+        "size": languages.size_text,
+        "say": partial(_say, language),
+        "iso": lambda value: value.isoformat() if value else "",
+    }
+    found.globals |= {"language": language, "product": PRODUCT, "version": saraban.__version__, "kinds": KINDS, "words": words}
+    return found
+
+
+@pass_context
+def _moment(context: Context, value: Any) -> str:
+    return languages.moment_text(value, context["language"], context["zone"])
+
+
+def _say(language: str, label: Any) -> str:
+    """A label that has both languages, as an object or as a mapping."""
+    text = label.get(language) if isinstance(label, Mapping) else getattr(label, language)
+    return str(text or "")
+
+
+def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """This will answer with a template that needs nobody signed in."""
+    language = languages.of(request)
+    shared = {"request": request, "path": request.url.path, "zone": zone_of(request), "trace": trace_id()}
+    text = environment(language).get_template(template).render(shared | values)
+    response = HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-store", "Vary": "HX-Request"})
+    remember_language(request, response)
+    return response
+
+
+def zone_of(request: Request) -> ZoneInfo:
+    return request.app.state.clock.zone  # type: ignore[no-any-return]
+
+
+def remember_language(request: Request, response: Response, language: str | None = None) -> None:
+    """This will fix the language in the cookie, so that answers of the API to these pages speak it too."""
+    if language is not None or request.cookies.get(languages.COOKIE) not in {"th", "en"}:
+        response.set_cookie(
+            languages.COOKIE, language or languages.DEFAULT, max_age=365 * 86400, samesite="lax", path="/"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A request of somebody who is signed in; `show` answers it with a template in the shell."""
+
+    request: Request
+    caller: Caller
+    language: languages.Language
+    unread: int
+
+    def show(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+        shell = {"caller": self.caller, "unread": self.unread, "may_create": self.may_create}
+        return render(self.request, template, status=status, **shell, **values)
+
+    def say(self, text: str) -> str:
+        return languages.catalogue(self.language).gettext(text)
+
+    @property
+    def may_create(self) -> list[WebKind]:
+        return [kind for kind in KINDS.values() if self.caller.may_anywhere(kind.create)]
+
+    @property
+    def is_fragment(self) -> bool:
+        return "hx-request" in self.request.headers and "hx-boosted" not in self.request.headers
+
+    @property
+    def address(self) -> str:
+        return client_address(self.request)
+
+
+async def page(request: Request, caller: CurrentCaller, db: Db) -> Page:
+    """This will gather what the shell shows; fragments have no shell."""
+    unread = 0
+    if "hx-request" not in request.headers:
+        async with db.reading() as session:
+            unread = await notifications.unread_count(session, caller=caller)
+    return Page(request, caller, languages.of(request), unread)
+
+
+ThisPage = Annotated[Page, Depends(page)]

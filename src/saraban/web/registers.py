@@ -1,0 +1,143 @@
+"""The registers: search, filters, rows that go on; the address always says what is shown."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import Clock, local_date
+from saraban.kit.http import Now, PageCursor, ReadSession
+from saraban.kit.text import control_character
+from saraban.projects import service as projects
+from saraban.web.page import ThisPage
+from saraban.web.shelf import Line, Shelf, Wanted
+from saraban.web.shelves import SHELVES, shelf_at
+from saraban.web.visit import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+ROWS = 25
+SOON = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the address bar says; unknown values count as not given, because links live longer than lists."""
+
+    q: str = ""
+    state: str = ""
+    type: str = ""
+    project: UUID | None = None
+    mine: bool = False
+    due: str = ""
+
+    def wanted(self, shelf: Shelf, clock: Clock) -> Wanted:
+        today = local_date(clock.now(), clock.zone)
+        limits = {"overdue": today, "soon": today + SOON + timedelta(days=1)}
+        return Wanted(
+            text=self.q or None,
+            state=self.state if self.state in shelf.web.states else None,
+            type_code=self.type if self.type in shelf.web.types else None,
+            project=self.project,
+            mine=self.mine,
+            due_before=limits.get(self.due),
+        )
+
+    @property
+    def query(self) -> str:
+        """The filters as an address, without what was left open."""
+        given = {
+            "q": self.q,
+            "state": self.state,
+            "type": self.type,
+            "project": str(self.project or ""),
+            "mine": "1" if self.mine else "",
+            "due": self.due,
+        }
+        return urlencode({name: value for name, value in given.items() if value})
+
+
+def filters(
+    q: Annotated[str, Query(max_length=200)] = "",
+    state: Annotated[str, Query(max_length=50)] = "",
+    type: Annotated[str, Query(max_length=50)] = "",  # noqa: A002
+    project: Annotated[str, Query(max_length=40)] = "",
+    mine: Annotated[str, Query(max_length=5)] = "",
+    due: Annotated[str, Query(max_length=10)] = "",
+) -> Filters:
+    text = "" if control_character(q) is not None else q.strip()
+    return Filters(text, state, type, _uuid(project), mine == "1", due)
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+Asked = Annotated[Filters, Depends(filters)]
+
+
+async def _register(
+    path: str, page: ThisPage, session: ReadSession, clock: Now, asked: Asked, cursor: PageCursor = None
+) -> Response:
+    shelf = shelf_at(path)
+    page.caller.require_somewhere("document.view")
+    found = await shelf.lines(
+        session,
+        caller=page.caller,
+        wanted=asked.wanted(shelf, clock),
+        cursor=cursor,
+        limit=ROWS,
+        clock=clock,
+    )
+    template = "register.html"
+    if page.is_fragment:
+        template = "parts/register_rows.html" if cursor else "parts/register_list.html"
+    known = () if page.is_fragment else await projects.projects_of(session, caller=page.caller)
+    response = page.show(
+        template, kind=shelf.web, lines=found.items, next_cursor=found.next_cursor, asked=asked, projects=known
+    )
+    if page.is_fragment and not cursor:
+        response.headers["HX-Push-Url"] = shelf.web.url + (f"?{asked.query}" if asked.query else "")
+    return response
+
+
+def _route(path: str) -> None:
+    async def register(
+        page: ThisPage, session: ReadSession, clock: Now, asked: Asked, cursor: PageCursor = None
+    ) -> Response:
+        return await _register(path, page, session, clock, asked, cursor)
+
+    router.add_api_route(f"/{path}", register, methods=["GET"], name=f"register-{path}")
+
+
+for _path in SHELVES:
+    _route(_path)
+
+
+async def lines_to_pick(session: ReadSession, *, caller: Caller, text: str, clock: Clock, limit: int = 8) -> list[Line]:
+    """This will give documents of the general registers whose number or subject contains `text`, for a picker."""
+    found: list[Line] = []
+    for path in ("correspondences", "rfas", "transmittals"):
+        page = await SHELVES[path].lines(
+            session, caller=caller, wanted=Wanted(text=text), cursor=None, limit=limit, clock=clock
+        )
+        found.extend(page.items)
+    return found[: limit * 2]
+
+
+@router.get("/find")
+async def find(
+    page: ThisPage, session: ReadSession, clock: Now, find: Annotated[str, Query(max_length=200)] = ""
+) -> Response:
+    """Documents to choose from while a form is filled in."""
+    text = "" if control_character(find) is not None else find.strip()
+    found = await lines_to_pick(session, caller=page.caller, text=text, clock=clock) if text else []
+    return page.show("parts/found.html", found=found, text=text)

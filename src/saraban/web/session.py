@@ -1,0 +1,146 @@
+"""Log-in, log-out, renewal and the choice of language."""
+
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Form, Query, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from saraban.identity import service as identity
+from saraban.identity.dependencies import (
+    ACCESS_COOKIE,
+    REFRESH_COOKIE,
+    CurrentCaller,
+    Lockout,
+    Tokens,
+    refuse_cross_site,
+)
+from saraban.identity.service import AccountLocked, NotSignedIn, WrongCredentials
+from saraban.kit.errors import DomainError
+from saraban.kit.http import Address, Db, Now
+from saraban.kit.problem import status_of, to_problem
+from saraban.kit.trace import trace_id
+from saraban.web import language as languages
+from saraban.web.page import remember_language, render
+from saraban.web.visit import PageRoute, device_of, forget, keep
+
+router = APIRouter(include_in_schema=False)
+guarded = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+HOME = "/inbox"
+
+
+def inside(address: str) -> str:
+    """This will give an address of our own pages, whatever was sent: nobody is led elsewhere after logging in."""
+    parts = urlsplit(address)
+    ours = address.startswith("/") and not address.startswith(("//", "/\\")) and not parts.netloc and address.isprintable()
+    return address if ours and parts.path not in {"/login", "/logout", "/language"} else HOME
+
+
+@router.get("/login")
+async def login_page(request: Request, db: Db, tokens: Tokens, next: Annotated[str, Query(max_length=2000)] = HOME) -> Response:  # noqa: A002
+    """The form; whoever is signed in already goes on."""
+    try:
+        tokens.subject(request.cookies.get(ACCESS_COOKIE, ""))
+    except NotSignedIn:
+        return _form(request, next=inside(next))
+    return RedirectResponse(inside(next), status_code=303)
+
+
+@router.post("/login")
+async def log_in(
+    request: Request,
+    db: Db,
+    tokens: Tokens,
+    lockout: Lockout,
+    username: Annotated[str, Form(max_length=50)] = "",
+    password: Annotated[str, Form(max_length=128)] = "",
+    next: Annotated[str, Form(max_length=2000)] = HOME,  # noqa: A002
+) -> Response:
+    """Opens a session in two HttpOnly cookies."""
+    refuse_cross_site(request)
+    try:
+        opened = await identity.log_in(
+            db, issuer=tokens, rules=lockout, username=username, password=password, device=device_of(request)
+        )
+    except (WrongCredentials, AccountLocked) as error:
+        return _form(request, next=inside(next), username=username, error=error)
+    request.state.opened = opened
+    response = RedirectResponse(inside(next), status_code=303)
+    keep(request, response)
+    if languages.COOKIE not in request.cookies:
+        async with db.reading() as session:
+            caller = await identity.load_caller(session, public_id=opened.public_id)
+        remember_language(request, response, caller.language)
+    return response
+
+
+@router.post("/logout")
+async def log_out(request: Request, db: Db, address: Address, clock: Now) -> Response:
+    """Ends the session on this device; doing it twice is no error."""
+    refuse_cross_site(request)
+    token = request.cookies.get(REFRESH_COOKIE)
+    if token:
+        await db.transact(
+            lambda session: identity.log_out(session, refresh_token=token, address=address, now=clock.now())
+        )
+    response = RedirectResponse("/login", status_code=303)
+    forget(response)
+    response.headers["Clear-Site-Data"] = '"cache"'
+    return response
+
+
+@router.post("/language")
+async def choose_language(
+    request: Request,
+    db: Db,
+    tokens: Tokens,
+    clock: Now,
+    lang: Annotated[str, Form(pattern="^(th|en)$")],
+    next: Annotated[str, Form(max_length=2000)] = "/login",  # noqa: A002
+) -> Response:
+    """Switches the language here, and remembers it with the account of whoever is signed in."""
+    refuse_cross_site(request)
+    target = next if next == "/login" else inside(next)
+    response = RedirectResponse(target, status_code=303)
+    remember_language(request, response, lang)
+    try:
+        subject = tokens.subject(request.cookies.get(ACCESS_COOKIE, ""))
+        async with db.reading() as session:
+            caller = await identity.load_caller(session, public_id=subject)
+    except NotSignedIn:
+        return response
+    await db.transact(
+        lambda session: identity.choose_language(session, caller=caller, language=lang, now=clock.now())
+    )
+    return response
+
+
+@guarded.post("/session/renewal", status_code=204)
+async def renew(caller: CurrentCaller) -> Response:
+    """Scripts call it before they try an upload again: coming here renews the cookies."""
+    return Response(status_code=204)
+
+
+@guarded.get("/")
+async def home(caller: CurrentCaller) -> Response:
+    """The day begins with what waits."""
+    return RedirectResponse(HOME, status_code=303)
+
+
+def _form(request: Request, *, next: str, username: str = "", error: DomainError | None = None) -> HTMLResponse:  # noqa: A002
+    problem = to_problem(error, language=languages.of(request), trace_id=trace_id()) if error else None
+    settings = request.app.state.settings
+    response = render(
+        request,
+        "login.html",
+        status=status_of(error) if error else 200,
+        next=next,
+        username=username,
+        problem=problem,
+        locked_for=max(1, round(error.retry_after)) if error and error.retry_after else 0,
+        shows_demo=settings.env != "production",
+    )
+    if error and error.retry_after:
+        response.headers["Retry-After"] = str(max(1, round(error.retry_after)))
+    return response

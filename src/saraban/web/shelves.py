@@ -1,0 +1,181 @@
+"""
+The registers behind the pages. Subtypes share the verbs of `documents.core`; the circulation sheet has its own.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.circulation import service as circulations
+from saraban.documents.circulation.schemas import CirculationChanges, NewCirculation
+from saraban.documents.circulation.schemas import Response as GivenAnswer
+from saraban.documents.core import service as core
+from saraban.documents.core.schemas import DocumentChanges, NewRevision
+from saraban.documents.correspondence import service as correspondences
+from saraban.documents.correspondence.schemas import NewCorrespondence
+from saraban.documents.rfa import service as rfas
+from saraban.documents.rfa.schemas import NewRfa
+from saraban.documents.transmittal import service as transmittals
+from saraban.documents.transmittal.schemas import NewTransmittal
+from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import Clock
+from saraban.kit.errors import NotFound
+from saraban.kit.idempotency import Answer
+from saraban.kit.pagination import Page
+from saraban.web.kinds import KINDS, WebKind
+from saraban.web.shelf import Around, Desk, Line, Offered, Shelf, Wanted, line_of
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentShelf:
+    """A register of documents with revisions."""
+
+    web: WebKind
+    register: core.Register
+    order: type[BaseModel]
+    creating: Callable[..., Awaitable[Answer]]
+    changes: type[BaseModel] = DocumentChanges
+
+    async def lines(
+        self, session: AsyncSession, *, caller: Caller, wanted: Wanted, cursor: str | None, limit: int, clock: Clock
+    ) -> Page[Line]:
+        search = core.Search(
+            project=wanted.project,
+            type_code=wanted.type_code,
+            status=wanted.state,
+            text=wanted.text,
+            due_before=wanted.due_before,
+            mine=wanted.mine,
+        )
+        page = await core.listing(
+            session,
+            self.register,
+            caller=caller,
+            search=search,
+            cursor=cursor,
+            limit=limit,
+            now=clock.now(),
+            zone=clock.zone,
+        )
+        return Page([line_of(self.web, item) for item in page.items], page.next_cursor)
+
+    async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any:
+        return await core.read(
+            session, self.register, caller=caller, public_id=public_id, now=clock.now(), zone=clock.zone
+        )
+
+    async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> Around:
+        which = {"caller": caller, "public_id": document.public_id}
+        found = await core.offers(session, self.register, zone=clock.zone, **which)
+        revisions = await core.revisions(session, self.register, zone=clock.zone, **which)
+        history = await core.history(session, self.register, **which)
+        return Around(
+            offers=Offered(edit=found.edit, files=found.edit, cancel=found.cancel, revise=found.revise),
+            history=list(history.items),
+            revisions=list(revisions.items),
+        )
+
+    def etag(self, document: Any) -> str:
+        return core.etag(document)
+
+    async def create(self, desk: Desk, order: Any) -> Answer:
+        return await self.creating(desk.db, desk.request.app.state.allocator, order=order, key=desk.key, **desk.parts)
+
+    async def edit(self, desk: Desk, public_id: UUID, changes: Any, if_match: str | None) -> None:
+        await desk.db.transact(
+            lambda session: core.edit(
+                session, self.register, public_id=public_id, changes=changes, if_match=if_match, **desk.parts
+            )
+        )
+
+    async def cancel(self, desk: Desk, public_id: UUID, reason: str) -> Answer:
+        followers = desk.request.app.state.followers
+        return await core.cancel(
+            desk.db, self.register, followers, public_id=public_id, reason=reason, key=desk.key, **desk.parts
+        )
+
+    async def revise(self, desk: Desk, public_id: UUID, order: NewRevision) -> Answer:
+        return await core.revise(desk.db, self.register, public_id=public_id, order=order, key=desk.key, **desk.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class SheetShelf:
+    """The register of circulation sheets: no revisions, no recipients, but people who are asked."""
+
+    web: WebKind
+    order: type[BaseModel] = NewCirculation
+    changes: type[BaseModel] = CirculationChanges
+
+    async def lines(
+        self, session: AsyncSession, *, caller: Caller, wanted: Wanted, cursor: str | None, limit: int, clock: Clock
+    ) -> Page[Line]:
+        search = circulations.Search(
+            project=wanted.project, status=wanted.state, text=wanted.text, mine=wanted.mine
+        )
+        page = await circulations.listing(
+            session, caller=caller, search=search, cursor=cursor, limit=limit, now=clock.now(), zone=clock.zone
+        )
+        return Page([line_of(self.web, item) for item in page.items], page.next_cursor)
+
+    async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any:
+        return await circulations.read(
+            session, caller=caller, public_id=public_id, now=clock.now(), zone=clock.zone
+        )
+
+    async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> Around:
+        found = await circulations.offers(session, caller=caller, public_id=document.public_id)
+        history = await circulations.history(session, caller=caller, public_id=document.public_id)
+        return Around(
+            offers=Offered(edit=found.edit, cancel=found.cancel, respond=found.respond),
+            history=list(history.items),
+            people=list(document.assignees),
+        )
+
+    def etag(self, document: Any) -> str:
+        return circulations.etag(document)
+
+    async def create(self, desk: Desk, order: Any) -> Answer:
+        return await circulations.create(
+            desk.db, desk.request.app.state.allocator, order=order, key=desk.key, **desk.parts
+        )
+
+    async def edit(self, desk: Desk, public_id: UUID, changes: Any, if_match: str | None) -> None:
+        await desk.db.transact(
+            lambda session: circulations.edit(
+                session, public_id=public_id, changes=changes, if_match=if_match, **desk.parts
+            )
+        )
+
+    async def cancel(self, desk: Desk, public_id: UUID, reason: str) -> Answer:
+        return await circulations.cancel(desk.db, public_id=public_id, reason=reason, key=desk.key, **desk.parts)
+
+    async def revise(self, desk: Desk, public_id: UUID, order: NewRevision) -> Answer:
+        raise NotFound("A circulation sheet has no revisions.")
+
+    async def respond(self, desk: Desk, public_id: UUID, answer: GivenAnswer) -> Answer:
+        return await circulations.respond(desk.db, public_id=public_id, response=answer, key=desk.key, **desk.parts)
+
+
+SHEETS = SheetShelf(KINDS["circulations"])
+SHELVES: dict[str, Shelf] = {
+    "correspondences": DocumentShelf(
+        KINDS["correspondences"], correspondences.REGISTER, NewCorrespondence, correspondences.create
+    ),
+    "rfas": DocumentShelf(KINDS["rfas"], rfas.REGISTER, NewRfa, rfas.create),
+    "transmittals": DocumentShelf(KINDS["transmittals"], transmittals.REGISTER, NewTransmittal, transmittals.create),
+    "circulations": SHEETS,
+}
+
+
+def shelf_at(path: str) -> Shelf:
+    """
+    :raises NotFound: when there is no such register
+    """
+    found = SHELVES.get(path)
+    if found is None:
+        raise NotFound(f"There is no register {path}.")
+    return found

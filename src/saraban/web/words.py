@@ -1,0 +1,127 @@
+"""What codes of workflows, histories and files are called on a page, in both languages, and in which colour they show."""
+
+from typing import Final
+
+from saraban.kit.errors import Text
+
+STATES: Final[dict[str, Text]] = {
+    "draft": Text("ฉบับร่าง", "Draft"),
+    "in_review": Text("อยู่ระหว่างพิจารณา", "In review"),
+    "pending_review": Text("รอตรวจสอบ", "Pending review"),
+    "pending_approval": Text("รออนุมัติ", "Pending approval"),
+    "submitted": Text("ส่งแล้ว รอตอบรับ", "Submitted"),
+    "routing": Text("อยู่ระหว่างเวียน", "Routing"),
+    "approved": Text("อนุมัติแล้ว", "Approved"),
+    "completed": Text("เสร็จสิ้น", "Completed"),
+    "rejected": Text("ไม่อนุมัติ", "Rejected"),
+    "revision_requested": Text("ขอให้แก้ไข", "Revision requested"),
+    "cancelled": Text("ยกเลิกแล้ว", "Cancelled"),
+}
+
+# Colours of the statuses: draft yellow, under way blue, with the approver orange, good green, refused red, ended grey.
+TONES: Final[dict[str, str]] = {
+    "draft": "yellow",
+    "in_review": "blue",
+    "pending_review": "blue",
+    "submitted": "blue",
+    "routing": "blue",
+    "pending_approval": "orange",
+    "approved": "green",
+    "completed": "green",
+    "rejected": "red",
+    "revision_requested": "red",
+    "cancelled": "grey",
+}
+
+PRIORITIES: Final[dict[str, tuple[Text, str]]] = {
+    "URGENT": (Text("ด่วนที่สุด", "Urgent"), "red"),
+    "HIGH": (Text("ด่วน", "High"), "orange"),
+    "MEDIUM": (Text("ปกติ", "Normal"), "yellow"),
+    "LOW": (Text("ไม่ด่วน", "Low"), "green"),
+}
+
+PURPOSES: Final[dict[str, Text]] = {
+    "FOR_APPROVAL": Text("เพื่ออนุมัติ", "For approval"),
+    "FOR_INFORMATION": Text("เพื่อทราบ", "For information"),
+    "FOR_REVIEW": Text("เพื่อพิจารณา", "For review"),
+    "OTHER": Text("อื่น ๆ", "Other"),
+}
+
+PARTS: Final[dict[str, Text]] = {
+    "MAIN": Text("ผู้รับผิดชอบหลัก", "Main"),
+    "ACTION": Text("ผู้ดำเนินการ", "Action"),
+    "INFORMATION": Text("เพื่อทราบ", "Information"),
+}
+
+ANSWERS: Final[dict[str, Text]] = {
+    "PENDING": Text("ยังไม่ตอบ", "Waiting"),
+    "IN_PROGRESS": Text("กำลังดำเนินการ", "In progress"),
+    "COMPLETED": Text("ตอบแล้ว", "Answered"),
+    "REJECTED": Text("ปฏิเสธ", "Refused"),
+}
+
+ACTIONS: Final[dict[str, Text]] = {
+    "submit": Text("ส่งเอกสาร", "Submitted"),
+    "approve": Text("อนุมัติ", "Approved"),
+    "reject": Text("ไม่อนุมัติ", "Rejected"),
+    "request-revision": Text("ขอให้แก้ไข", "Requested a revision"),
+    "acknowledge": Text("รับทราบ", "Acknowledged"),
+    "return": Text("ส่งคืน", "Returned"),
+    "start": Text("เริ่มเวียน", "Started the routing"),
+    "respond": Text("ตอบกลับ", "Responded"),
+    "complete": Text("ปิดใบเวียน", "Completed"),
+    "force-close": Text("ปิดโดยไม่รอคำตอบ", "Force closed"),
+    "reassign": Text("เปลี่ยนผู้รับผิดชอบ", "Reassigned"),
+    "create": Text("สร้างเอกสาร", "Created"),
+    "edit": Text("แก้ไข", "Edited"),
+    "revise": Text("ออกฉบับแก้ไข", "Issued a new revision"),
+    "cancel": Text("ยกเลิกเอกสาร", "Cancelled"),
+    "terminate": Text("ยุติขั้นตอน", "Terminated"),
+}
+
+# What may end badly for somebody is shown in its colour; everything else is the way on.
+ACTION_TONES: Final[dict[str, str]] = {
+    "reject": "danger",
+    "force-close": "danger",
+    "request-revision": "warning",
+    "return": "warning",
+}
+
+
+def action(code: str) -> Text:
+    """This will give the words of an action; audit codes such as `rfa.create` lose what stands before the point."""
+    name = code.rpartition(".")[2]
+    return ACTIONS.get(name, Text(code, code))
+
+
+def state(code: str | None) -> Text | None:
+    return STATES.get(code, Text(code, code)) if code else None
+
+
+def tone(code: str | None) -> str:
+    return TONES.get(code or "", "grey")
+
+
+_TYPES: Final[dict[str, Text]] = {
+    "LETTER": Text("หนังสือ", "Letter"),
+    "MEMO": Text("บันทึกข้อความ", "Memo"),
+    "RFI": Text("ขอข้อมูล (RFI)", "Request for information"),
+    "EMAIL": Text("อีเมล", "E-mail"),
+    "INSTRUCTION": Text("คำสั่ง", "Instruction"),
+    "MOM": Text("รายงานการประชุม", "Minutes of meeting"),
+    "NOTICE": Text("หนังสือแจ้ง", "Notice"),
+    "OTHER": Text("อื่น ๆ", "Other"),
+    "RFA": Text("คำขออนุมัติ (RFA)", "Request for approval"),
+    "TRANSMITTAL": Text("ใบนำส่งเอกสาร", "Transmittal"),
+    "CIRCULATION": Text("ใบเวียน", "Circulation sheet"),
+}
+_KINDS: Final = {"RFA": "rfa", "TRANSMITTAL": "transmittal", "CIRCULATION": "circulation"}
+
+
+def type_name(code: str) -> Text:
+    return _TYPES.get(code, Text(code, code))
+
+
+def kind_of(type_code: str) -> str:
+    """This will give the name of the register in which documents of a type are kept."""
+    return _KINDS.get(type_code, "correspondence")
