@@ -91,39 +91,19 @@ async def upload(
     :raises FileTypeRefused: when the content is not of a taken kind, or not of the kind its name says
     :raises FileTooLarge: as soon as the limit is passed
     """
-    name = _fit_name(name)
-    now = clock.now()
-    row = Attachment(
-        public_id=new_id(),
-        original_filename=name,
-        mime_type=_claimed(name).mime_type,
-        file_size=0,
-        is_temporary=True,
-        uploaded_by_user_id=caller.user_id,
-        created_at=now,
-        expires_at=now + UNDER_WAY,
-    )
-    row.stored_filename = str(row.public_id)
-    row.file_path = storage_key(row.public_id, day=local_date(now, clock.zone))
-    key, public_id = row.file_path, row.public_id
+    row = _new_row(_fit_name(name), caller, clock)
+    name, key, public_id = row.original_filename, row.file_path, row.public_id
     await db.transact(lambda session: _begin(session, row))
+    deed = _Deed(caller, public_id, name, clock, address)
     try:
         intake = _Intake(chunks, rules.max_bytes)
         await storage.write(key, intake.pour())
         await _check_kind(storage, key, name)
-        return await db.transact(
-            lambda session: _complete(
-                session, caller=caller, public_id=public_id, intake=intake, rules=rules, clock=clock, address=address
-            )
-        )
+        return await db.transact(lambda session: _complete(session, deed, intake, keep=rules.keep))
     except Exception as error:
         await storage.delete(key)
         reason = error
-        await db.transact(
-            lambda session: _abandon(
-                session, caller=caller, public_id=public_id, name=name, reason=reason, clock=clock, address=address
-            )
-        )
+        await db.transact(lambda session: _abandon(session, deed, reason))
         raise
 
 
@@ -143,6 +123,35 @@ async def clean_up(db: Database, storage: Storage, *, now: datetime) -> int:
 
 async def _forget(db: Database, ids: list[int]) -> None:
     await db.transact(lambda session: repository.forget(session, ids=ids))
+
+
+@dataclass(frozen=True)
+class _Deed:
+    """One upload: whose, of what, when and from where."""
+
+    caller: Caller
+    public_id: UUID
+    name: str
+    clock: Clock
+    address: str
+
+    async def lock_row(self, session: AsyncSession) -> Attachment | None:
+        return (await repository.lock(session, public_ids=[self.public_id])).get(self.public_id)
+
+    async def note(
+        self, session: AsyncSession, action: str, *, severity: audit.Severity = "INFO", **details: object
+    ) -> None:
+        await audit.write(
+            session,
+            action=f"attachment.{action}",
+            caller=self.caller,
+            entity_type="attachment",
+            entity_id=str(self.public_id),
+            details={"fileName": self.name, **details},
+            address=self.address,
+            now=self.clock.now(),
+            severity=severity,
+        )
 
 
 @dataclass
@@ -195,62 +204,41 @@ async def _check_kind(storage: Storage, key: str, name: str) -> None:
         raise FileTypeRefused(name, found=found.code)
 
 
+def _new_row(name: str, caller: Caller, clock: Clock) -> Attachment:
+    public_id, now = new_id(), clock.now()
+    return Attachment(
+        public_id=public_id,
+        original_filename=name,
+        stored_filename=str(public_id),
+        file_path=storage_key(public_id, day=local_date(now, clock.zone)),
+        mime_type=_claimed(name).mime_type,
+        file_size=0,
+        is_temporary=True,
+        uploaded_by_user_id=caller.user_id,
+        created_at=now,
+        expires_at=now + UNDER_WAY,
+    )
+
+
 async def _begin(session: AsyncSession, row: Attachment) -> None:
     session.add(row)
     await session.flush()
 
 
-async def _complete(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    public_id: UUID,
-    intake: _Intake,
-    rules: UploadRules,
-    clock: Clock,
-    address: str,
-) -> AttachmentRow:
-    now = clock.now()
-    row = (await repository.lock(session, public_ids=[public_id])).get(public_id)
+async def _complete(session: AsyncSession, deed: _Deed, intake: _Intake, *, keep: timedelta) -> AttachmentRow:
+    row = await deed.lock_row(session)
     if row is None:
         raise invalid(FIELD, "too_slow", "อัปโหลดนานเกินไป กรุณาลองใหม่", "The upload took too long. Try again.")
-    row.file_size, row.checksum, row.expires_at = intake.size, intake.digest.hexdigest(), now + rules.keep
-    await audit.write(
-        session,
-        action="attachment.upload",
-        caller=caller,
-        entity_type="attachment",
-        entity_id=str(public_id),
-        details={"fileName": row.original_filename, "size": row.file_size, "checksum": row.checksum},
-        address=address,
-        now=now,
-    )
+    row.file_size, row.checksum = intake.size, intake.digest.hexdigest()
+    row.expires_at = deed.clock.now() + keep
+    await deed.note(session, "upload", size=row.file_size, checksum=row.checksum)
     return as_row(row)
 
 
-async def _abandon(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    public_id: UUID,
-    name: str,
-    reason: Exception,
-    clock: Clock,
-    address: str,
-) -> None:
-    row = (await repository.lock(session, public_ids=[public_id])).get(public_id)
+async def _abandon(session: AsyncSession, deed: _Deed, reason: Exception) -> None:
+    row = await deed.lock_row(session)
     if row is not None and row.is_temporary:
         await session.delete(row)
     if isinstance(reason, FileTypeRefused | Invalid):
-        await audit.write(
-            session,
-            action="attachment.refuse",
-            caller=caller,
-            entity_type="attachment",
-            entity_id=str(public_id),
-            details={"fileName": name, "reason": reason.fields[0].code},
-            address=address,
-            now=clock.now(),
-            severity="WARN",
-        )
+        await deed.note(session, "refuse", severity="WARN", reason=reason.fields[0].code)
     await session.flush()
