@@ -6,6 +6,7 @@ functions run an event loop of their own: call them where none runs (a command, 
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +21,9 @@ from sqlalchemy import event
 from saraban.kit.db import Database
 
 T = TypeVar("T")
+
+# Alembic names the primary key of its own table, which MariaDB notes that it does not.
+logging.getLogger("asyncmy").addFilter(lambda record: "ignored for PRIMARY key" not in record.getMessage())
 
 _PATIENCE = 3600.0  # a rebuild of a large table answers late
 

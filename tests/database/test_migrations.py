@@ -1,0 +1,378 @@
+"""The migration history on both databases: each step up and down with rows in place (ruling I4)."""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy.dialects import mysql
+from sqlalchemy.exc import DBAPIError
+
+import saraban
+from saraban.kit import migrate
+from saraban.kit.db import Base
+from saraban.numbering.domain.template import Template
+from tests.database import old_rows
+from tests.servers import MariaDb
+
+STEPS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009"]
+PUBLIC = [
+    *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
+    *("shop_drawings", "shop_drawing_revisions", "contract_drawings", "asbuilt_drawings", "asbuilt_drawing_revisions"),
+    *("attachments", "notifications"),
+]
+NUMBERING = {f"document_number_{name}" for name in ("formats", "counters", "reservations", "audit", "errors")}
+
+pytestmark = pytest.mark.servers
+
+
+def apart(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Migrations run an event loop of their own, which a thread with a running one would refuse."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work, *arguments).result()
+
+
+def on(url: str, work: Callable[[sa.Connection], Any]) -> Any:
+    return apart(migrate._on, url, work)
+
+
+def rows(url: str, sql: str) -> list[Any]:
+    return on(url, lambda connection: connection.execute(sa.text(sql)).all())
+
+
+def whole_metadata() -> sa.MetaData:
+    for module in pkgutil.walk_packages(saraban.__path__, "saraban."):
+        if module.name.rpartition(".")[2] in {"models", "idempotency"}:
+            importlib.import_module(module.name)
+    return Base.metadata
+
+
+@contextmanager
+def empty_database(request: pytest.FixtureRequest, folder: Path, name: str) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield f"sqlite:///{folder / f'{name}.db'}"
+        return
+    server: MariaDb = request.getfixturevalue("mariadb_server")
+    server.drop(name)
+    yield server.create(name)
+    server.drop(name)
+
+
+@pytest.fixture(params=["sqlite", "mariadb"])
+def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database without any table."""
+    with empty_database(request, tmp_path, "fresh") as url:
+        yield url
+
+
+@pytest.fixture
+def old(fresh: str) -> str:
+    """A database at the first schema with rows in its tables."""
+    apart(migrate.upgrade, fresh, "0001")
+    on(fresh, old_rows.insert)
+    return fresh
+
+
+@pytest.fixture(params=["sqlite", "mariadb"], scope="module")
+def moved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An old database that was brought to the head; the tests that share it only look."""
+    with empty_database(request, tmp_path_factory.mktemp("moved"), "moved") as url:
+        apart(migrate.upgrade, url, "0001")
+        on(url, old_rows.insert)
+        apart(migrate.upgrade, url)
+        yield url
+
+
+def _same_type(
+    _context: Any, _inspected: Any, _column: Any, there: sa.types.TypeEngine[Any], wanted: sa.types.TypeEngine[Any]
+) -> bool | None:
+    """A long `Text` becomes the MEDIUMTEXT or LONGTEXT that holds it."""
+    return False if isinstance(there, mysql.MEDIUMTEXT | mysql.LONGTEXT) and isinstance(wanted, sa.Text) else None
+
+
+class TestModels:
+    def test_want_nothing_beyond_the_newest_revision(self, any_url: str) -> None:
+        metadata = whole_metadata()
+
+        def differences(connection: sa.Connection) -> list[Any]:
+            options = {"compare_type": _same_type, "target_metadata": metadata}
+            return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
+
+        assert on(any_url, differences) == []
+
+    def test_have_codes_that_compare_byte_for_byte(self, mariadb_url: str) -> None:
+        dialect = mysql.dialect()
+        wanted = {
+            (table.name, column.name)
+            for table in whole_metadata().sorted_tables
+            for column in table.columns
+            if "nopad_bin" in str(column.type.compile(dialect=dialect))
+        }
+        exact = rows(
+            mariadb_url,
+            "SELECT table_name, column_name FROM information_schema.columns "
+            "WHERE table_schema = DATABASE() AND collation_name = 'utf8mb4_nopad_bin'",
+        )
+
+        assert {tuple(row) for row in exact} == wanted
+
+    def test_have_moments_with_microseconds(self, mariadb_url: str) -> None:
+        coarse = rows(
+            mariadb_url,
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE() "
+            "AND data_type IN ('datetime', 'timestamp') AND datetime_precision < 6",
+        )
+
+        assert coarse == []
+
+
+class TestMariaDb:
+    def test_keeps_notifications_in_yearly_partitions_with_an_open_end(self, mariadb_url: str) -> None:
+        parts = rows(
+            mariadb_url,
+            "SELECT partition_description FROM information_schema.partitions "
+            "WHERE table_schema = DATABASE() AND table_name = 'notifications' ORDER BY partition_ordinal_position",
+        )
+
+        assert parts[-1][0] == "MAXVALUE"
+        assert [row[0] for row in parts[:-1]] == [str(year) for year in range(2025, 2032)]
+
+    def test_has_native_public_ids_with_a_default(self, mariadb_url: str) -> None:
+        public = rows(
+            mariadb_url,
+            "SELECT table_name, data_type, column_default, is_nullable FROM information_schema.columns "
+            "WHERE table_schema = DATABASE() AND column_name = 'uuid'",
+        )
+
+        assert {row[0] for row in public} >= set(PUBLIC)
+        assert {tuple(row[1:]) for row in public} == {("uuid", "uuid()", "NO")}
+
+    def test_lets_no_deletion_reach_a_number(self, mariadb_url: str) -> None:
+        rules = rows(
+            mariadb_url,
+            "SELECT constraint_name FROM information_schema.referential_constraints WHERE constraint_schema = "
+            "DATABASE() AND (table_name LIKE 'document_number%' OR table_name LIKE 'corr%' OR table_name LIKE '%rfa%' "
+            "OR table_name LIKE 'circ%' OR table_name LIKE 'trans%') AND delete_rule <> 'RESTRICT'",
+        )
+
+        assert rules == []
+
+
+class TestAFreshDatabase:
+    def test_goes_up_to_the_head_and_down_to_nothing(self, fresh: str) -> None:
+        apart(migrate.upgrade, fresh)
+        assert apart(migrate.current, fresh) == migrate.head() == STEPS[-1]
+
+        apart(migrate.downgrade, fresh, "base")
+
+        assert on(fresh, lambda connection: sa.inspect(connection).get_table_names()) == ["alembic_version"]
+
+    def test_survives_two_processes_that_migrate_at_once(self, fresh: str) -> None:
+        with ThreadPoolExecutor(2) as threads:
+            for done in [threads.submit(migrate.upgrade, fresh) for _ in range(2)]:
+                done.result()
+
+        assert apart(migrate.current, fresh) == STEPS[-1]
+
+
+class TestEachStep:
+    @pytest.mark.slow
+    def test_goes_up_and_down_with_rows_in_place(self, old: str) -> None:
+        for before, after in pairwise(STEPS):
+            there = on(old, old_rows.contents)
+            keys = on(old, _foreign_keys)
+
+            apart(migrate.upgrade, old, after)
+            assert on(old, _orphans) == []
+            assert _counts(on(old, old_rows.contents), there) == _counts(there, there)
+            assert not {key for key in keys - on(old, _foreign_keys) if key[0] not in NUMBERING}
+            apart(migrate.downgrade, old, before)
+
+            again = on(old, old_rows.contents)
+            changed = {table for table in there if again[table] != there[table]}
+            assert changed <= (NUMBERING if after == "0007" else set()) | {"correspondence_types"}, after
+            assert on(old, _foreign_keys) == keys
+            apart(migrate.upgrade, old, after)
+
+        apart(migrate.downgrade, old, "base")
+        apart(migrate.upgrade, old)
+
+
+def _counts(found: dict[str, list[Any]], known: dict[str, list[Any]]) -> dict[str, int]:
+    skipped = NUMBERING | {"correspondence_types"}
+    return {table: len(found[table]) for table in known if table not in skipped}
+
+
+def _foreign_keys(connection: sa.Connection) -> set[tuple[str, str, str]]:
+    inspector = sa.inspect(connection)
+    return {
+        (table, ",".join(key["constrained_columns"]), key["referred_table"])
+        for table in inspector.get_table_names()
+        for key in inspector.get_foreign_keys(table)
+    }
+
+
+def _orphans(connection: sa.Connection) -> list[tuple[str, str]]:
+    inspector = sa.inspect(connection)
+    found = []
+    for table in inspector.get_table_names():
+        for key in inspector.get_foreign_keys(table):
+            child, parent = key["constrained_columns"][0], key["referred_columns"][0]
+            lost = connection.scalar(
+                sa.text(
+                    f"SELECT count(*) FROM {table} AS c LEFT JOIN {key['referred_table']} AS p ON p.{parent} = c.{child} "
+                    f"WHERE c.{child} IS NOT NULL AND p.{parent} IS NULL"
+                )
+            )
+            if lost:
+                found.append((table, child))
+    return found
+
+
+class TestPublicIds:
+    def test_are_different_for_every_row_that_was_there(self, old: str) -> None:
+        apart(migrate.upgrade, old, "0002")
+
+        given = [row[0] for table in PUBLIC for row in rows(old, f"SELECT uuid FROM {table}")]
+        assert len(given) == sum(len(old_rows.ROWS[table]) for table in PUBLIC)
+        assert len({UUID(str(value)) for value in given}) == len(given)
+
+    def test_leave_nothing_behind_when_they_go(self, old: str) -> None:
+        before = on(old, old_rows.contents)
+        apart(migrate.upgrade, old, "0002")
+
+        apart(migrate.downgrade, old, "0001")
+
+        assert on(old, old_rows.contents) == before
+
+    def test_are_given_to_rows_that_come_without_one(self, mariadb_server: MariaDb) -> None:
+        url = mariadb_server.create("defaults")
+        apart(migrate.upgrade, url, "0002")
+        on(
+            url,
+            lambda connection: connection.execute(sa.text("INSERT INTO organization_roles (role_name) VALUES ('X')")),
+        )
+        on(
+            url,
+            lambda connection: connection.execute(
+                sa.text(
+                    "INSERT INTO organizations (organization_code, organization_name) VALUES ('a', 'a'), ('b', 'b')"
+                )
+            ),
+        )
+
+        assert len(set(rows(url, "SELECT uuid FROM organizations"))) == 2
+        mariadb_server.drop("defaults")
+
+
+class TestWorkflowColumns:
+    def test_begin_at_version_one_and_without_an_actor(self, old: str) -> None:
+        apart(migrate.upgrade, old, "0004")
+
+        assert rows(old, "SELECT version_no FROM workflow_instances") == [(1,)]
+        assert rows(old, "SELECT action_by_user_uuid FROM workflow_histories") == [(None,)]
+
+
+class TestLedger:
+    def test_counts_together_what_prints_alike(self, moved: str) -> None:
+        found = rows(moved, "SELECT series, last_number FROM document_number_counters ORDER BY last_number")
+
+        assert [tuple(row) for row in found] == [
+            ("คคง.-สคฉ.3-{SEQ}-2568", 5),
+            ("LCBP3-C2-RFA-STR-RPT-{SEQ}-", 7),
+        ]
+
+    def test_names_the_series_as_the_product_does(self, moved: str) -> None:
+        values = {"ORIGINATOR": "คคง.", "RECIPIENT": "สคฉ.3", "YEAR:B.E.": "2568"}
+        template = rows(moved, "SELECT format_template FROM document_number_formats WHERE id = 1")[0][0]
+
+        series = Template.parse(template).series(values, resets=True)
+
+        assert rows(moved, f"SELECT last_number FROM document_number_counters WHERE series = '{series}'") == [(5,)]
+
+    def test_has_a_row_for_every_number_in_use(self, moved: str) -> None:
+        found = rows(
+            moved,
+            "SELECT document_number, base_number, sequence_number, document_number_status, holder_kind "
+            "FROM document_number_reservations ORDER BY id",
+        )
+
+        assert [tuple(row) for row in found] == [
+            (old_rows.LETTER, old_rows.LETTER, 3, "CONFIRMED", "correspondence"),
+            ("คคง.-สคฉ.3-0002-2568", "คคง.-สคฉ.3-0002-2568", 2, "CANCELLED", None),
+            (old_rows.RFI, old_rows.RFI, 5, "CONFIRMED", "correspondence"),
+            (old_rows.RFA, "LCBP3-C2-RFA-STR-RPT-0001-", 1, "CONFIRMED", "rfa"),
+            (old_rows.TRANSMITTAL, old_rows.TRANSMITTAL, 117, "CONFIRMED", "transmittal"),
+            (old_rows.SHEET, old_rows.SHEET, 1, "CONFIRMED", "circulation"),
+        ]
+
+    def test_keeps_the_tokens_and_binds_the_documents(self, moved: str) -> None:
+        tokens = {UUID(str(row[0])) for row in rows(moved, "SELECT token FROM document_number_reservations")}
+        bound = rows(
+            moved,
+            "SELECT count(*) FROM correspondences JOIN document_number_reservations AS r "
+            "ON r.uuid = correspondences.number_uuid AND r.holder_public_id = correspondences.uuid",
+        )
+
+        assert tokens >= {UUID(token) for token in old_rows.TOKENS}
+        assert bound == [(4,)]
+
+    def test_prints_each_number_again_from_what_it_stored(self, moved: str) -> None:
+        def reprinted(connection: sa.Connection) -> list[tuple[str, str]]:
+            ledger = Base.metadata.tables["document_number_reservations"].c
+            columns = ledger.document_number, ledger.format_template, ledger.format_values
+            stored = connection.execute(sa.select(*columns, ledger.sequence_number, ledger.revision_label)).all()
+            return [(row[0], Template.parse(row[1]).render(row[2], sequence=row[3], revision=row[4])) for row in stored]
+
+        whole_metadata()
+        assert all(number == printed for number, printed in on(moved, reprinted))
+
+    def test_keeps_the_audit_with_its_number(self, moved: str) -> None:
+        found = rows(
+            moved,
+            "SELECT a.operation, a.document_number, a.sequence_number FROM document_number_audit AS a "
+            "JOIN document_number_reservations AS r ON r.uuid = a.reservation_uuid",
+        )
+
+        assert [tuple(row) for row in found] == [("GENERATE", old_rows.LETTER, 3)]
+
+    def test_goes_back_to_reservations_with_tokens_and_documents(self, old: str) -> None:
+        apart(migrate.upgrade, old)
+
+        apart(migrate.downgrade, old, "0001")
+
+        found = rows(old, "SELECT token, document_number, document_id FROM document_number_reservations ORDER BY id")
+        assert [tuple(row) for row in found[:2]] == [
+            (old_rows.TOKENS[0], old_rows.LETTER, 1),
+            (old_rows.TOKENS[1], "คคง.-สคฉ.3-0002-2568", None),
+        ]
+        assert {row[1] for row in found} >= {old_rows.RFI, old_rows.RFA, old_rows.TRANSMITTAL}
+
+
+class TestAnOldDatabase:
+    @pytest.mark.parametrize(
+        "broken",
+        [
+            "UPDATE correspondence_revisions SET is_current = 1 WHERE id = 3",
+            "UPDATE user_assignments SET project_id = 1",
+            "UPDATE document_number_counters SET last_number = -1",
+            "UPDATE document_number_audit SET sequence_number = NULL",
+        ],
+    )
+    def test_keeps_its_generated_columns_and_checks(self, moved: str, broken: str) -> None:
+        with pytest.raises(DBAPIError):
+            on(moved, lambda connection: connection.execute(sa.text(broken)))
+
+    def test_has_notifications_that_speak_of_documents_by_public_id(self, moved: str) -> None:
+        document = UUID(str(rows(moved, "SELECT uuid FROM correspondences WHERE id = 3")[0][0]))
+        found = rows(moved, "SELECT entity_id, template FROM notifications")
+        assert {tuple(row) for row in found} == {(str(document), "plain")}
