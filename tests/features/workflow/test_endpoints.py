@@ -2,6 +2,7 @@
 
 import copy
 import json
+import time
 from typing import Any
 
 import httpx
@@ -203,3 +204,18 @@ class TestDefinitions:
 
         assert (await padmin.get(f"{API}/workflow/definitions")).status_code == 403
         assert (await padmin.post(f"{API}/workflow/definitions", json={"dsl": RFA})).status_code == 403
+
+    async def test_are_refused_quickly_when_huge_or_deep(self, signed_in: SignIn) -> None:
+        admin = await signed_in("admin")
+        deep = '{"!":' * 10_000 + "true" + "}" * 10_000
+        for dsl in (json.dumps({"workflow": "X", "description": "x" * 1_100_000}), f'{{"states":[{deep}]}}'):
+            began = time.perf_counter()
+
+            answer = await admin.post(
+                f"{API}/workflow/definitions",
+                content=f'{{"dsl":{dsl}}}',
+                headers={"Content-Type": "application/json"},
+            )
+
+            assert answer.status_code in {413, 422}, answer.text
+            assert time.perf_counter() - began < 2

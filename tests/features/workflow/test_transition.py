@@ -2,10 +2,13 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
 
+from saraban.attachments.models import Attachment
+from saraban.attachments.service import InvalidAttachments
 from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
 from saraban.kit.errors import Invalid, NotFound
@@ -140,16 +143,10 @@ class TestTransition:
     async def test_refuses_files_that_are_not_the_callers(self, office: Office) -> None:
         instance = await office.pending()
 
-        with pytest.raises(workflow_attachments()):
+        with pytest.raises(InvalidAttachments):
             await office.act(instance, "approve", by="reviewer.consultant", attachment_public_ids=(new_id(),))
 
         assert (await rows(office, WorkflowInstance))[0].version_no == 2
-
-
-def workflow_attachments() -> type[Exception]:
-    from saraban.attachments.service import InvalidAttachments
-
-    return InvalidAttachments
 
 
 class TestVersion:
@@ -285,3 +282,65 @@ class TestTerminate:
         assert await rows(office, WorkflowWorkItem) == []
         with pytest.raises(TransitionNotPossible):
             await office.act(instance, "approve", by="reviewer.consultant")
+
+
+class TestStepFiles:
+    async def upload(self, office: Office, username: str) -> UUID:
+        owner = await office.person(username)
+        public_id = new_id()
+        values = {
+            "public_id": public_id,
+            "original_filename": "ผลตรวจ.pdf",
+            "stored_filename": f"{public_id}.pdf",
+            "file_path": f"{public_id}.pdf",
+            "mime_type": "application/pdf",
+            "file_size": 9,
+            "checksum": "0" * 64,
+            "uploaded_by_user_id": owner.user_id,
+            "created_at": NOW,
+            "expires_at": NOW + timedelta(hours=24),
+        }
+        await office.db.transact(lambda session: session.execute(sa.insert(Attachment).values(values)))
+        return public_id
+
+    async def test_come_with_the_step_and_stay_one_step_longer(self, office: Office) -> None:
+        instance = await office.pending()
+        file = await self.upload(office, "reviewer.consultant")
+
+        await office.act(instance, "approve", by="reviewer.consultant", attachment_public_ids=(file,))
+        await office.act(instance, "approve", by="approver.owner")
+
+        viewer = await office.person("viewer")
+        async with office.db.reading() as session:
+            view = await workflow.find(session, caller=viewer, subjects=office.subjects, public_id=instance)
+            steps = await workflow.history(session, caller=viewer, subjects=office.subjects, public_id=instance)
+        (shown,) = view.envelope.step_attachments
+        assert (shown.public_id, shown.file_name, shown.step_code) == (file, "ผลตรวจ.pdf", "pending_review")
+        assert shown.download_url.endswith(f"/attachments/{file}/content")
+        assert [[each.public_id for each in step.attachments] for step in steps] == [[], [file], []]
+
+    async def test_are_read_by_those_who_see_the_subject(self, office: Office) -> None:
+        instance = await office.pending()
+        file = await self.upload(office, "reviewer.consultant")
+        await office.act(instance, "approve", by="reviewer.consultant", attachment_public_ids=(file,))
+        viewer = await office.person("viewer")
+
+        async def may_read() -> bool:
+            async with office.db.reading() as session:
+                key = await session.scalar(sa.select(Attachment.id).where(Attachment.public_id == file))
+                return await workflow.reads_step_file(session, viewer, int(key or 0), subjects=office.subjects)
+
+        assert await may_read()
+        office.box.hidden[next(iter(office.box.letters))] = {"dc.contractor"}
+        assert not await may_read()
+
+    async def test_of_somebody_else_are_refused_and_stay_theirs(self, office: Office) -> None:
+        instance = await office.pending()
+        file = await self.upload(office, "dc.contractor")
+
+        with pytest.raises(InvalidAttachments):
+            await office.act(instance, "approve", by="reviewer.consultant", attachment_public_ids=(file,))
+
+        (row,) = await rows(office, Attachment)
+        assert (row.is_temporary, row.workflow_history_id) == (True, None)
+        assert len(await rows(office, WorkflowHistory)) == 1

@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.identity.domain.caller import Caller
-from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
 from saraban.workflow import repository
 from saraban.workflow.domain import engine
@@ -193,11 +192,3 @@ async def step_files(session: AsyncSession, instance_ids: Sequence[UUID]) -> dic
             file = StepFile(row.public_id, row.file_name, state, row.download_url)
             files.setdefault(instance_id, []).append(file)
     return {key: tuple(each) for key, each in files.items()}
-
-
-async def terminal_state(session: AsyncSession, *, entity_type: str, entity_id: str) -> bool:
-    """This will say whether the subject's instance has ended, by its own last step or by being cancelled."""
-    found = await repository.instances_of(session, entity_type, [entity_id])
-    if entity_id not in found:
-        raise NotFound("No workflow runs for this.")
-    return found[entity_id].status != ACTIVE
