@@ -144,6 +144,18 @@ async def read(stage: Stage, *, caller: Caller, public_id: UUID, where: Where, n
         return found.model_dump(mode="json", by_alias=True)
 
 
+async def count_acts(stage: Stage, *, caller: Caller, public_id: UUID, where: Where) -> int:
+    """This will say how many acts of a script a document has behind it."""
+    async with stage.db.reading() as session:
+        if where is Where.CIRCULATION:
+            lived = await circulations.history(session, caller=caller, public_id=public_id)
+        else:
+            lived = await core.history(session, REGISTERS[where], caller=caller, public_id=public_id)
+    steps = [entry for entry in lived.items if entry.source == "workflow" and entry.action != "cancel"]
+    others = [entry for entry in lived.items if entry.action in {f"{where}.revise", f"{where}.cancel"}]
+    return len(steps) + len(others)
+
+
 def _order(
     stage: Stage, setting: Setting, script: Script, *, now: datetime, known: Mapping[str, UUID]
 ) -> dict[str, Any]:

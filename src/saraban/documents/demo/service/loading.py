@@ -21,37 +21,44 @@ SCRIPTS: Sequence[Script] = sorted((*RFAS, *LETTERS, *SHEETS), key=lambda script
 PLAYERS = frozenset(name for one in SCRIPTS for name in (one.by, *one.assignees, *(act.by for act in one.acts)))
 
 
-async def load(stage: Stage, *, now: datetime) -> int:
+async def load(stage: Stage, *, now: datetime, scripts: Sequence[Script] = SCRIPTS) -> int:
     """
     This will write the demo documents that are missing, with the life they have had, and say how many those were.
 
-    A document is known by its subject: one that was begun and broken off is not written a second time. Where demo
-    accounts have been closed nothing is written, because nobody is there to write it.
+    A document is known by its subject; what was broken off goes on where it stopped. Where demo accounts have been
+    closed nothing is written, because nobody is there to write it.
     """
     async with stage.db.reading() as session:
         found = await setting(session)
     closed = PLAYERS - found.people.keys()
-    if closed or await _find(stage, found, SCRIPTS[-1], now=now) is not None:
+    if closed or await _find(stage, found, scripts[-1], now=now) is not None:
         return 0
     known: dict[str, UUID] = {}
-    begun = await _find(stage, found, SCRIPTS[0], now=now) is not None
+    begun = await _find(stage, found, scripts[0], now=now) is not None
     written = 0
-    for script in SCRIPTS:
+    for script in scripts:
         there = await _find(stage, found, script, now=now) if begun else None
         if there is None:
-            there = await _live(stage, found, script, now=now, known=known)
+            document = await deeds.write(
+                stage, found, script, now=_at(stage, now - timedelta(days=script.age), 9, script.key), known=known
+            )
+            await _live(stage, found, script, document, done=0, now=now)
             written += 1
-        known[script.key] = there
+        else:
+            document = await deeds.read(stage, caller=found.looker, public_id=there, where=script.where, now=now)
+            done = await deeds.count_acts(stage, caller=found.looker, public_id=there, where=script.where)
+            await _live(stage, found, script, document, done=done, now=now)
+        known[script.key] = UUID(document["publicId"])
     return written
 
 
-async def _live(stage: Stage, found: Setting, script: Script, *, now: datetime, known: dict[str, UUID]) -> UUID:
+async def _live(
+    stage: Stage, found: Setting, script: Script, document: deeds.Document, *, done: int, now: datetime
+) -> None:
     day = now - timedelta(days=script.age)
-    document = await deeds.write(stage, found, script, now=_at(stage, day, 9, script.key), known=known)
-    for place, act in enumerate(script.acts):
+    for place, act in enumerate(script.acts[done:], start=done):
         moment = min(_at(stage, day + timedelta(days=act.day), 10 + place, act.by), now)
         document = await deeds.act(stage, found, document, act, script=script, now=moment)
-    return UUID(document["publicId"])
 
 
 def _at(stage: Stage, day: datetime, hour: int, spice: str) -> datetime:

@@ -77,6 +77,7 @@ async def setting(session: AsyncSession) -> Setting:
     system = await identity.system_caller(session)
     members = await projects.organizations(session, caller=system, project_public_id=project.public_id)
     contracts = await projects.contracts(session, caller=system, project_public_id=project.public_id)
+    still_open = {account.username for account in await identity.list_users(session) if account.is_active}
     return Setting(
         project=project.public_id,
         organizations={member.organization_code: member.public_id for member in members},
@@ -85,6 +86,7 @@ async def setting(session: AsyncSession) -> Setting:
         people={
             account.username: found
             for account in DEMO_ACCOUNTS
-            if (found := await identity.find_caller(session, username=account.username))
+            if account.username in still_open
+            and (found := await identity.find_caller(session, username=account.username))
         },
     )

@@ -1,0 +1,254 @@
+"""The demo project's documents and the story, played on a copy of the demo database."""
+
+import shutil
+import sys
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import orjson
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+
+from saraban import bootstrap, config
+from saraban.attachments.models import Attachment
+from saraban.cli.outcome import EXIT_CODES, told
+from saraban.config import Settings
+from saraban.documents.circulation.models import Circulation
+from saraban.documents.core.models import Correspondence
+from saraban.documents.demo.domain import files
+from saraban.documents.demo.service import STEPS, DemoMissing, deeds, load, loading, setting, tell
+from saraban.documents.demo.service.story import Chapter
+from saraban.identity.models import User
+from saraban.kit.calendar import BUDDHIST_OFFSET
+from saraban.kit.clock import local_date
+from saraban.kit.errors import Kind
+from saraban.numbering.models import LedgerEntry, NumberCounter
+from saraban.workflow.models import WorkflowInstance
+from tests.conftest import run_apart, settings_in
+
+if TYPE_CHECKING:
+    from saraban.bootstrap import System
+
+
+@pytest.fixture(scope="module")
+def loaded_folder(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path) -> Path:
+    folder = tmp_path_factory.mktemp("demo-documents") / "data"
+    shutil.copytree(demo_folder, folder)
+
+    async def fill() -> None:
+        async with bootstrap.closing(bootstrap.wire(settings_in(folder))) as system:
+            assert await bootstrap.load_documents(system) == len(loading.SCRIPTS)
+
+    run_apart(fill())
+    return folder
+
+
+@pytest_asyncio.fixture
+async def loaded(loaded_folder: Path, tmp_path: Path) -> "AsyncIterator[System]":
+    """Everything wired on the demo project with its documents."""
+    shutil.copytree(loaded_folder, tmp_path / "loaded")
+    async with bootstrap.closing(bootstrap.wire(settings_in(tmp_path / "loaded"))) as system:
+        yield system
+
+
+async def told_once(system: "System") -> tuple[int, list[Chapter]]:
+    scenes = [scene async for scene in tell(bootstrap.stage(system), clock=system.clock)]
+    return len(scenes), [scene.chapter for scene in scenes if scene.chapter is not None]
+
+
+def numbers_of(chapters: list[Chapter]) -> list[str]:
+    return [chapter.document["documentNumber"] for chapter in chapters]
+
+
+class TestDocuments:
+    async def test_stand_in_many_states(self, loaded: "System") -> None:
+        async with loaded.db.reading() as session:
+            states = set(await session.scalars(sa.select(WorkflowInstance.current_state)))
+            heads = await session.scalar(sa.select(sa.func.count()).select_from(Correspondence))
+            sheets = await session.scalar(sa.select(sa.func.count()).select_from(Circulation))
+
+        assert heads + sheets == len(loading.SCRIPTS) >= 20
+        assert states >= {
+            "draft", "in_review", "pending_review", "pending_approval", "approved", "rejected",
+            "revision_requested", "submitted", "completed", "routing",
+        }  # fmt: skip
+
+    async def test_hold_a_number_each(self, loaded: "System") -> None:
+        async with loaded.db.reading() as session:
+            held = set(await session.scalars(sa.select(LedgerEntry.holder_public_id)))
+            documents = set(await session.scalars(sa.select(Correspondence.public_id)))
+            sheets = set(await session.scalars(sa.select(Circulation.public_id)))
+
+        assert held == documents | sheets
+
+    async def test_leave_the_series_of_the_story_alone(self, loaded: "System") -> None:
+        async with loaded.db.reading() as session:
+            used = set(await session.scalars(sa.select(NumberCounter.series)))
+
+        kept_free = ("LCBP3-C2-RFA-TER-RPT", "คคง.-สคฉ.3-", "-21-", "คคง.-CIR", "คคง.-ผรม.1", "ผรม.1-คคง.")
+        assert not [series for series in used for part in kept_free if part in series]
+
+    async def test_lie_in_the_past_and_are_partly_overdue(self, loaded: "System") -> None:
+        now = loaded.clock.now()
+        async with loaded.db.reading() as session:
+            moments = set(await session.scalars(sa.select(Correspondence.created_at)))
+            entries = set(await session.scalars(sa.select(LedgerEntry.created_at)))
+
+        assert max(moments) < now
+        assert min(moments) < now - timedelta(days=50)
+        assert entries >= moments
+
+    async def test_have_files_that_are_what_their_names_say(self, loaded: "System") -> None:
+        async with loaded.db.reading() as session:
+            rows = (await session.scalars(sa.select(Attachment))).all()
+
+        assert {row.mime_type for row in rows} == {"application/pdf", "image/png"}
+        assert not [row.original_filename for row in rows if row.is_temporary]
+
+    async def test_loaded_again_add_nothing(self, loaded: "System") -> None:
+        assert await bootstrap.load_documents(loaded) == 0
+
+    @pytest.mark.parametrize("acts", [0, 2])
+    async def test_go_on_where_they_were_broken_off(self, system: "System", acts: int) -> None:
+        stage, first, now = bootstrap.stage(system), loading.SCRIPTS[0], system.clock.now()
+        async with system.db.reading() as session:
+            found = await setting(session)
+        document = await deeds.write(stage, found, first, now=now - timedelta(days=first.age), known={})
+        for act in first.acts[:acts]:
+            document = await deeds.act(stage, found, document, act, script=first, now=now - timedelta(days=first.age))
+
+        assert await load(stage, now=now, scripts=loading.SCRIPTS[:2]) == 1
+
+        public_id = UUID(document["publicId"])
+        whole = await deeds.read(stage, caller=found.looker, public_id=public_id, where=first.where, now=now)
+        assert whole["workflow"]["currentState"] == "approved"
+
+    async def test_are_left_out_where_a_demo_account_is_closed(self, system: "System") -> None:
+        await close_account(system, "dc.contractor")
+
+        assert await bootstrap.load_documents(system) == 0
+
+
+async def close_account(system: "System", username: str) -> None:
+    async with system.db.writing() as session:
+        await session.execute(sa.update(User).where(User.username == username).values(is_active=False))
+
+
+class TestStory:
+    async def test_draws_the_numbers_of_the_specification(self, system: "System") -> None:
+        year = local_date(system.clock.now(), system.clock.zone).year + BUDDHIST_OFFSET
+
+        scenes, chapters = await told_once(system)
+
+        assert scenes == STEPS
+        assert numbers_of(chapters) == [
+            "LCBP3-C2-RFA-TER-RPT-0001-A",
+            f"คคง.-สคฉ.3-0001-{year}",
+            f"คคง.-สคฉ.3-21-0001-{year}",
+            f"คคง.-CIR-0001-{year}",
+        ]
+
+    async def test_begins_at_one_beside_the_demo_documents_too(self, loaded: "System") -> None:
+        _, chapters = await told_once(loaded)
+
+        assert all("-0001" in number for number in numbers_of(chapters))
+
+    async def test_ends_every_document_and_remembers_each_step(self, system: "System") -> None:
+        _, chapters = await told_once(system)
+
+        assert [chapter.document["workflow"]["currentState"] for chapter in chapters] == [
+            "approved",
+            "approved",
+            "completed",
+            "completed",
+        ]
+        for chapter in chapters:
+            assert [step.action for step in chapter.steps] == [act.action for act in chapter.script.acts]
+            assert chapter.trail[0].action == f"{chapter.script.where}.create"
+            assert len(chapter.trail) >= 1 + len(chapter.steps)
+
+    async def test_told_again_goes_on_with_the_next_numbers(self, system: "System") -> None:
+        first = numbers_of((await told_once(system))[1])
+        second = numbers_of((await told_once(system))[1])
+
+        assert second == [number.replace("-0001", "-0002") for number in first]
+
+    async def test_needs_its_people(self, system: "System") -> None:
+        await close_account(system, "reviewer.consultant")
+
+        with pytest.raises(DemoMissing):
+            await told_once(system)
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def terminal(self, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.setenv("SARABAN_DATA_DIR", str(settings.data_dir))
+        monkeypatch.setenv("SARABAN_LANG", "en")
+        monkeypatch.setenv("COLUMNS", "120")
+        config.load.cache_clear()
+        yield
+        config.load.cache_clear()
+
+    def test_prints_documents_histories_and_the_trail(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(sys, "argv", ["saraban", "demo", "--lang", "th"])
+
+        assert told(_app()) == 0
+
+        printed = capsys.readouterr().out
+        assert "LCBP3-C2-RFA-TER-RPT-0001-A" in printed
+        assert "ประวัติของ" in printed
+        assert "rfa.create" in printed
+
+    def test_prints_json_without_integer_keys(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(sys, "argv", ["saraban", "demo", "--json"])
+
+        assert told(_app()) == 0
+
+        story = orjson.loads(capsys.readouterr().out)
+        assert story["continued"] is False
+        assert [document["state"] for document in story["documents"]] == [
+            "approved",
+            "approved",
+            "completed",
+            "completed",
+        ]
+
+    def test_is_refused_in_production(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setenv("SARABAN_ENV", "production")
+        monkeypatch.setattr(sys, "argv", ["saraban", "demo"])
+
+        assert told(_app()) == EXIT_CODES[Kind.CONFLICT]
+        assert "production" in capsys.readouterr().err
+
+
+def _app():  # type: ignore[no-untyped-def]
+    from saraban.cli.root import app
+
+    return app
+
+
+class TestFiles:
+    def test_a_page_has_a_table_that_finds_its_objects(self) -> None:
+        page = files.page("ผล (test) report.pdf")
+
+        start = int(page.rsplit(b"startxref\n", 1)[1].split(b"\n")[0])
+        places = [int(line[:10]) for line in page[start:].split(b"\n")[3:8]]
+        assert page[start:].startswith(b"xref")
+        assert [page[place:].split(b" ")[0] for place in places] == [b"1", b"2", b"3", b"4", b"5"]
+
+    def test_a_picture_is_a_whole_png(self) -> None:
+        picture = files.picture()
+
+        assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+        assert picture[-8:-4] == b"IEND"
