@@ -22,7 +22,7 @@ from saraban.documents.transmittal import endpoints as transmittal
 from saraban.identity import endpoints as identity
 from saraban.notifications import endpoints as notifications
 from saraban.numbering import endpoints as numbering
-from saraban.ops import logs, openapi, problems
+from saraban.ops import logs, openapi, problems, readiness
 from saraban.ops.endpoints import router as ops_router
 from saraban.ops.faults import field_problems
 from saraban.ops.frame import Frame
@@ -94,11 +94,15 @@ def new_worker(system: System) -> Worker:
 async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
     async with bootstrap.closing(bootstrap.wire(settings)) as system:
         await bootstrap.refuse_demo_in_production(system)
+        worker = new_worker(system) if settings.run_worker else None
+        system.dependencies.append(readiness.worker((lambda: worker.is_running) if worker else None))
         for field in fields(system):
             setattr(app.state, field.name, getattr(system, field.name))
-        worker = new_worker(system) if settings.run_worker else None
-        if worker is not None:
-            worker.start()
-        yield
-        if worker is not None:
+        if worker is None:
+            yield
+            return
+        worker.start()
+        try:
+            yield
+        finally:
             await worker.stop()

@@ -111,9 +111,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         followers=_followers(),
         handlers=_handlers(),
         redis=redis,
-        dependencies=dependencies(
-            db=db, redis=redis, files=settings.data_dir / "files", runs_worker=settings.run_worker
-        ),
+        dependencies=dependencies(db=db, redis=redis, files=settings.data_dir / "files"),
     )
 
 

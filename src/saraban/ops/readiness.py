@@ -39,7 +39,7 @@ class Dependency:
     essential: bool
 
 
-def dependencies(*, db: Database, redis: Redis | None, files: Path, runs_worker: bool) -> list[Dependency]:
+def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Dependency]:
     async def database() -> str:
         await db.ping()
         return "answers"
@@ -61,18 +61,27 @@ def dependencies(*, db: Database, redis: Redis | None, files: Path, runs_worker:
         answer: Any = await redis.ping()
         return "answers" if answer else "answers oddly"
 
-    async def worker() -> str:
-        if not runs_worker:
-            raise SwitchedOff("runs apart from this server")
-        return "runs inside this server"
-
     return [
         Dependency("database", database, essential=True),
         Dependency("migrations", migrations, essential=True),
         Dependency("storage", storage, essential=True),
         Dependency("redis", cache, essential=False),
-        Dependency("worker", worker, essential=False),
     ]
+
+
+def worker(is_running: Callable[[], bool] | None) -> Dependency:
+    """
+    :param is_running: asks the worker inside this server; None when it runs apart
+    """
+
+    async def check() -> str:
+        if is_running is None:
+            raise SwitchedOff("runs apart from this server")
+        if not is_running():
+            raise NotWell("it has stopped; restart the server")
+        return "runs inside this server"
+
+    return Dependency("worker", check, essential=False)
 
 
 def _try_folder(folder: Path) -> str:

@@ -53,6 +53,10 @@ class Worker:
         """This will run it in the background of the current event loop."""
         self._task = asyncio.create_task(self.run(), name="saraban-worker")
 
+    @property
+    def is_running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
     async def stop(self, *, patience: float = 10.0) -> None:
         """This will let the deliveries under way end, wait `patience` seconds for them, then break off."""
         self.ask_to_stop()

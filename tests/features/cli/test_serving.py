@@ -1,0 +1,108 @@
+"""A real server process: it comes up, answers, stops when asked, and several processes serve one database."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from saraban.config import Settings
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = Path(sys.executable).with_name("saraban")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def serving(settings: Settings, *words: str, **more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`saraban serve` on the data folder of `settings`, in a process group of its own."""
+    port = free_port()
+    environment = os.environ | {
+        "SARABAN_DATA_DIR": str(settings.data_dir),
+        "SARABAN_PORT": str(port),
+        "LANG": "C.UTF-8",
+    }
+    with subprocess.Popen(
+        [str(PROGRAM), "serve", *words],
+        env=environment | more,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            address = f"http://127.0.0.1:{port}"
+            wait_until_ready(process, address)
+            yield process, address
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def wait_until_ready(process: subprocess.Popen[str], address: str) -> None:
+    for _ in range(300):
+        if process.poll() is not None:
+            pytest.fail(f"the server ended: {process.stderr.read() if process.stderr else ''}")
+        try:
+            if httpx.get(f"{address}/health/ready").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    pytest.fail("the server did not come up")
+
+
+class TestServe:
+    def test_prints_its_address_and_the_demo_accounts_and_stops_when_asked(self, settings: Settings) -> None:
+        with serving(settings) as (process, address):
+            health = httpx.get(f"{address}/health/ready").json()
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=30)
+
+        assert health["dependencies"]["worker"] == {"status": "up", "reason": "runs inside this server"}
+        assert out.startswith(f"Saraban: {address}\n")
+        assert "dc.contractor" in out
+        assert process.returncode == 0, err
+        assert "Traceback" not in err
+        assert "saraban-demo" not in err
+
+    def test_several_processes_accept_each_others_tokens(self, settings: Settings) -> None:
+        # No SARABAN_SECRET_KEY: the processes share the key that the first of them left in the data folder.
+        with serving(settings, "--workers", "2", SARABAN_RUN_WORKER="false") as (_, address):
+            login = {"username": "viewer", "password": "saraban-demo"}
+            token = httpx.post(f"{address}/api/v1/auth/login", json=login).json()["accessToken"]
+            asked = {"headers": {"Authorization": f"Bearer {token}"}}
+            answers = {httpx.get(f"{address}/api/v1/auth/me", **asked).status_code for _ in range(20)}
+
+        assert answers == {200}
+        assert (settings.data_dir / "signing.key").stat().st_mode & 0o777 == 0o600
+
+    def test_believes_only_a_trusted_proxy(self, settings: Settings) -> None:
+        forwarded = {"X-Forwarded-For": "203.0.113.9"}
+        wrong = {"username": "nobody", "password": "wrong"}
+        seen = {}
+        for trusted in ("", "127.0.0.1"):
+            with serving(settings, SARABAN_TRUSTED_PROXIES=trusted) as (_, address):
+                httpx.post(f"{address}/api/v1/auth/login", json=wrong, headers=forwarded)
+            seen[trusted] = audited_addresses(settings)
+
+        assert "203.0.113.9" not in seen[""]
+        assert "203.0.113.9" in seen["127.0.0.1"]
+
+
+def audited_addresses(settings: Settings) -> str:
+    environment = os.environ | {"SARABAN_DATA_DIR": str(settings.data_dir), "COLUMNS": "200"}
+    words = [str(PROGRAM), "audit", "show", "--limit", "5"]
+    return subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
