@@ -196,6 +196,8 @@ async def visible(
     session: AsyncSession, *, reach: Reach, public_ids: Collection[UUID], type_codes: Collection[str] | None = None
 ) -> dict[UUID, DocumentRow]:
     """This will give the documents among `public_ids` that the caller may see, each at the newest revision to be seen."""
+    if not public_ids:
+        return {}
     statement = _select().where(*_shown(reach), _head.public_id.in_(public_ids))
     if type_codes is not None:
         statement = statement.where(CorrespondenceType.type_code.in_(type_codes))
