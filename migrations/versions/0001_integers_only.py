@@ -1,7 +1,6 @@
 """The schema of the specification before ADR-019: integer keys are the only identifiers."""
 
 from alembic import op
-
 from saraban_history.first import documents, drawings, logs, numbering, people, projects, workflow
 
 revision = "0001"

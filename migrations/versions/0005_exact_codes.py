@@ -7,7 +7,6 @@ number is longer than its old column: shorten those first. SQLite compares exact
 
 import sqlalchemy as sa
 from alembic import op
-
 from saraban_history.columns import code, on_sqlite
 from saraban_history.rebuild import changing
 
@@ -89,6 +88,4 @@ def _recode(*, exact: bool) -> None:
                 existing_type=sa.String(length),
                 existing_nullable=(table, column) in NULLABLE,
             )
-    op.create_foreign_key(
-        REFERENCE, "circulations", "circulation_status_codes", ["circulation_status_code"], ["code"]
-    )
+    op.create_foreign_key(REFERENCE, "circulations", "circulation_status_codes", ["circulation_status_code"], ["code"])

@@ -7,7 +7,6 @@ A circulation belongs to the project of its document; one without a document, to
 
 import sqlalchemy as sa
 from alembic import op
-
 from saraban_history import public_ids
 from saraban_history.columns import MOMENT, code
 from saraban_history.rebuild import changing

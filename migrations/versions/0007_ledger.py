@@ -7,7 +7,6 @@ none can be issued again. No foreign key of these tables cascades any more.
 
 import sqlalchemy as sa
 from alembic import op
-
 from saraban_history.columns import on_sqlite
 from saraban_history.first import numbering as first
 from saraban_history.ledger import backward, forward, tables
@@ -90,8 +89,6 @@ def _bind(everything: list[Document], ledger: forward.Ledger) -> None:
         ]
         if values:
             op.get_bind().execute(
-                sa.update(target)
-                .where(target.c.id == sa.bindparam("row"))
-                .values(number_uuid=sa.bindparam("number")),
+                sa.update(target).where(target.c.id == sa.bindparam("row")).values(number_uuid=sa.bindparam("number")),
                 values,
             )

@@ -11,12 +11,12 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from alembic import op
-
-from saraban.kit.ids import new_id
 from saraban_history import public_ids
 from saraban_history.columns import MOMENT, code
 from saraban_history.ledger.facts import rows
 from saraban_history.rebuild import changing
+
+from saraban.kit.ids import new_id
 
 revision = "0008"
 down_revision = "0007"

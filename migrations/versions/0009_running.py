@@ -2,7 +2,6 @@
 
 import sqlalchemy as sa
 from alembic import op
-
 from saraban_history.columns import BIG, MOMENT, TABLE, code
 from saraban_history.ledger.tables import public_id
 from saraban_history.rebuild import changing
