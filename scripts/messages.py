@@ -40,7 +40,11 @@ def current() -> Catalog:
 
 
 def untranslated(catalogue: Catalog) -> list[str]:
-    empty = [one.id for one in catalogue if one.id and not (one.string if isinstance(one.string, str) else any(one.string or ()))]
+    empty = [
+        one.id
+        for one in catalogue
+        if one.id and not (one.string if isinstance(one.string, str) else any(one.string or ()))
+    ]
     return [text if isinstance(text, str) else text[0] for text in empty]
 
 

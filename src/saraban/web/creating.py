@@ -71,7 +71,9 @@ class Choices:
 async def choices(session: AsyncSession, *, caller: Caller, kind: WebKind, form: Form) -> Choices | None:
     """This will gather the choices; None when the caller takes part in no project."""
     known = await projects.projects_of(session, caller=caller)
-    project = next((one for one in known if str(one.public_id) == form.get("projectPublicId")), known[0] if known else None)
+    project = next(
+        (one for one in known if str(one.public_id) == form.get("projectPublicId")), known[0] if known else None
+    )
     if project is None:
         return None
     detail = await projects.read_project(session, caller=caller, public_id=project.public_id)
@@ -95,7 +97,9 @@ async def choices(session: AsyncSession, *, caller: Caller, kind: WebKind, form:
         to=_chosen(form, "to", others) or _usual_reader(kind, detail.contracts, contract, originator),
         disciplines=await projects.disciplines(session, **where) if "discipline" in kind.asks else [],
         rfa_types=await projects.rfa_types(session, **where) if "rfa_type" in kind.asks else [],
-        sub_types=await projects.sub_types(session, type_code=kind.type_code, **where) if "sub_type" in kind.asks else [],
+        sub_types=await projects.sub_types(session, type_code=kind.type_code, **where)
+        if "sub_type" in kind.asks
+        else [],
         types=types,
         people=people,
     )
@@ -152,7 +156,9 @@ async def new(path: str, page: ThisPage, session: ReadSession, clock: Now, reque
     """An empty form, or one with what the address gives."""
     shelf = shelf_at(path)
     page.caller.require_somewhere(shelf.web.create)
-    return await _form(page, session, shelf, clock, ImmutableMultiDict(request.query_params.multi_items()))
+    given = [("projectPublicId", str(page.project))] if page.project else []
+    form: Form = ImmutableMultiDict([*given, *request.query_params.multi_items()])
+    return await _form(page, session, shelf, clock, form)
 
 
 @router.post("/{path}/new/choices")

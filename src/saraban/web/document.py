@@ -44,6 +44,12 @@ class Sight:
     taken: tuple[TakenStep, ...]
     ahead: tuple[Text, ...]
 
+    def label_of(self, entry: Any) -> Text | None:
+        """The words that the workflow itself has for a step of the history, when it is one of the present revision."""
+        if entry.source != "workflow":
+            return None
+        return next((step.action_label for step in self.taken if step.created_at == entry.at), None)
+
     @property
     def offers(self) -> Offered:
         return self.around.offers
@@ -107,7 +113,7 @@ def _keys() -> Callable[[], str]:
 
 
 @router.get("/documents/{name}/{public_id}")
-async def by_kind(name: str, public_id: UUID, page: ThisPage) -> Response:
+async def by_kind(name: str, public_id: UUID, _page: ThisPage) -> Response:
     """The address of links in notifications, which know the kind by its name."""
     for shelf in SHELVES.values():
         if name == shelf.web.name:

@@ -15,9 +15,7 @@ CONTENT = "/api/v1/attachments/{public_id}/content"
 
 
 @router.get("/files/{public_id}")
-async def file(
-    public_id: UUID, caller: CurrentCaller, inline: Annotated[str, Query(max_length=5)] = ""
-) -> Response:
+async def file(public_id: UUID, _caller: CurrentCaller, inline: Annotated[str, Query(max_length=5)] = "") -> Response:
     """Leads to the file; whether the caller may read it is decided there."""
     address = CONTENT.format(public_id=public_id)
     return RedirectResponse(f"{address}?inline=true" if inline == "1" else address, status_code=307)

@@ -1,8 +1,6 @@
 """What waits for the reader, across all kinds of documents."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from saraban.kit.clock import local_date
@@ -25,13 +23,16 @@ async def inbox(
     subjects: RegisteredSubjects,
     clock: Now,
     cursor: PageCursor = None,
-    part: Annotated[str, Query(max_length=10)] = "",
 ) -> Response:
-    """The whole page, or for htmx the list alone (`part=list`) or its next rows (`cursor`)."""
+    """The whole page, or for htmx the list alone or its next rows (`cursor`)."""
     found = await workflow.inbox(session, caller=page.caller, subjects=subjects, cursor=cursor, limit=ROWS)
     template = "inbox.html"
     if page.is_fragment:
         template = "parts/inbox_rows.html" if cursor else "parts/inbox_list.html"
     return page.show(
-        template, items=found.items, next_cursor=found.next_cursor, today=local_date(clock.now(), clock.zone), by_name=BY_NAME
+        template,
+        items=found.items,
+        next_cursor=found.next_cursor,
+        today=local_date(clock.now(), clock.zone),
+        by_name=BY_NAME,
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Final
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from fastapi import Depends, Request
@@ -22,11 +23,14 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Db, client_address
 from saraban.kit.trace import trace_id
 from saraban.notifications import service as notifications
+from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef
 from saraban.web import language as languages
 from saraban.web import words
 from saraban.web.kinds import KINDS, WebKind
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
+PROJECT_COOKIE: Final = "project"
 PRODUCT: Final = {"th": "สารบรรณ", "en": "Saraban"}
 
 
@@ -50,7 +54,13 @@ def environment(language: str) -> Environment:
         "say": partial(_say, language),
         "iso": lambda value: value.isoformat() if value else "",
     }
-    found.globals |= {"language": language, "product": PRODUCT, "version": saraban.__version__, "kinds": KINDS, "words": words}
+    found.globals |= {
+        "language": language,
+        "product": PRODUCT,
+        "version": saraban.__version__,
+        "kinds": KINDS,
+        "words": words,
+    }
     return found
 
 
@@ -95,17 +105,29 @@ class Page:
     caller: Caller
     language: languages.Language
     unread: int
+    projects: tuple[ProjectRef, ...]
 
     def show(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-        shell = {"caller": self.caller, "unread": self.unread, "may_create": self.may_create}
+        shell = {
+            "caller": self.caller,
+            "unread": self.unread,
+            "may_create": self.may_create,
+            "projects": self.projects,
+            "project": self.project,
+        }
         return render(self.request, template, status=status, **shell, **values)
-
-    def say(self, text: str) -> str:
-        return languages.catalogue(self.language).gettext(text)
 
     @property
     def may_create(self) -> list[WebKind]:
         return [kind for kind in KINDS.values() if self.caller.may_anywhere(kind.create)]
+
+    @property
+    def project(self) -> UUID | None:
+        """The project chosen in the top bar; None shows all."""
+        try:
+            return UUID(self.request.cookies.get(PROJECT_COOKIE, ""))
+        except ValueError:
+            return None
 
     @property
     def is_fragment(self) -> bool:
@@ -119,10 +141,12 @@ class Page:
 async def page(request: Request, caller: CurrentCaller, db: Db) -> Page:
     """This will gather what the shell shows; fragments have no shell."""
     unread = 0
+    known: tuple[ProjectRef, ...] = ()
     if "hx-request" not in request.headers:
         async with db.reading() as session:
             unread = await notifications.unread_count(session, caller=caller)
-    return Page(request, caller, languages.of(request), unread)
+            known = await projects.projects_of(session, caller=caller)
+    return Page(request, caller, languages.of(request), unread, known)
 
 
 ThisPage = Annotated[Page, Depends(page)]

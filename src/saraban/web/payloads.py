@@ -53,7 +53,15 @@ def _recipients(form: Form) -> list[dict[str, str]]:
 
 
 def _sheet(form: Form) -> dict[str, Any]:
-    plain = ("projectPublicId", "organizationPublicId", "correspondencePublicId", "subject", "remarks", "deadlineDate", "priority")
+    plain = (
+        "projectPublicId",
+        "organizationPublicId",
+        "correspondencePublicId",
+        "subject",
+        "remarks",
+        "deadlineDate",
+        "priority",
+    )
     found: dict[str, Any] = {name: value for name in plain if (value := text(form, name)) is not None}
     found["assignees"] = [
         {"userPublicId": name.removeprefix("part-"), "kind": part}

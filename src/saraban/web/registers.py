@@ -13,7 +13,6 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock, local_date
 from saraban.kit.http import Now, PageCursor, ReadSession
 from saraban.kit.text import control_character
-from saraban.projects import service as projects
 from saraban.web.page import ThisPage
 from saraban.web.shelf import Line, Shelf, Wanted
 from saraban.web.shelves import SHELVES, shelf_at
@@ -36,14 +35,14 @@ class Filters:
     mine: bool = False
     due: str = ""
 
-    def wanted(self, shelf: Shelf, clock: Clock) -> Wanted:
+    def wanted(self, shelf: Shelf, clock: Clock, project: UUID | None) -> Wanted:
         today = local_date(clock.now(), clock.zone)
         limits = {"overdue": today, "soon": today + SOON + timedelta(days=1)}
         return Wanted(
             text=self.q or None,
             state=self.state if self.state in shelf.web.states else None,
             type_code=self.type if self.type in shelf.web.types else None,
-            project=self.project,
+            project=self.project or project,
             mine=self.mine,
             due_before=limits.get(self.due),
         )
@@ -65,7 +64,7 @@ class Filters:
 def filters(
     q: Annotated[str, Query(max_length=200)] = "",
     state: Annotated[str, Query(max_length=50)] = "",
-    type: Annotated[str, Query(max_length=50)] = "",  # noqa: A002
+    type: Annotated[str, Query(max_length=50)] = "",
     project: Annotated[str, Query(max_length=40)] = "",
     mine: Annotated[str, Query(max_length=5)] = "",
     due: Annotated[str, Query(max_length=10)] = "",
@@ -92,7 +91,7 @@ async def _register(
     found = await shelf.lines(
         session,
         caller=page.caller,
-        wanted=asked.wanted(shelf, clock),
+        wanted=asked.wanted(shelf, clock, page.project),
         cursor=cursor,
         limit=ROWS,
         clock=clock,
@@ -100,10 +99,7 @@ async def _register(
     template = "register.html"
     if page.is_fragment:
         template = "parts/register_rows.html" if cursor else "parts/register_list.html"
-    known = () if page.is_fragment else await projects.projects_of(session, caller=page.caller)
-    response = page.show(
-        template, kind=shelf.web, lines=found.items, next_cursor=found.next_cursor, asked=asked, projects=known
-    )
+    response = page.show(template, kind=shelf.web, lines=found.items, next_cursor=found.next_cursor, asked=asked)
     if page.is_fragment and not cursor:
         response.headers["HX-Push-Url"] = shelf.web.url + (f"?{asked.query}" if asked.query else "")
     return response

@@ -21,7 +21,7 @@ from saraban.kit.http import Address, Db, Now
 from saraban.kit.problem import status_of, to_problem
 from saraban.kit.trace import trace_id
 from saraban.web import language as languages
-from saraban.web.page import remember_language, render
+from saraban.web.page import PROJECT_COOKIE, remember_language, render
 from saraban.web.visit import PageRoute, device_of, forget, keep
 
 router = APIRouter(include_in_schema=False)
@@ -33,12 +33,14 @@ HOME = "/inbox"
 def inside(address: str) -> str:
     """This will give an address of our own pages, whatever was sent: nobody is led elsewhere after logging in."""
     parts = urlsplit(address)
-    ours = address.startswith("/") and not address.startswith(("//", "/\\")) and not parts.netloc and address.isprintable()
+    ours = (
+        address.startswith("/") and not address.startswith(("//", "/\\")) and not parts.netloc and address.isprintable()
+    )
     return address if ours and parts.path not in {"/login", "/logout", "/language"} else HOME
 
 
 @router.get("/login")
-async def login_page(request: Request, db: Db, tokens: Tokens, next: Annotated[str, Query(max_length=2000)] = HOME) -> Response:  # noqa: A002
+async def login_page(request: Request, tokens: Tokens, next: Annotated[str, Query(max_length=2000)] = HOME) -> Response:
     """The form; whoever is signed in already goes on."""
     try:
         tokens.subject(request.cookies.get(ACCESS_COOKIE, ""))
@@ -55,7 +57,7 @@ async def log_in(
     lockout: Lockout,
     username: Annotated[str, Form(max_length=50)] = "",
     password: Annotated[str, Form(max_length=128)] = "",
-    next: Annotated[str, Form(max_length=2000)] = HOME,  # noqa: A002
+    next: Annotated[str, Form(max_length=2000)] = HOME,
 ) -> Response:
     """Opens a session in two HttpOnly cookies."""
     refuse_cross_site(request)
@@ -97,7 +99,7 @@ async def choose_language(
     tokens: Tokens,
     clock: Now,
     lang: Annotated[str, Form(pattern="^(th|en)$")],
-    next: Annotated[str, Form(max_length=2000)] = "/login",  # noqa: A002
+    next: Annotated[str, Form(max_length=2000)] = "/login",
 ) -> Response:
     """Switches the language here, and remembers it with the account of whoever is signed in."""
     refuse_cross_site(request)
@@ -110,25 +112,38 @@ async def choose_language(
             caller = await identity.load_caller(session, public_id=subject)
     except NotSignedIn:
         return response
-    await db.transact(
-        lambda session: identity.choose_language(session, caller=caller, language=lang, now=clock.now())
-    )
+    await db.transact(lambda session: identity.choose_language(session, caller=caller, language=lang, now=clock.now()))
+    return response
+
+
+@guarded.post("/project")
+async def choose_project(
+    _caller: CurrentCaller,
+    project: Annotated[str, Form(max_length=40)] = "",
+    next: Annotated[str, Form(max_length=2000)] = HOME,
+) -> Response:
+    """Limits registers and new documents to one project; whether the caller takes part in it is asked there."""
+    response = RedirectResponse(inside(next), status_code=303)
+    if project:
+        response.set_cookie(PROJECT_COOKIE, project, max_age=30 * 86400, path="/", httponly=True, samesite="lax")
+    else:
+        response.delete_cookie(PROJECT_COOKIE, path="/")
     return response
 
 
 @guarded.post("/session/renewal", status_code=204)
-async def renew(caller: CurrentCaller) -> Response:
+async def renew(_caller: CurrentCaller) -> Response:
     """Scripts call it before they try an upload again: coming here renews the cookies."""
     return Response(status_code=204)
 
 
 @guarded.get("/")
-async def home(caller: CurrentCaller) -> Response:
+async def home(_caller: CurrentCaller) -> Response:
     """The day begins with what waits."""
     return RedirectResponse(HOME, status_code=303)
 
 
-def _form(request: Request, *, next: str, username: str = "", error: DomainError | None = None) -> HTMLResponse:  # noqa: A002
+def _form(request: Request, *, next: str, username: str = "", error: DomainError | None = None) -> HTMLResponse:
     problem = to_problem(error, language=languages.of(request), trace_id=trace_id()) if error else None
     settings = request.app.state.settings
     response = render(

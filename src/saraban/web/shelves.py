@@ -113,20 +113,16 @@ class SheetShelf:
     async def lines(
         self, session: AsyncSession, *, caller: Caller, wanted: Wanted, cursor: str | None, limit: int, clock: Clock
     ) -> Page[Line]:
-        search = circulations.Search(
-            project=wanted.project, status=wanted.state, text=wanted.text, mine=wanted.mine
-        )
+        search = circulations.Search(project=wanted.project, status=wanted.state, text=wanted.text, mine=wanted.mine)
         page = await circulations.listing(
             session, caller=caller, search=search, cursor=cursor, limit=limit, now=clock.now(), zone=clock.zone
         )
         return Page([line_of(self.web, item) for item in page.items], page.next_cursor)
 
     async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any:
-        return await circulations.read(
-            session, caller=caller, public_id=public_id, now=clock.now(), zone=clock.zone
-        )
+        return await circulations.read(session, caller=caller, public_id=public_id, now=clock.now(), zone=clock.zone)
 
-    async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> Around:
+    async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> Around:  # noqa: ARG002
         found = await circulations.offers(session, caller=caller, public_id=document.public_id)
         history = await circulations.history(session, caller=caller, public_id=document.public_id)
         return Around(
@@ -153,7 +149,7 @@ class SheetShelf:
     async def cancel(self, desk: Desk, public_id: UUID, reason: str) -> Answer:
         return await circulations.cancel(desk.db, public_id=public_id, reason=reason, key=desk.key, **desk.parts)
 
-    async def revise(self, desk: Desk, public_id: UUID, order: NewRevision) -> Answer:
+    async def revise(self, desk: Desk, public_id: UUID, order: NewRevision) -> Answer:  # noqa: ARG002
         raise NotFound("A circulation sheet has no revisions.")
 
     async def respond(self, desk: Desk, public_id: UUID, answer: GivenAnswer) -> Answer:

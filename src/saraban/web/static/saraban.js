@@ -78,6 +78,11 @@
     }
   });
 
+  document.addEventListener("change", (event) => {
+    const form = event.target.closest("form[data-autosubmit]");
+    if (form) form.requestSubmit();
+  });
+
   // While an account is locked, its button waits.
   const locked = $("[data-locked-for]");
   if (locked) {

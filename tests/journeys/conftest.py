@@ -1,0 +1,108 @@
+"""A real server on a free port with the demo project, and Debian's Chromium looking at it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, async_playwright
+
+from tests.conftest import PASSWORD, SIGNING_KEY
+from tests.servers import HOST, free_port, program
+
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PICTURES = Path(__file__).resolve().parents[2] / "build" / "screenshots"
+
+
+@pytest.fixture(scope="session")
+def site(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server process of its own."""
+    folder = tmp_path_factory.mktemp("journey") / "data"
+    shutil.copytree(demo_folder, folder)
+    port = free_port()
+    settings = {"PORT": port, "DATA_DIR": folder, "ENV": "test", "SECRET_KEY": SIGNING_KEY, "LOG_LEVEL": "WARNING"}
+    environment = os.environ | {f"SARABAN_{name}": str(value) for name, value in settings.items()}
+    command = [Path(sys.executable).with_name("saraban"), "serve"]
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        address = f"http://{HOST}:{port}"
+        _wait(process, address, folder / "server.log")
+        yield address
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def _wait(process: "subprocess.Popen[bytes]", address: str, log: Path) -> None:
+    for _ in range(300):
+        if process.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(f"{address}/health/live", timeout=5):
+                return
+        except (urllib.error.URLError, TimeoutError, ConnectionError):
+            time.sleep(0.1)
+    pytest.fail(f"the server did not start:\n{log.read_text('utf-8')}")
+
+
+@pytest_asyncio.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        opened = await playwright.chromium.launch(
+            executable_path=program("chromium", package="chromium"), args=ARGUMENTS
+        )
+        yield opened
+        await opened.close()
+
+
+class Person:
+    """Somebody at a browser of their own; what the console complains about is remembered."""
+
+    def __init__(self, page: Page, site: str) -> None:
+        self.page = page
+        self.site = site
+        self.complaints: list[str] = []
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+
+    async def log_in(self, username: str) -> None:
+        await self.page.goto(f"{self.site}/login")
+        await self.page.fill("#username", username)
+        await self.page.fill("#password", PASSWORD)
+        await self.page.keyboard.press("Enter")
+        await self.page.wait_for_url("**/inbox")
+
+    async def goto(self, path: str) -> None:
+        await self.page.goto(self.site + path)
+
+    async def picture(self, name: str, *, whole: bool = False) -> None:
+        await self.page.screenshot(path=PICTURES / f"{name}.png", full_page=whole)
+
+
+async def at_browser(
+    browser: Browser, site: str, *, language: str = "th", width: int = 1400, height: int = 900
+) -> Person:
+    """This will seat a person who reads `language` at a window of that size."""
+    context = await browser.new_context(viewport={"width": width, "height": height}, reduced_motion="no-preference")
+    if language != "th":
+        await context.add_cookies([{"name": "lang", "value": language, "url": site}])
+    page = await context.new_page()
+    page.set_default_timeout(15_000)
+    return Person(page, site)
