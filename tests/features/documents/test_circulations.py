@@ -4,6 +4,9 @@ from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import sqlalchemy as sa
+
+from saraban.events.models import OutboxEvent
 from saraban.kit.clock import SystemClock
 from tests.features.documents.conftest import Desk, pointers
 
@@ -78,7 +81,7 @@ class TestSheet:
             answer = await client.post("/api/v1/circulations", json=await order(desk, **changes))
             assert (answer.status_code, pointers(answer)) == (422, [pointer]), answer.text
 
-    async def test_ends_with_the_document_it_is_about(self, desk: Desk) -> None:
+    async def test_ends_with_the_document_it_is_about(self, desk: Desk, app: Any) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter())
         sheet = await desk.write(
             "dc.consultant", "circulations", await order(desk, correspondencePublicId=letter["publicId"])
@@ -96,6 +99,13 @@ class TestSheet:
         assert (read["status"]["code"], read["cancelReason"]) == ("CANCELLED", "ออกผิดโครงการ")
         assert {part["status"] for part in read["assignees"]} == {"REJECTED"}
         assert read["workflow"]["terminal"]
+        async with app.state.db.reading() as session:
+            told = await session.scalar(
+                sa.select(OutboxEvent.payload).where(
+                    OutboxEvent.name == "document.cancelled", OutboxEvent.aggregate_id == sheet["publicId"]
+                )
+            )
+        assert set(told["notify"]["users"]) == {part["user"]["publicId"] for part in read["assignees"]}
 
     async def test_can_be_changed_and_cancelled(self, desk: Desk) -> None:
         client = await desk.as_("dc.consultant")

@@ -1,7 +1,7 @@
 """Which event tells whom what: an event's name and payload in, notices out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -52,7 +52,8 @@ def notices(name: str, payload: Mapping[str, Any]) -> list[Notice]:
         return _transitioned(payload)
     if name in _OF_DOCUMENTS:
         template, audience = _OF_DOCUMENTS[name]
-        return [_notice(template, payload, audience)]
+        named = _audience(payload.get("notify"))
+        return [_notice(template, payload, replace(audience, users=named.users))]
     return []
 
 

@@ -152,6 +152,7 @@ async def _end(
             "updated_at": now,
         },
     )
+    waiting = [one.user.public_id for one in parts if one.user is not None and domain.is_open(part_of(one))]
     await close_parts(session, parts, reason=reason, now=now)
     await workflow.terminate(
         session,
@@ -164,7 +165,17 @@ async def _end(
     holder = numbering.Holder(domain.KIND, row.sheet.public_id)
     await numbering.cancel(session, caller=caller, holder=holder, reason=reason, now=now, address=address)
     details: dict[str, object] = {"reason": reason}
-    await tell(session, "cancelled", "cancel", caller=caller, row=row, address=address, now=now, details=details)
+    await tell(
+        session,
+        "cancelled",
+        "cancel",
+        caller=caller,
+        row=row,
+        address=address,
+        now=now,
+        details=details,
+        concerned=waiting,
+    )
 
 
 async def close_parts(session: AsyncSession, parts: list[PartRow], *, reason: str | None, now: datetime) -> None:

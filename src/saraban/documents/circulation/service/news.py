@@ -1,6 +1,8 @@
 """What is recorded of a sheet: an event for whoever reacts, a row for whoever asks later."""
 
+from collections.abc import Iterable
 from datetime import datetime
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -21,8 +23,13 @@ async def tell(
     address: str,
     now: datetime,
     details: dict[str, object] | None = None,
+    concerned: Iterable[UUID] = (),
 ) -> None:
-    """This will record `document.<event>` and write the audit row `circulation.<action>`."""
+    """
+    This will record `document.<event>` and write the audit row `circulation.<action>`.
+
+    :param concerned: people who are told of the event
+    """
     said = {"documentNumber": row.sheet.circulation_no, **(details or {})}
     await events.record(
         session,
@@ -35,6 +42,7 @@ async def tell(
             "subject": row.sheet.circulation_subject,
             "projectPublicId": str(row.project.public_id),
             "actorPublicId": str(caller.public_id),
+            "notify": {"users": [str(one) for one in concerned]},
             **said,
         },
         now=now,
