@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import typer
 
 from saraban import config
-from saraban.kit.db import fault_of
 from saraban.kit.errors import DomainError, Kind, Text
 
 if TYPE_CHECKING:
@@ -63,6 +62,8 @@ def told(app: typer.Typer) -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as error:
+        from saraban.kit.db import fault_of
+
         if fault_of(error) is None and "no such table" not in str(error):
             raise
         message = say(

@@ -22,9 +22,13 @@ BODY_LIMIT: Final = 2 * 1024 * 1024
 UPLOAD_PATHS: Final = ("/api/v1/attachments", "/attachments")
 MULTIPART_ROOM: Final = 64 * 1024  # boundaries and part headers around the file itself
 
-CONTENT_POLICY: Final = (
-    "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; "
-    "base-uri 'none'; form-action 'self'; frame-src 'self' blob:; frame-ancestors {ancestors}"
+PAGE_POLICY: Final = (
+    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-src 'self' blob:; frame-ancestors 'none'"
+)
+# A browser shows a PDF with a plug-in of its own, inside what it counts as the file's page.
+PREVIEW_POLICY: Final = (
+    "default-src 'none'; img-src 'self'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
 )
 
 
@@ -40,7 +44,8 @@ class Frame:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        exchange = Exchange(begin_trace(headers.get("traceparent")), send)
+        is_api = scope["path"].startswith("/api/")
+        exchange = Exchange(begin_trace(headers.get("traceparent")), send, keeps=not is_api)
         started = stopwatch()
         try:
             await self._answer(scope, headers, receive, exchange)
@@ -67,10 +72,15 @@ class Frame:
 
 
 class Exchange:
-    """One request on its way out: the headers that every answer carries, and the status for the log."""
+    """
+    One request on its way out: the headers that every answer carries, and the status for the log.
 
-    def __init__(self, trace: str, send: Send) -> None:
+    :param keeps: caches on the way may keep the answer unless it says otherwise
+    """
+
+    def __init__(self, trace: str, send: Send, *, keeps: bool) -> None:
         self.trace = trace
+        self.keeps = keeps
         self.status = 0
         self._send = send
 
@@ -88,7 +98,9 @@ class Exchange:
         headers["Referrer-Policy"] = "same-origin"
         headers["Cross-Origin-Opener-Policy"] = "same-origin"
         headers["X-Frame-Options"] = "SAMEORIGIN" if framed else "DENY"
-        headers.setdefault("Content-Security-Policy", CONTENT_POLICY.format(ancestors="'self'" if framed else "'none'"))
+        if not self.keeps:
+            headers.setdefault("Cache-Control", "no-store")
+        headers.setdefault("Content-Security-Policy", PREVIEW_POLICY if framed else PAGE_POLICY)
 
 
 def _declared(headers: Headers) -> int:

@@ -102,6 +102,9 @@ class TestFrame:
         assert "default-src 'self'" in headers["content-security-policy"]
         assert headers["referrer-policy"] == "same-origin"
 
+    async def test_no_cache_keeps_an_answer_of_the_api(self, client: httpx.AsyncClient) -> None:
+        assert (await client.get("/api/v1/auth/me")).headers["cache-control"] == "no-store"
+
     async def test_a_given_trace_is_continued(self, app: FastAPI, client: httpx.AsyncClient) -> None:
         seen: list[str] = []
 
