@@ -15,6 +15,7 @@ from saraban.workflow.schemas import HistoryFileOut, LabelOut, StepAttachmentOut
 Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]
 RecipientType = Literal["TO", "CC"]
 
+EXAMPLE_ID = "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"
 _DAYS = (date(1900, 1, 1), date(2200, 12, 31))
 
 
@@ -44,28 +45,30 @@ Ids = Annotated[list[UUID], Field(max_length=50)]
 
 
 class Recipient(Schema):
-    organization_public_id: UUID
+    organization_public_id: UUID = Field(examples=[EXAMPLE_ID])
     recipient_type: RecipientType
 
 
 class NewDocument(Schema):
     """What every kind needs to be written; the first TO is the main recipient (ruling N4)."""
 
-    project_public_id: UUID
+    project_public_id: UUID = Field(examples=[EXAMPLE_ID])
     originator_organization_public_id: UUID | None = Field(
-        None, description="The organization it is written for; your own when left out."
+        None, description="The organization it is written for; your own when left out.", examples=[EXAMPLE_ID]
     )
     recipients: Annotated[list[Recipient], Field(min_length=1, max_length=50)]
-    subject: Subject
+    subject: Subject = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     body: Prose | None = None
     description: Prose | None = None
     remarks: Prose | None = None
-    document_date: Day | None = None
-    due_date: Day | None = None
+    document_date: Day | None = Field(None, description="Today when left out.", examples=["2026-03-02"])
+    due_date: Day | None = Field(None, description="In time until the end of this day.", examples=["2026-03-16"])
     priority: Priority = "MEDIUM"
-    discipline_code: MasterCode | None = None
-    contract_public_id: UUID | None = None
-    sub_type_code: MasterCode | None = None
+    discipline_code: MasterCode | None = Field(None, examples=["TER"])
+    contract_public_id: UUID | None = Field(
+        None, description="Needed where a code is in several contracts of the project.", examples=[EXAMPLE_ID]
+    )
+    sub_type_code: MasterCode | None = Field(None, examples=["GEN"])
     reference_public_ids: Ids = Field(default_factory=list)
     attachment_public_ids: Ids = Field(default_factory=list)
 
@@ -106,7 +109,7 @@ class NewRevision(Schema):
 
 
 class Cancellation(Schema):
-    reason: Reason
+    reason: Reason = Field(examples=["ออกซ้ำกับฉบับก่อน"])
 
 
 class ProjectAnswer(Schema):

@@ -2,6 +2,8 @@
 
 from datetime import date
 
+from pydantic import Field
+
 from saraban.documents.core.schemas import CodeAnswer, DocumentAnswer, DocumentSummary, MasterCode, NewDocument
 from saraban.kit.schema import Schema
 
@@ -9,8 +11,8 @@ from saraban.kit.schema import Schema
 class NewRfa(NewDocument):
     """An RFA names its type and discipline: a reviewer is found by them, and its number prints them."""
 
-    rfa_type_code: MasterCode
-    discipline_code: MasterCode
+    rfa_type_code: MasterCode = Field(examples=["RPT"])
+    discipline_code: MasterCode = Field(examples=["TER"])
 
 
 class RfaTypeAnswer(Schema):
