@@ -11,7 +11,8 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 PREFACE = """# Settings
 
 Read from environment variables, or from a file `.env` in the folder where Saraban starts; a variable wins over the file.
-`make settings` writes this page from `src/saraban/config.py`; a test keeps the two the same.
+`make settings` writes this page from `src/saraban/config.py`; a test keeps the two the same. One more is for people:
+`SARABAN_LANG` (`th` or `en`) is the language of the command line; without it the terminal's locale decides.
 
 | Variable | Default | What it does |
 | --- | --- | --- |

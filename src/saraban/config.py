@@ -18,13 +18,21 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="SARABAN_", env_file=".env", extra="ignore")
 
-    env: Literal["development", "test", "production"] = Field("development", description="Demo accounts are refused in production.")
+    env: Literal["development", "test", "production"] = Field(
+        "development", description="Demo accounts are refused in production."
+    )
     host: str = Field("127.0.0.1", description="Address the server listens on.")
     port: int = Field(8000, ge=1, le=65535, description="Port the server listens on.")
     workers: int = Field(1, ge=1, le=64, description="Server processes.")
-    data_dir: Path = Field(Path("data"), description="Folder of the SQLite file, the uploaded files and the signing key.")
-    database_url: str = Field("", description="`mysql://user:password@host/name`, or empty for SQLite in the data folder.")
-    redis_url: str = Field("", description="`redis://host:port/0`, or empty: locks in process, or in the database on MariaDB.")
+    data_dir: Path = Field(
+        Path("data"), description="Folder of the SQLite file, the uploaded files and the signing key."
+    )
+    database_url: str = Field(
+        "", description="`mysql://user:password@host/name`, or empty for SQLite in the data folder."
+    )
+    redis_url: str = Field(
+        "", description="`redis://host:port/0`, or empty: locks in process, or in the database on MariaDB."
+    )
     timezone: str = Field("Asia/Bangkok", description="Zone that decides the day and the year of a number.")
     secret_key: SecretStr = Field(SecretStr(""), description="Signs tokens; empty: a key kept in the data folder.")
     access_token_minutes: int = Field(15, ge=1, description="Life of an access token.")
@@ -33,7 +41,9 @@ class Settings(BaseSettings):
     lockout_minutes: int = Field(15, ge=1, description="How long it stays locked.")
     log_level: str = Field("INFO", description="Least severe level that is logged.")
     log_format: Literal["json", "console"] = Field("json", description="`console` is for people.")
-    run_worker: bool = Field(True, description="Run the event worker inside the server; off when `saraban worker` runs apart.")
+    run_worker: bool = Field(
+        True, description="Run the event worker inside the server; off when `saraban worker` runs apart."
+    )
     trusted_proxies: str = Field("", description="Comma-separated addresses whose X-Forwarded-For is believed.")
     db_pool_size: int = Field(10, ge=1, description="Connections kept per process; as many again may open under load.")
     db_pool_timeout: float = Field(2.0, gt=0, description="Seconds to wait for a free connection.")
@@ -43,12 +53,16 @@ class Settings(BaseSettings):
     lock_retries: int = Field(5, ge=0, description="Further attempts after a lock timeout (1, 2, 4, 8, 16 s apart).")
     lock_deadline: float = Field(35.0, gt=0, description="Seconds after which waiting for a lock ends with 503.")
     conflict_retries: int = Field(2, ge=0, description="Further attempts, at once, after a lost compare-and-set.")
-    database_retries: int = Field(3, ge=0, description="Further attempts after a lost database connection (1, 2, 4 s apart).")
+    database_retries: int = Field(
+        3, ge=0, description="Further attempts after a lost database connection (1, 2, 4 s apart)."
+    )
     redis_timeout: float = Field(0.5, gt=0, description="Seconds until a silent Redis counts as down.")
     redis_breaker: float = Field(5.0, gt=0, description="Seconds a Redis that failed is left alone.")
     upload_max_bytes: int = Field(50 * 1024 * 1024, ge=1, description="Largest file.")
     upload_keep_hours: int = Field(24, ge=1, description="How long an uploaded file waits to be attached.")
-    ops_webhook_url: str = Field("", alias="N8N_WEBHOOK_URL", description="Told of every dead event; read without the prefix.")
+    ops_webhook_url: str = Field(
+        "", alias="N8N_WEBHOOK_URL", description="Told of every dead event; read without the prefix."
+    )
 
     @property
     def sqlalchemy_url(self) -> str:
