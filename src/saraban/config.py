@@ -42,7 +42,7 @@ class Settings(BaseSettings):
     log_level: str = Field("INFO", description="Least severe level that is logged.")
     log_format: Literal["json", "console"] = Field("json", description="`console` is for people.")
     run_worker: bool = Field(
-        True, description="Run the event worker inside the server; off when `saraban worker` runs apart."
+        default=True, description="Run the event worker inside the server; off when `saraban worker` runs apart."
     )
     trusted_proxies: str = Field("", description="Comma-separated addresses whose X-Forwarded-For is believed.")
     db_pool_size: int = Field(10, ge=1, description="Connections kept per process; as many again may open under load.")
