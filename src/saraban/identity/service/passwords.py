@@ -5,6 +5,7 @@ Each check takes about 100 ms and 64 MiB, so two threads are the limit: a flood 
 """
 
 import asyncio
+import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
@@ -17,16 +18,24 @@ from saraban.kit.ids import new_secret
 NO_PASSWORD = "!"  # noqa: S105  no hash looks like it, so the account cannot log in
 
 _hasher = PasswordHasher()
-_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="argon2")
+
+
+@lru_cache(maxsize=1)
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=2, thread_name_prefix="argon2")
+
+
+# Threads do not survive a fork: a server process that inherited this pool would wait for them for ever.
+os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 async def hash_password(password: str) -> str:
-    return await asyncio.get_running_loop().run_in_executor(_threads, _hasher.hash, canonical(password))
+    return await asyncio.get_running_loop().run_in_executor(_threads(), _hasher.hash, canonical(password))
 
 
 async def matches(password: str, password_hash: str | None) -> bool:
     """This will check a password, taking as long for an account that does not exist (None) as for one that does."""
-    return await asyncio.get_running_loop().run_in_executor(_threads, _verify, canonical(password), password_hash)
+    return await asyncio.get_running_loop().run_in_executor(_threads(), _verify, canonical(password), password_hash)
 
 
 def _verify(password: str, password_hash: str | None) -> bool:
