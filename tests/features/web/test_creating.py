@@ -1,0 +1,160 @@
+"""The form of a new document: its choices, its number, its refusals, and that it writes once."""
+
+import asyncio
+import re
+
+import httpx
+import pytest
+
+from tests.features.web.conftest import Sit
+from tests.features.web.forms import rfa_form, selected
+
+NUMBER = "LCBP3-C2-RFA-TER-RPT-0001-A"
+FRAGMENT = {"HX-Request": "true"}
+
+
+class TestForm:
+    @pytest.mark.parametrize("path", ["/rfas/new", "/correspondences/new", "/transmittals/new", "/circulations/new"])
+    @pytest.mark.parametrize("language", ["th", "en"])
+    async def test_opens_for_who_may_write(self, sit: Sit, path: str, language: str) -> None:
+        browser = await sit("dc.contractor", language)
+        answer = await browser.get(path)
+
+        assert answer.status_code == 200
+        assert "data-submit" in answer.text
+
+    async def test_is_closed_to_who_may_not(self, sit: Sit) -> None:
+        browser = await sit("viewer")
+        answer = await browser.get("/rfas/new")
+
+        assert answer.status_code == 403
+        assert "คุณไม่มีสิทธิ์ดำเนินการนี้" in answer.text
+        assert answer.headers["x-trace-id"] in answer.text
+
+    async def test_proposes_the_callers_organization_its_contract_and_the_consultant(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        page = (await browser.get("/rfas/new")).text
+
+        assert re.search(r"selected>ผรม\.2 –", page)
+        assert re.search(r"selected>LCBP3-C2 –", page)
+        assert re.search(r"selected>คคง\. –", page)
+
+    async def test_offers_other_codes_for_another_contract(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        form = await rfa_form(browser)
+        page = (await browser.get("/rfas/new")).text
+        other = re.search(r'<option value="([^"]+)">LCBP3-C2-M –', page)
+        assert other
+        answer = await browser.post("/rfas/new/choices", data=form | {"contractPublicId": other[1]}, headers=FRAGMENT)
+
+        assert 'value="NAV"' in answer.text
+        assert 'value="TER"' not in answer.text
+        assert "<html" not in answer.text
+
+
+class TestNumber:
+    async def test_shows_the_number_that_would_come(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        answer = await browser.post("/rfas/new/number", data=await rfa_form(browser), headers=FRAGMENT)
+
+        assert f">{NUMBER}<" in answer.text
+
+    async def test_says_what_is_still_missing(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor", "en")
+        form = await rfa_form(browser, disciplineCode="", rfaTypeCode="")
+        answer = await browser.post("/rfas/new/number", data=form, headers=FRAGMENT)
+
+        assert "Still needed:" in answer.text
+        assert "Discipline" in answer.text
+        assert "RFA type" in answer.text
+
+    async def test_asks_for_the_contract_where_a_code_is_in_two(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor", "en")
+        form = await rfa_form(browser, contractPublicId="", disciplineCode="STR", rfaTypeCode="RPT")
+        answer = await browser.post("/rfas/new/number", data=form, headers=FRAGMENT)
+
+        assert "Several contracts have the code" in answer.text
+
+    async def test_consumes_nothing(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        form = await rfa_form(browser)
+        for _ in range(3):
+            answer = await browser.post("/rfas/new/number", data=form, headers=FRAGMENT)
+
+        assert f">{NUMBER}<" in answer.text
+
+
+class TestCreate:
+    async def test_goes_to_the_new_document(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        answer = await browser.post("/rfas/new", data=await rfa_form(browser))
+        page = await browser.get(answer.headers["location"])
+
+        assert answer.status_code == 303
+        assert NUMBER in page.text
+        assert "รายงานผลการตอกเสาเข็ม" in page.text
+
+    async def test_writes_once_when_the_button_is_clicked_twice(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        form = await rfa_form(browser)
+        first, second = await asyncio.gather(browser.post("/rfas/new", data=form), browser.post("/rfas/new", data=form))
+
+        assert first.headers["location"] == second.headers["location"]
+        assert (await browser.get("/rfas")).text.count('class="number row-link"') == 1
+
+    async def test_keeps_what_was_typed_and_names_the_field(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor", "en")
+        form = await rfa_form(browser, subject="", body="Piles A-12 to A-19", dueDate="2001-01-01")
+        answer = await browser.post("/rfas/new", data=form)
+
+        assert answer.status_code == 422
+        assert 'id="e-subject"' in answer.text
+        assert 'aria-describedby="e-subject"' in answer.text
+        assert "Piles A-12 to A-19" in answer.text
+        assert selected(answer.text, "disciplineCode") == "TER"
+        assert selected(answer.text, "key") != form["key"]
+
+    async def test_keeps_files_that_are_uploaded_already(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        file = {"file": ("แบบ.pdf", b"%PDF-1.4\n%%EOF\n", "application/pdf")}
+        uploaded = (await browser.post("/api/v1/attachments", files=file)).json()
+        form = await rfa_form(browser, subject="", attachment=uploaded["publicId"], attachmentName="แบบ.pdf")
+        answer = await browser.post("/rfas/new", data=form)
+
+        assert f'name="attachment" value="{uploaded["publicId"]}"' in answer.text
+        assert "แบบ.pdf" in answer.text
+
+    async def test_shows_markup_as_text(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        form = await rfa_form(browser, subject='"><script>alert(1)</script>', dueDate="2001-01-01")
+        answer = await browser.post("/rfas/new", data=form)
+
+        assert "<script>alert" not in answer.text
+
+
+class TestOtherKinds:
+    async def test_a_letter_prints_its_parties(self, sit: Sit) -> None:
+        browser = await sit("dc.consultant")
+        page = (await browser.get("/correspondences/new")).text
+        owner = re.search(r'<option value="([^"]+)">สคฉ\.3 –', page)
+        assert owner
+        names = ("key", "projectPublicId", "originatorOrganizationPublicId")
+        form = {name: selected(page, name) for name in names} | {"to": owner[1], "correspondenceTypeCode": "LETTER"}
+        answer = await browser.post("/correspondences/new", data=form | {"subject": "แจ้งผลการตรวจสอบ"})
+        shown = await browser.get(answer.headers["location"])
+
+        assert re.search(r"คคง\.-สคฉ\.3-0001-25\d\d", shown.text)
+
+    async def test_a_sheet_names_the_people_who_are_asked(self, sit: Sit) -> None:
+        browser = await sit("dc.consultant")
+        page = (await browser.get("/circulations/new")).text
+        person = re.search(r'name="part-([^"]+)"', page)
+        assert person
+        form = {name: selected(page, name) for name in ("key", "projectPublicId", "organizationPublicId")}
+        form |= {"subject": "เวียนเพื่อทราบ", f"part-{person[1]}": "MAIN"}
+        answer = await browser.post("/circulations/new", data=form)
+        shown = await browser.get(answer.headers["location"])
+
+        assert answer.status_code == httpx.codes.SEE_OTHER
+        assert re.search(r"คคง\.-CIR-0001-25\d\d", shown.text)
+        assert "ผู้รับผิดชอบหลัก" in shown.text

@@ -1,0 +1,160 @@
+"""The page of a document: what it shows, whom it lets do what, and how it says that somebody was quicker."""
+
+import re
+
+import httpx
+import pytest
+
+from tests.features.web.conftest import Sit
+from tests.features.web.forms import hidden, new_rfa
+
+UNKNOWN = "01930b5e-0000-7000-8000-0000000000ff"
+
+
+async def act(browser: httpx.AsyncClient, address: str, action: str, comment: str = "") -> httpx.Response:
+    form = hidden((await browser.get(address)).text, f"act-{action}")
+    return await browser.post(f"{address}/actions", data=form | {"comment": comment})
+
+
+class TestPage:
+    @pytest.mark.parametrize("language", ["th", "en"])
+    async def test_shows_the_document_to_its_writer(self, sit: Sit, language: str) -> None:
+        browser = await sit("dc.contractor", language)
+        page = await browser.get(await new_rfa(browser, body="ตามสัญญาข้อ 12"))
+
+        assert page.status_code == 200
+        for part in ("LCBP3-C2-RFA-TER-RPT-0001-A", "ตามสัญญาข้อ 12", "is-current", 'data-action="submit"', "TER"):
+            assert part in page.text
+
+    async def test_offers_exactly_the_actions_of_the_reader(self, sit: Sit) -> None:
+        contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant")
+        address = await new_rfa(contractor)
+        assert (await reviewer.get(address)).status_code == 404
+        await act(contractor, address, "submit")
+
+        offered = re.findall(r'data-action="([^"]+)"', (await reviewer.get(address)).text)
+        assert sorted(offered) == ["approve", "reject", "request-revision"]
+        assert re.findall(r'data-action="([^"]+)"', (await contractor.get(address)).text) == []
+
+    async def test_says_that_a_document_is_not_there(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor", "en")
+        answer = await browser.get(f"/rfas/{UNKNOWN}")
+
+        assert answer.status_code == 404
+        assert "What was asked for was not found." in answer.text
+        assert answer.headers["x-trace-id"] in answer.text
+
+    async def test_shows_no_integer_key(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        page = (await browser.get(await new_rfa(browser))).text
+
+        assert re.findall(r'(?:href|action|value|hx-get|hx-post)="[^"]*/(\d+)(?:[/?"])', page) == []
+        assert re.findall(r'name="\w*[iI]d" value="(\d+)"', page) == []
+
+    async def test_is_found_by_the_address_of_a_notification(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        address = await new_rfa(browser)
+        answer = await browser.get(address.replace("/rfas/", "/documents/rfa/"))
+
+        assert answer.headers["location"] == address
+
+
+class TestActions:
+    async def test_move_the_document_and_come_back_to_it(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor", "en")
+        address = await new_rfa(browser)
+        answer = await act(browser, address, "submit", "Please review by Friday")
+        page = (await browser.get(address)).text
+
+        assert answer.headers["location"] == address
+        assert "Pending review" in page
+        assert "Please review by Friday" in page
+
+    async def test_tell_who_comes_second_and_how_to_go_on(self, sit: Sit) -> None:
+        contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant")
+        address = await new_rfa(contractor)
+        await act(contractor, address, "submit")
+        page = (await reviewer.get(address)).text
+        first, second = hidden(page, "act-approve"), hidden(page, "act-reject")
+        await reviewer.post(f"{address}/actions", data=first)
+        answer = await reviewer.post(f"{address}/actions", data=second | {"comment": "ไม่ผ่าน"})
+
+        assert answer.status_code == 409
+        assert "เอกสารถูกอนุมัติโดยผู้อื่นแล้ว กรุณารีเฟรช" in answer.text
+        assert f'href="{address}"' in answer.text
+        assert "รออนุมัติ" in answer.text
+
+    async def test_take_a_double_click_for_one(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        address = await new_rfa(browser)
+        form = hidden((await browser.get(address)).text, "act-submit")
+        answers = [await browser.post(f"{address}/actions", data=form) for _ in range(2)]
+
+        assert [answer.status_code for answer in answers] == [303, 303]
+
+    async def test_keep_the_comment_when_a_reason_is_missing_elsewhere(self, sit: Sit) -> None:
+        contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant")
+        address = await new_rfa(contractor)
+        await act(contractor, address, "submit")
+        answer = await act(reviewer, address, "reject")
+
+        assert answer.status_code == 422
+        assert 'role="alert"' in answer.text
+
+
+class TestChanges:
+    async def test_a_draft_can_be_edited(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        address = await new_rfa(browser)
+        page = (await browser.get(f"{address}/edit")).text
+        version = re.search(r'name="version" value="([^"]*)"', page)
+        assert version
+        form = {"version": version[1].replace("&#34;", '"'), "subject": "เรื่องใหม่", "priority": "URGENT", "body": ""}
+        answer = await browser.post(f"{address}/edit", data=form)
+        assert answer.status_code == 303
+        assert "เรื่องใหม่" in (await browser.get(address)).text
+
+        late = await browser.post(f"{address}/edit", data=form | {"subject": "เรื่องที่มาทีหลัง"})
+        assert late.status_code == 412
+        assert "มีผู้แก้ไขเอกสารนี้หลังจากที่คุณเปิดดู" in late.text
+        assert "เรื่องที่มาทีหลัง" in late.text
+
+    async def test_cancelling_needs_a_reason(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        address = await new_rfa(browser)
+        form = hidden((await browser.get(address)).text, "cancel")
+        refused = await browser.post(f"{address}/cancel", data=form | {"reason": ""})
+        assert refused.status_code == 422
+        await browser.post(f"{address}/cancel", data=form | {"reason": "ไม่ต้องการส่งออกแล้ว"})
+        page = (await browser.get(address)).text
+
+        assert "เอกสารนี้ถูกยกเลิกแล้ว" in page
+        assert "ไม่ต้องการส่งออกแล้ว" in page
+        assert "data-action=" not in page
+
+    async def test_files_can_be_put_on_a_draft_and_taken_off(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        address = await new_rfa(browser)
+        file = {"file": ("แบบ.pdf", b"%PDF-1.4\n%%EOF\n", "application/pdf")}
+        uploaded = (await browser.post("/api/v1/attachments", files=file)).json()["publicId"]
+        await browser.post(f"{address}/files", data={"attachment": uploaded})
+        page = (await browser.get(address)).text
+        assert "แบบ.pdf" in page
+        assert "SHA-256" in page
+        content = await browser.get(f"/files/{uploaded}?inline=1", follow_redirects=True)
+        assert content.headers["content-disposition"].startswith("inline")
+        await browser.post(f"{address}/files", data={"remove": uploaded})
+
+        assert "แบบ.pdf" not in (await browser.get(address)).text.partition('id="s-history"')[0]
+
+    async def test_the_next_revision_is_offered_after_the_answer(self, sit: Sit) -> None:
+        contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant")
+        address = await new_rfa(contractor)
+        await act(contractor, address, "submit")
+        await act(reviewer, address, "request-revision", "แก้ตำแหน่งเสาเข็ม")
+        form = hidden((await contractor.get(address)).text, "revise")
+        await contractor.post(f"{address}/revisions", data=form)
+        page = (await contractor.get(address)).text
+
+        assert "LCBP3-C2-RFA-TER-RPT-0001-B" in page
+        assert "LCBP3-C2-RFA-TER-RPT-0001-A" in page

@@ -1,0 +1,149 @@
+"""Inbox, registers and notifications as people see them."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from tests.features.web.conftest import Sit
+from tests.features.web.forms import new_rfa
+from tests.features.web.test_document import act
+
+FRAGMENT = {"HX-Request": "true"}
+
+
+class TestInbox:
+    @pytest.mark.parametrize(("language", "words"), [("th", "ไม่มีงานค้าง"), ("en", "Nothing waits for you")])
+    async def test_is_friendly_when_it_is_empty(self, sit: Sit, language: str, words: str) -> None:
+        browser = await sit("reviewer.consultant", language)
+
+        assert words in (await browser.get("/inbox")).text
+
+    async def test_shows_what_waits_and_lets_it_go(self, sit: Sit) -> None:
+        contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant")
+        address = await new_rfa(contractor)
+        await act(contractor, address, "submit")
+        assert f'href="{address}"' in (await reviewer.get("/inbox")).text
+        await act(reviewer, address, "approve")
+
+        fragment = await reviewer.get("/inbox", headers=FRAGMENT)
+        assert address not in fragment.text
+        assert "<html" not in fragment.text
+
+
+class TestRegister:
+    async def test_is_searched_by_number_and_subject(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        await new_rfa(browser, subject="รายงานเสาเข็ม")
+        await new_rfa(browser, subject="แบบขยายหลังคา", rfaTypeCode="SDW")
+        for text, found in (("เสาเข็ม", 1), ("SDW-0001", 1), ("RFA", 2), ("ไม่มีคำนี้", 0)):
+            answer = await browser.get("/rfas", params={"q": text}, headers=FRAGMENT)
+            assert answer.text.count('class="number row-link"') == found
+            assert answer.headers["hx-push-url"].startswith("/rfas?q=")
+
+    async def test_is_filtered_by_what_the_address_says(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        address = await new_rfa(browser)
+        await act(browser, address, "submit")
+        assert "row-link" in (await browser.get("/rfas?state=pending_review&mine=1")).text
+        assert "row-link" not in (await browser.get("/rfas?state=draft")).text
+
+        assert (await browser.get("/rfas?state=nonsense&due=nonsense&project=nonsense")).status_code == 200
+
+    @pytest.mark.parametrize("path", ["/correspondences", "/rfas", "/transmittals", "/circulations"])
+    @pytest.mark.parametrize("username", ["admin", "padmin", "viewer", "dc.consultant"])
+    async def test_opens_for_every_kind_of_person(self, sit: Sit, path: str, username: str) -> None:
+        browser = await sit(username)
+
+        assert (await browser.get(path)).status_code == 200
+
+    async def test_goes_on_page_by_page(self, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("saraban.web.registers.ROWS", 2)
+        browser = await sit("dc.contractor")
+        for _ in range(3):
+            await new_rfa(browser)
+        first = (await browser.get("/rfas")).text
+        more = first.split('hx-get="/rfas?cursor=')[1].split('"')[0]
+        rest = await browser.get(f"/rfas?cursor={more}", headers=FRAGMENT)
+
+        assert rest.text.count('class="number row-link"') == 1
+        assert "<table" not in rest.text
+
+
+class TestNotifications:
+    async def test_lead_to_their_document_and_are_read_then(self, sit: Sit, app: FastAPI) -> None:
+        contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant")
+        address = await new_rfa(contractor)
+        await act(contractor, address, "submit")
+        await deliver(app)
+        page = (await reviewer.get("/notifications")).text
+        assert f'value="{address}"' in page
+        assert "data-unread" in page
+        note = page.split('action="/notifications/')[2].split("/open")[0]
+        answer = await reviewer.post(f"/notifications/{note}/open", data={"to": address})
+
+        assert answer.headers["location"] == address
+        assert "data-unread" not in (await reviewer.get("/notifications")).text
+
+    async def test_ring_in_the_bell(self, sit: Sit) -> None:
+        browser = await sit("viewer", "en")
+        answer = await browser.get("/notifications/bell", headers=FRAGMENT)
+
+        assert "No notifications" in answer.text
+
+    async def test_open_nothing_outside(self, sit: Sit) -> None:
+        browser = await sit("viewer")
+        answer = await browser.post(
+            "/notifications/01930b5e-0000-7000-8000-0000000000ff/open", data={"to": "//evil.example"}
+        )
+
+        assert answer.status_code == 404
+
+
+async def deliver(app: FastAPI) -> None:
+    """This will let the worker do what is due."""
+    from saraban.app import new_worker
+    from saraban.bootstrap import System
+
+    state = app.state
+    system = System(**{name: getattr(state, name) for name in System.__dataclass_fields__})
+    await new_worker(system).drain()
+
+
+class TestFailures:
+    async def test_reach_htmx_at_the_place_for_notices(self, sit: Sit) -> None:
+        browser = await sit("viewer")
+        answer = await browser.post("/rfas/new/choices", headers=FRAGMENT)
+
+        assert answer.status_code == 403
+        assert answer.headers["hx-retarget"] == "#notices"
+        assert "<html" not in answer.text
+
+    async def test_are_a_page_for_a_person(self, sit: Sit) -> None:
+        browser = await sit("viewer")
+        answer = await browser.get("/nowhere")
+
+        assert answer.status_code == 404
+        assert '<html lang="th">' in answer.text
+        assert "ไม่พบข้อมูลที่ค้นหา" in answer.text
+
+    async def test_stay_problems_for_the_api(self, sit: Sit) -> None:
+        browser = await sit("viewer")
+        answer = await browser.get("/api/v1/rfas/01930b5e-0000-7000-8000-0000000000ff")
+
+        assert answer.headers["content-type"].startswith("application/problem+json")
+
+
+class TestPages:
+    async def test_hold_no_script_and_no_style_of_their_own(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        address = await new_rfa(browser)
+        for path in ("/login", "/inbox", "/rfas", "/rfas/new", "/notifications", address, f"{address}/edit"):
+            text = (await browser.get(path, follow_redirects=True)).text
+            assert " style=" not in text
+            assert "<style" not in text
+            assert " onclick=" not in text
+            assert all("src=" in tag for tag in text.split("<script")[1:])
+
+    async def test_bring_their_files_themselves(self, client: httpx.AsyncClient) -> None:
+        for name in ("saraban.css", "saraban.js", "icon.svg", "vendor/htmx.min.js", "vendor/tabler.min.css"):
+            assert (await client.get(f"/static/{name}")).status_code == 200
