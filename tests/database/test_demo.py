@@ -1,0 +1,34 @@
+"""The demo project's documents and the story on MariaDB and Redis: the same services, other locks and collations."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest_asyncio
+
+from saraban import bootstrap
+from saraban.documents.demo.service import loading, tell
+from tests.conftest import settings_in
+
+if TYPE_CHECKING:
+    from saraban.bootstrap import System
+
+
+@pytest_asyncio.fixture
+async def on_servers(mariadb_demo_url: str, redis_url: str, tmp_path: Path) -> "AsyncIterator[System]":
+    settings = settings_in(tmp_path / "data", database_url=mariadb_demo_url, redis_url=redis_url)
+    async with bootstrap.closing(bootstrap.wire(settings)) as system:
+        yield system
+
+
+class TestDemo:
+    async def test_is_loaded_once_and_told_twice(self, on_servers: "System") -> None:
+        assert await bootstrap.load_documents(on_servers) == len(loading.SCRIPTS)
+        assert await bootstrap.load_documents(on_servers) == 0
+
+        stage = bootstrap.stage(on_servers)
+        for telling in ("-0001", "-0002"):
+            chapters = [scene.chapter async for scene in tell(stage, clock=on_servers.clock) if scene.chapter]
+            assert len(chapters) == 4
+            assert all(telling in chapter.document["documentNumber"] for chapter in chapters)
+            assert all(chapter.document["workflow"]["terminal"] for chapter in chapters)
