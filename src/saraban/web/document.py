@@ -91,6 +91,7 @@ async def _show(
     *,
     error: DomainError | None = None,
     form: Any = None,
+    dialog: str = "",
     created: bool = False,
 ) -> Response:
     seen = await sight(session, shelf, caller=page.caller, subjects=subjects, public_id=public_id, clock=clock)
@@ -102,6 +103,7 @@ async def _show(
         document=seen.document,
         faults=faults_of(error, page.language) if error else Faults(),
         form=form or {},
+        dialog=dialog if error and error.kind is Kind.INVALID else "",
         created=created,
         keys=_keys(),
     )
@@ -175,7 +177,7 @@ async def act(
             )
         )
 
-    return await _done(work, page, db, shelf, subjects, public_id, clock, form)
+    return await _done(work, page, db, shelf, subjects, public_id, clock, form, f"act-{text(form, 'action')}")
 
 
 @router.post("/{path}/{public_id}/cancel")
@@ -191,7 +193,7 @@ async def cancel(
         order: Cancellation = order_from(request, Cancellation, {"reason": text(form, "reason") or ""})
         await patiently(lambda: shelf.cancel(desk, public_id, order.reason))
 
-    return await _done(work, page, db, shelf, subjects, public_id, clock, form)
+    return await _done(work, page, db, shelf, subjects, public_id, clock, form, "cancel")
 
 
 @router.post("/{path}/{public_id}/revisions")
@@ -210,7 +212,7 @@ async def revise(
         )
         await patiently(lambda: shelf.revise(desk, public_id, order))
 
-    return await _done(work, page, db, shelf, subjects, public_id, clock, form)
+    return await _done(work, page, db, shelf, subjects, public_id, clock, form, "revise")
 
 
 @router.post("/{path}/{public_id}/files")
@@ -230,7 +232,7 @@ async def add_files(
         )
         await shelf.edit(desk, public_id, changes, None)
 
-    return await _done(work, page, db, shelf, subjects, public_id, clock, form)
+    return await _done(work, page, db, shelf, subjects, public_id, clock, form, "")
 
 
 @router.post("/circulations/{public_id}/responses")
@@ -246,7 +248,7 @@ async def respond(
         order: GivenAnswer = order_from(request, GivenAnswer, asked)
         await patiently(lambda: SHEETS.respond(desk, public_id, order))
 
-    return await _done(work, page, db, SHEETS, subjects, public_id, clock, form)
+    return await _done(work, page, db, SHEETS, subjects, public_id, clock, form, "respond")
 
 
 async def _done(
@@ -258,6 +260,7 @@ async def _done(
     public_id: UUID,
     clock: Clock,
     form: Any,
+    dialog: str,
 ) -> Response:
     """Back to the document when it worked; the document with the refusal on it when it did not."""
     try:
@@ -266,7 +269,7 @@ async def _done(
         if error.kind not in _TOLD_HERE:
             raise
         async with db.reading() as session:
-            return await _show(page, session, shelf, subjects, public_id, clock, error=error, form=form)
+            return await _show(page, session, shelf, subjects, public_id, clock, error=error, form=form, dialog=dialog)
     return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)
 
 

@@ -92,14 +92,15 @@ class TestActions:
 
         assert [answer.status_code for answer in answers] == [303, 303]
 
-    async def test_keep_the_comment_when_a_reason_is_missing_elsewhere(self, sit: Sit) -> None:
+    async def test_open_again_where_the_reason_is_missing(self, sit: Sit) -> None:
         contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant")
         address = await new_rfa(contractor)
         await act(contractor, address, "submit")
         answer = await act(reviewer, address, "reject")
 
         assert answer.status_code == 422
-        assert 'role="alert"' in answer.text
+        assert 'data-reopen="act-reject"' in answer.text
+        assert "กรุณาระบุความเห็น" in answer.text
 
 
 class TestChanges:

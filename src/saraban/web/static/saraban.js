@@ -83,6 +83,16 @@
     if (form) form.requestSubmit();
   });
 
+  // The inbox looks again by itself, unless somebody is reading further down or has the focus in it.
+  const inbox = document.getElementById("inbox");
+  if (inbox) {
+    let paged = false;
+    inbox.addEventListener("htmx:afterSwap", (event) => { paged = event.target !== inbox; });
+    setInterval(() => {
+      if (!paged && !document.hidden && !inbox.contains(document.activeElement)) inbox.dispatchEvent(new Event("look"));
+    }, 60000);
+  }
+
   // While an account is locked, its button waits.
   const locked = $("[data-locked-for]");
   if (locked) {
@@ -114,12 +124,12 @@
     } else if (letter === "n") {
       const link = $("[data-new]") || $(".sidebar a[href$='/new']");
       if (link) { event.preventDefault(); link.click(); }
-    } else if (event.key === "/" || (event.code === "Slash" && !event.shiftKey)) {
-      const search = $("[data-search]");
-      if (search) { event.preventDefault(); search.focus(); search.select(); }
     } else if (event.key === "?" || (event.code === "Slash" && event.shiftKey)) {
       event.preventDefault();
       open($("#help"));
+    } else if (event.key === "/" || event.code === "Slash") {
+      const search = $("[data-search]");
+      if (search) { event.preventDefault(); search.focus(); search.select(); }
     }
   });
 
@@ -306,6 +316,8 @@
   // What was refused is read first.
   const told = $("#notices .problem");
   if (told) told.focus();
+  const reopen = $("[data-reopen]");
+  if (reopen) open(document.getElementById(reopen.dataset.reopen));
   const wrong = $("[aria-invalid=true]");
   if (wrong && !told) wrong.focus();
 })();
