@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-vi
 VENDOR := src/saraban/web/static/vendor/fonts.css
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help run test check bench format errors settings lock clean
+.PHONY: help run test check bench format errors settings messages lock clean
 
 help:  ## This list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ errors: $(DONE)/installed  ## Write docs/errors.md from the error classes.
 
 settings: $(DONE)/installed  ## Write docs/settings.md from the settings.
 	$(BIN)/python scripts/write_pages.py settings
+
+messages: $(DONE)/installed  ## Bring the Thai texts of the pages up to date with the templates; names what needs a translation.
+	$(BIN)/python scripts/messages.py
 
 lock: $(DONE)/dev  ## Resolve the dependencies anew, at the newest versions that fit.
 	$(COMPILE) --upgrade pyproject.toml --output-file requirements.txt
