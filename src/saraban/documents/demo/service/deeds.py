@@ -101,12 +101,14 @@ async def act(
 
 
 async def _revise(stage: Stage, caller: Caller, document: Document, script: Script, now: datetime) -> Document:
+    names = [name.replace(".", "-revised.") for name in script.files]
+    files = [await upload(stage, caller=caller, name=name, now=now) for name in names]
     answer = await core.revise(
         stage.db,
         REGISTERS[script.where],
         caller=caller,
         public_id=UUID(document["publicId"]),
-        order=NewRevision.model_validate({"dueDate": _due(stage, script, now)}),
+        order=NewRevision.model_validate({"dueDate": _due(stage, script, now), "attachmentPublicIds": files}),
         now=now,
         zone=stage.zone,
         address=ADDRESS,
