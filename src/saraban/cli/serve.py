@@ -98,6 +98,13 @@ def _prepare(settings: Settings, *, demo: bool) -> bool:
 
 
 def _greet(settings: Settings, *, has_demo: bool) -> None:
+    if settings.workers > 1 and not settings.database_url:
+        typer.echo(
+            say(
+                "หมายเหตุ: หลายโปรเซสบน SQLite ใช้งานได้ แต่เขียนได้ทีละหนึ่ง ควรใช้ MariaDB",
+                "Note: several processes on SQLite are safe but write one at a time; MariaDB does better.",
+            )
+        )
     typer.echo(f"Saraban: http://{settings.host}:{settings.port}")
     if has_demo:
         from saraban.identity.service import DEMO_ACCOUNTS
