@@ -17,7 +17,8 @@ from rich.table import Table
 from benchmarks.numbering import DatabaseOnly, MariaFloor, RedisLocks, SqliteFloor, our_draw, ratio
 from saraban.kit import migrate
 from saraban.kit.db import Database
-from tests.numbering_world import World, new_world
+from tests.conftest import seeded, settings_in
+from tests.numbering_world import World, world_of
 from tests.servers import running_mariadb, running_redis
 
 CLIENTS = (1, 16)
@@ -28,9 +29,11 @@ OUT = Path("build/bench.json")
 @asynccontextmanager
 async def world_in(url: str) -> AsyncIterator[World]:
     await asyncio.to_thread(migrate.upgrade, url)
+    with tempfile.TemporaryDirectory() as folder:
+        await seeded(settings_in(Path(folder), database_url=url))
     db = Database(url)
     try:
-        yield await new_world(db)
+        yield await world_of(db)
     finally:
         await db.close()
 

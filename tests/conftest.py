@@ -49,6 +49,14 @@ def settings_in(folder: Path, **changes: Any) -> Settings:
     return Settings(_env_file=None, **(chosen | changes))
 
 
+async def seeded(settings: Settings) -> None:
+    """This will load the demo project, its accounts and formats into a migrated database; no documents."""
+    from saraban.bootstrap import closing, seed, wire
+
+    async with closing(wire(settings)) as system:
+        await seed(system, demo=True)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def no_outside_settings() -> Iterator[None]:
     """Variables of the developer's shell must not decide the outcome of a test."""
@@ -80,16 +88,9 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def demo_folder(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Path:
     """A data folder with master data, the demo project and its accounts, made once; tests get copies."""
-    from saraban.bootstrap import closing, seed, wire
-
     folder = tmp_path_factory.mktemp("demo-template")
     shutil.copy(migrated_file, folder / "saraban.db")
-
-    async def fill() -> None:
-        async with closing(wire(settings_in(folder))) as system:
-            await seed(system, demo=True)
-
-    run_apart(fill())
+    run_apart(seeded(settings_in(folder)))
     return folder
 
 

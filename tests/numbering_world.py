@@ -12,14 +12,12 @@ import sqlalchemy as sa
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization
-from saraban.identity.service import seed
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import DatabaseOnly, Locks
 from saraban.numbering import service as numbering
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter
 from saraban.projects.models import Contract, Project
-from saraban.projects.service import seed as project_seed
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
@@ -106,22 +104,16 @@ class World:
             return dict(rows.all())
 
 
-async def new_world(db: Database) -> World:
-    """This will load the demo project into an empty, migrated database."""
-    async with db.writing() as session:
-        await seed.catalogue(session)
-        await project_seed.master(session)
-        await project_seed.demo(session)
-    async with db.writing() as session:
-        system = await identity.system_caller(session)
-        project = await session.scalar(sa.select(Project.public_id).where(Project.project_code == "LCBP3-C2"))
-        assert project is not None
-        await numbering.default_formats(session, caller=system, project_public_id=project, now=NOW)
+async def world_of(db: Database) -> World:
+    """This will read the demo project of a database that has it."""
     async with db.reading() as session:
         organizations = dict(
             (await session.execute(sa.select(Organization.organization_code, Organization.public_id))).all()
         )
         contracts = dict((await session.execute(sa.select(Contract.contract_code, Contract.public_id))).all())
+        project = await session.scalar(sa.select(Project.public_id).where(Project.project_code == "LCBP3-C2"))
+        assert project is not None, "the demo project is not loaded"
+        system = await identity.system_caller(session)
     return World(db, system, project, organizations, contracts)
 
 

@@ -20,7 +20,7 @@ class RunningSaraban:
     """
     One server process.
 
-    :param folder: its data folder; the log is `serve-<port>.log` in it
+    :param folder: its data folder; the log is `serve-<port>.log` in it; the database must be there, migrated
     :param settings: further `SARABAN_…` settings, by their lower-case names
     """
 
@@ -39,7 +39,7 @@ class RunningSaraban:
 
     def start(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
-        command = [str(Path(sys.executable).with_name("saraban")), "serve", "--demo", "--port", str(self.port)]
+        command = [str(Path(sys.executable).with_name("saraban")), "serve", "--port", str(self.port)]
         with (self.folder / f"serve-{self.port}.log").open("ab") as log:
             self._process = subprocess.Popen(
                 command, env=self._environment, stdout=log, stderr=log, cwd=self.folder, start_new_session=True

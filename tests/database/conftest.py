@@ -13,6 +13,7 @@ import pytest_asyncio
 
 from saraban.kit import migrate
 from saraban.kit.db import Database
+from tests.conftest import run_apart, seeded, settings_in
 from tests.servers import MariaDb, Redis, running_mariadb, running_redis
 
 _numbers = count(1)
@@ -58,6 +59,32 @@ def mariadb_url(mariadb_server: MariaDb, mariadb_template: str) -> Iterator[str]
     name = f"test_{next(_numbers)}"
     yield mariadb_server.create(name, statements=mariadb_template)
     mariadb_server.drop(name)
+
+
+@pytest.fixture(scope="session")
+def mariadb_demo_template(
+    mariadb_server: MariaDb, mariadb_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    """The statements that make a database with the demo project, its accounts and formats, and no documents."""
+    url = mariadb_server.create("demo_template", statements=mariadb_template)
+    run_apart(seeded(settings_in(tmp_path_factory.mktemp("demo-mariadb"), database_url=url)))
+    return mariadb_server.dump("demo_template")
+
+
+@pytest.fixture
+def mariadb_demo_url(mariadb_server: MariaDb, mariadb_demo_template: str) -> Iterator[str]:
+    """The address of a MariaDB database with the demo project, dropped after the test."""
+    name = f"demo_{next(_numbers)}"
+    yield mariadb_server.create(name, statements=mariadb_demo_template)
+    mariadb_server.drop(name)
+
+
+@pytest.fixture
+def sqlite_demo_url(demo_folder: Path, tmp_path: Path) -> str:
+    """The address of a SQLite database with the demo project."""
+    path = tmp_path / "demo.db"
+    shutil.copy(demo_folder / "saraban.db", path)
+    return f"sqlite:///{path}"
 
 
 @pytest.fixture

@@ -8,13 +8,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
-from tests.numbering_world import World, check_accounts, new_world
-from tests.proxy import cutting_proxy
 from redis.asyncio import BlockingConnectionPool
 from redis.asyncio import Redis as RedisClient
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from tests.servers import running_mariadb, running_redis
 
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
@@ -23,6 +20,9 @@ from saraban.numbering import repository
 from saraban.numbering import service as numbering
 from saraban.numbering.domain.retry import NumberingBusy, NumberingFailed
 from saraban.numbering.models import NumberCounter, NumberError
+from tests.numbering_world import World, check_accounts, world_of
+from tests.proxy import cutting_proxy
+from tests.servers import running_mariadb, running_redis
 
 
 def redis_locks(url: str, *, ttl: float = 5.0, rest: float = 5.0, timeout: float = 5.0) -> RedisLocks:
@@ -59,14 +59,19 @@ def assert_consecutive(issued: list[numbering.Issued]) -> None:
     assert len({one.number for one in issued}) == len(issued)
 
 
-@pytest_asyncio.fixture
-async def world(any_db: Database) -> World:
-    return await new_world(any_db)
+@pytest_asyncio.fixture(params=["sqlite", "mariadb"])
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    """The test runs once on each database."""
+    db = Database(request.getfixturevalue(f"{request.param}_demo_url"))
+    yield await world_of(db)
+    await db.close()
 
 
 @pytest_asyncio.fixture
-async def maria_world(mariadb: Database) -> World:
-    return await new_world(mariadb)
+async def maria_world(mariadb_demo_url: str) -> AsyncIterator[World]:
+    db = Database(mariadb_demo_url)
+    yield await world_of(db)
+    await db.close()
 
 
 class TestHundredAtOnce:
@@ -105,15 +110,15 @@ class TestHundredAtOnce:
 
     @pytest.mark.parametrize("snapshot_isolation", [False, True])
     async def test_get_consecutive_numbers_whatever_snapshot_isolation_says(
-        self, mariadb_template: str, redis_url: str, *, snapshot_isolation: bool
+        self, mariadb_demo_template: str, redis_url: str, *, snapshot_isolation: bool
     ) -> None:
         with running_mariadb(snapshot_isolation=snapshot_isolation) as server:
-            db = Database(server.create("numbers", statements=mariadb_template))
+            db = Database(server.create("numbers", statements=mariadb_demo_template))
             try:
                 async with db.reading() as session:
                     setting = await session.scalar(sa.text("SELECT @@innodb_snapshot_isolation"))
                 assert bool(setting) is snapshot_isolation
-                world = await new_world(db)
+                world = await world_of(db)
                 assert_consecutive(await hundred(world, world.allocator(redis_locks(redis_url)), world.allocator()))
                 await check_accounts(world)
             finally:
@@ -369,11 +374,11 @@ class TestLostCommit:
 
 
 class TestDatabase:
-    async def test_restarted_under_load_issues_nothing_twice(self, mariadb_template: str) -> None:
+    async def test_restarted_under_load_issues_nothing_twice(self, mariadb_demo_template: str) -> None:
         with running_mariadb() as server:
-            db = Database(server.create("numbers", statements=mariadb_template), read_timeout=3)
+            db = Database(server.create("numbers", statements=mariadb_demo_template), read_timeout=3)
             try:
-                world = await new_world(db)
+                world = await world_of(db)
                 allocator = world.allocator()
                 plan = await world.plan(world.letter())
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,13 @@ GENERATE = "/api/v1/document-numbering/generate"
 
 
 @pytest.fixture(params=["sqlite", "mariadb", "mariadb-redis"])
-def stack(request: pytest.FixtureRequest) -> dict[str, str]:
-    """The settings of each kind of installation."""
+def stack(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """The settings of each kind of installation, on a database with the demo project."""
+    (tmp_path / "data").mkdir()
     if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("demo_folder") / "saraban.db", tmp_path / "data")
         return {}
-    settings = {"database_url": str(request.getfixturevalue("mariadb_url"))}
+    settings = {"database_url": str(request.getfixturevalue("mariadb_demo_url"))}
     if request.param == "mariadb-redis":
         settings["redis_url"] = str(request.getfixturevalue("redis_url"))
     return settings
