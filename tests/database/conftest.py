@@ -101,6 +101,12 @@ def any_url(request: pytest.FixtureRequest) -> str:
     return str(request.getfixturevalue(f"{request.param}_url"))
 
 
+@pytest.fixture(params=["sqlite", "mariadb"])
+def any_demo_url(request: pytest.FixtureRequest) -> str:
+    """The address of a database with the demo project; the test runs once on each kind."""
+    return str(request.getfixturevalue(f"{request.param}_demo_url"))
+
+
 @pytest_asyncio.fixture
 async def any_db(any_url: str) -> AsyncIterator[Database]:
     """An empty database at the newest revision; the test runs once on each kind."""

@@ -59,10 +59,10 @@ def assert_consecutive(issued: list[numbering.Issued]) -> None:
     assert len({one.number for one in issued}) == len(issued)
 
 
-@pytest_asyncio.fixture(params=["sqlite", "mariadb"])
-async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+@pytest_asyncio.fixture
+async def world(any_demo_url: str) -> AsyncIterator[World]:
     """The test runs once on each database."""
-    db = Database(request.getfixturevalue(f"{request.param}_demo_url"))
+    db = Database(any_demo_url)
     yield await world_of(db)
     await db.close()
 
