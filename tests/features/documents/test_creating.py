@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from saraban.audit.models import AuditLog
@@ -160,6 +161,30 @@ class TestRefuse:
         answer = await client.post("/api/v1/correspondences", json=body)
 
         assert (answer.status_code, answer.json()["code"]) == (403, "NOT_YOUR_ORGANIZATION")
+
+    @pytest.mark.parametrize(
+        ("account", "changes"),
+        [("dc.consultant", {"recipients": "สคฉ.3"}), ("dc.contractor", {"originatorOrganizationPublicId": "ผรม.1"})],
+    )
+    async def test_refuses_an_rfa_of_an_organization_that_is_no_contractor_there(
+        self, desk: Desk, app: Any, account: str, changes: dict[str, str]
+    ) -> None:
+        client = await desk.as_(account)
+        before = await count_of(app.state.db, LedgerEntry)
+        named = {
+            name: desk.to(code) if name == "recipients" else desk.organizations[code] for name, code in changes.items()
+        }
+
+        answer = await client.post("/api/v1/rfas", json=desk.rfa(**named))
+
+        assert (answer.status_code, pointers(answer)) == (422, ["/originatorOrganizationPublicId"])
+        assert answer.json()["errors"][0]["code"] == "not_a_contractor"
+        assert await count_of(app.state.db, LedgerEntry) == before
+
+    async def test_takes_an_rfa_of_the_contractor_of_the_other_contract(self, desk: Desk) -> None:
+        body = desk.rfa(rfaTypeCode="BM", disciplineCode="NAV", originatorOrganizationPublicId=desk.organizations["ผรม.1"])
+
+        assert (await desk.write("dc.contractor", "rfas", body))["contract"]["contractCode"] == "LCBP3-C2-M"
 
     async def test_refuses_those_who_may_only_look(self, desk: Desk) -> None:
         client = await desk.as_("viewer")

@@ -121,6 +121,29 @@ class TestGenerate:
         assert [answer.status_code for answer in answers] == [403, 403]
         assert await count(db, NumberError) == 2
 
+    async def test_is_refused_in_the_name_of_somebody_elses_organization(self, signed_in: SignIn, db: Database) -> None:
+        # The reviewer's role at the contract reaches the contractor's documents, and not the contractor's numbers.
+        reviewer = await signed_in("reviewer.consultant")
+        project = await read_project(reviewer)
+        contract = {"contractPublicId": project.contracts["LCBP3-C2"]}
+
+        others = await reviewer.post(GENERATE, json=project.letter("ผรม.2", "คคง.", **contract))
+        own = await reviewer.post(GENERATE, json=project.letter("คคง.", "ผรม.2", **contract))
+
+        assert (others.status_code, others.json()["code"]) == (403, "NOT_YOUR_ORGANIZATION")
+        assert others.json()["errors"][0]["pointer"] == "/originatorOrganizationPublicId"
+        assert own.status_code == 201
+        assert await count(db, LedgerEntry) == 1
+
+    @pytest.mark.parametrize("account", ["padmin", "admin", "svc.loadtest"])
+    async def test_is_open_to_whoever_holds_the_project_or_acts_for_the_originator(
+        self, signed_in: SignIn, account: str
+    ) -> None:
+        client = await signed_in(account)
+        project = await read_project(client)
+
+        assert (await client.post(GENERATE, json=project.letter("ผรม.2", "คคง."))).status_code == 201
+
     async def test_is_refused_to_strangers(self, client: httpx.AsyncClient) -> None:
         answer = await client.post(GENERATE, json={})
 
