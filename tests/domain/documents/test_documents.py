@@ -9,7 +9,7 @@ from saraban.documents.core.domain.due import earliest_due, is_overdue
 from saraban.documents.core.domain.kind import Kind
 from saraban.documents.core.domain.revision import label
 from saraban.documents.correspondence.domain import CORRESPONDENCE
-from saraban.documents.rfa.domain import RFA, VERDICTS
+from saraban.documents.rfa.domain import RFA, VERDICTS, may_ask
 from saraban.documents.transmittal.domain import TRANSMITTAL
 
 TODAY = date(2026, 3, 10)
@@ -116,3 +116,18 @@ class TestParts:
     )
     def test_lets_the_informed_acknowledge(self, kind: str, expected: tuple[str, ...]) -> None:
         assert rights_to_answer(kind) == expected
+
+
+class TestMayAsk:
+    @pytest.mark.parametrize(
+        ("organization", "expected"),
+        [(1, False), (2, False), (3, True), (4, False)],
+        ids=["owner", "consultant", "contractor", "no party"],
+    )
+    def test_is_the_contractors_of_the_contract(self, organization: int, expected: bool) -> None:
+        parties = {"OWNER": frozenset({1}), "CONSULTANT": frozenset({2}), "CONTRACTOR": frozenset({3})}
+
+        assert may_ask(organization, parties) is expected
+
+    def test_is_nobody_where_there_is_no_contractor(self) -> None:
+        assert not may_ask(3, {"OWNER": frozenset({1})})

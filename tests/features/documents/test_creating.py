@@ -182,7 +182,9 @@ class TestRefuse:
         assert await count_of(app.state.db, LedgerEntry) == before
 
     async def test_takes_an_rfa_of_the_contractor_of_the_other_contract(self, desk: Desk) -> None:
-        body = desk.rfa(rfaTypeCode="BM", disciplineCode="NAV", originatorOrganizationPublicId=desk.organizations["ผรม.1"])
+        body = desk.rfa(
+            rfaTypeCode="BM", disciplineCode="NAV", originatorOrganizationPublicId=desk.organizations["ผรม.1"]
+        )
 
         assert (await desk.write("dc.contractor", "rfas", body))["contract"]["contractCode"] == "LCBP3-C2-M"
 

@@ -13,13 +13,15 @@ from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Correspondence, CorrespondenceRevision
 from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.rfa import repository
-from saraban.documents.rfa.domain import RFA, VERDICTS
+from saraban.documents.rfa.domain import RFA, VERDICTS, may_ask
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaSummary, RfaTypeAnswer
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
+from saraban.kit.errors import invalid
 from saraban.kit.idempotency import Answer
 from saraban.numbering.service import Allocator
+from saraban.projects import service as projects
 
 
 async def _in_list(
@@ -97,6 +99,7 @@ async def create(
             now=now,
             zone=zone,
         )
+        await _check_author(session, sheet)
         return sheet, _beside(sheet, caller, now)
 
     return await core.create(
@@ -111,6 +114,20 @@ async def create(
         address=address,
         key=key,
     )
+
+
+async def _check_author(session: AsyncSession, sheet: core.Sheet) -> None:
+    """Whoever could never submit it must not use up a number for it."""
+    originator = sheet.plan.originator
+    parties = await projects.parties(session, project_id=sheet.plan.project.id, contract_id=sheet.contract_id)
+    if not may_ask(originator.id, parties):
+        raise invalid(
+            "/originatorOrganizationPublicId",
+            "not_a_contractor",
+            "{organization} ไม่ใช่ผู้รับเหมาในสัญญานี้ จึงขออนุมัติ (RFA) ไม่ได้",
+            "{organization} is no contractor of this contract and cannot ask for an approval (RFA) in it.",
+            organization=originator.code,
+        )
 
 
 def _beside(sheet: core.Sheet, caller: Caller, now: datetime) -> core.Complete:

@@ -4,7 +4,20 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from saraban.identity.domain.permission import Grant, Scope, allows, allows_somewhere
-from saraban.kit.errors import Forbidden
+from saraban.kit.errors import FieldProblem, Forbidden, Text
+
+
+class NotYourOrganization(Forbidden):
+    """The originator is an organization that the caller does not act for."""
+
+    code = "NOT_YOUR_ORGANIZATION"
+    says = Text("คุณไม่ได้ปฏิบัติงานแทนองค์กรนี้", "You do not act for this organization.")
+    recovery = (Text("เลือกองค์กรของคุณ", "Choose an organization of your own."),)
+
+    @classmethod
+    def at(cls, pointer: str) -> "NotYourOrganization":
+        """This will give the error with the field that names the organization."""
+        return cls(fields=[FieldProblem(pointer, "not_yours", cls.says)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ Reads only. What comes out is enough to draw the number without asking the datab
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.caller import Caller, NotYourOrganization
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import invalid, unknown
 from saraban.numbering import repository
@@ -117,10 +117,11 @@ async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest,
 
     :param now: when the request arrived; it decides the year and serves every attempt (ruling N5)
     :raises Invalid: naming the field; nothing has been touched
-    :raises Forbidden: when the caller may not create such a document as this originator
+    :raises Forbidden: when the caller may not create such a document
+    :raises NotYourOrganization: when the caller does not act for the originator
     """
     parties = await _parties(session, request)
-    caller.require(permission_to_create(parties.type.code), _scope(parties))
+    _check_right(caller, parties)
     _check_recipient_type(request, parties.recipient)
     year = _year(request, caller, parties, now, zone)
     revision = _revision(request.revision)
@@ -155,6 +156,15 @@ async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest,
 def permission_to_create(type_code: str) -> str:
     """Who may create the document may draw its number (ruling N14)."""
     return _CREATES.get(type_code, "correspondence.create")
+
+
+def _check_right(caller: Caller, parties: _Parties) -> None:
+    """A role at the contract counts for the originator's own people; a role over the whole project for everybody's."""
+    permission, scope = permission_to_create(parties.type.code), _scope(parties)
+    if parties.originator.id in caller.organization_ids:
+        caller.require(permission, scope)
+    elif not caller.may(permission, replace(scope, contract=None)):
+        raise NotYourOrganization.at("/originatorOrganizationPublicId")
 
 
 async def _parties(session: AsyncSession, request: NumberRequest) -> _Parties:

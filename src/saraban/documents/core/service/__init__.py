@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.cancelling import CancelOnlyDraft, cancel
 from saraban.documents.core.service.checking import (
-    NotYourOrganization,
     SentToSelf,
     Sheet,
     check_due,
@@ -56,7 +55,6 @@ __all__ = [
     "Follower",
     "Followers",
     "NotADraft",
-    "NotYourOrganization",
     "NumberAlreadyDrawn",
     "Offers",
     "Order",

@@ -18,10 +18,10 @@ from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
 from saraban.documents.core.service.presenting import reach
 from saraban.documents.core.service.register import Register
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.caller import Caller, NotYourOrganization
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.clock import local_date
-from saraban.kit.errors import CHECK_INPUT, FieldProblem, Forbidden, Invalid, Text, invalid
+from saraban.kit.errors import CHECK_INPUT, FieldProblem, Invalid, Text, invalid
 from saraban.kit.errors import Kind as ErrorKind
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
@@ -39,14 +39,6 @@ class SentToSelf(Invalid):
     kind, code = ErrorKind.INVALID, "CORRESPONDENCE_TO_SELF"
     says = _SELF
     recovery = (CHECK_INPUT, Text("สร้างใบเวียนภายในองค์กร", "Create a circulation sheet."))
-
-
-class NotYourOrganization(Forbidden):
-    """The originator is an organization that the caller does not act for."""
-
-    code = "NOT_YOUR_ORGANIZATION"
-    says = Text("คุณไม่ได้ปฏิบัติงานแทนองค์กรนี้", "You do not act for this organization.")
-    recovery = (Text("เลือกองค์กรของคุณ", "Choose an organization of your own."),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +67,7 @@ async def originator_of(
     public_id = stated or await repository.organization_public_id(session, organization_id=caller.organization_id or 0)
     found = await projects.find_member(session, project=project, public_id=public_id, pointer=pointer)
     if found.id not in caller.organization_ids and not caller.may(EVERYTHING, Scope()):
-        raise NotYourOrganization(fields=[FieldProblem(pointer, "not_yours", NotYourOrganization.says)])
+        raise NotYourOrganization.at(pointer)
     return found
 
 

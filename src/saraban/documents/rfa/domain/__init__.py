@@ -1,8 +1,11 @@
-"""Requests for approval: the register as data, and what each workflow state means for the RFA's own status."""
+"""Requests for approval: the register as data, who writes them, and what each workflow state means for their status."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from saraban.documents.core.domain.kind import Kind
+
+AUTHOR_ROLE = "CONTRACTOR"
 
 RFA = Kind(
     name="rfa",
@@ -43,3 +46,8 @@ VERDICTS = {
     "revision_requested": Verdict("FRE", "3R"),
     "cancelled": Verdict("CC"),
 }
+
+
+def may_ask(organization: int, parties: Mapping[str, frozenset[int]]) -> bool:
+    """This will say whether an organization asks for approval in a contract: its contractors do, and nobody else."""
+    return organization in parties.get(AUTHOR_ROLE, frozenset())
