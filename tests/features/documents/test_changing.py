@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from saraban.numbering.models import LedgerEntry
@@ -147,6 +148,26 @@ class TestCancel:
                 sa.select(LedgerEntry).where(LedgerEntry.document_number == letter["documentNumber"])
             )
         assert entry.document_number_status == "CANCELLED"
+
+    @pytest.mark.parametrize("steps", [[], ["submit"], ["submit", "approve"]], ids=["draft", "in_review", "approved"])
+    async def test_is_the_last_step_of_the_workflow_wherever_it_stood(self, desk: Desk, steps: list[str]) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter())
+        for action in steps:
+            await desk.act("approver.owner" if action == "approve" else "dc.consultant", letter, action)
+        client, address = await desk.as_("dc.consultant"), f"/api/v1/correspondences/{letter['publicId']}"
+        stood = (await client.get(address)).json()["workflow"]
+
+        flow = (await client.post(f"{address}/cancel", json={"reason": "ออกซ้ำกับฉบับก่อน"})).json()["workflow"]
+        taken = await client.get(f"/api/v1/workflow/instances/{flow['instancePublicId']}/history")
+        last = taken.json()["items"][-1]
+
+        assert (flow["currentState"], flow["stateLabel"]["en"], flow["terminal"]) == ("cancelled", "Cancelled", True)
+        assert (flow["status"], flow["versionNo"]) == ("CANCELLED", stood["versionNo"] + 1)
+        assert (last["fromState"], last["action"], last["toState"]) == (stood["currentState"], "cancel", "cancelled")
+        assert (last["actionLabel"]["th"], last["comment"]) == ("ยกเลิก", "ออกซ้ำกับฉบับก่อน")
+        for state, expected in ((stood["currentState"], []), ("cancelled", [letter["publicId"]])):
+            found = await desk.listed("dc.consultant", "correspondences", status=state)
+            assert [row["publicId"] for row in found] == expected
 
     async def test_stays_hidden_from_those_who_never_got_it(self, desk: Desk) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter())

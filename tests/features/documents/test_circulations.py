@@ -98,7 +98,7 @@ class TestSheet:
         assert (second.status_code, second.json()["code"]) == (409, "CIRCULATION_EXISTS")
         assert (read["status"]["code"], read["cancelReason"]) == ("CANCELLED", "ออกผิดโครงการ")
         assert {part["status"] for part in read["assignees"]} == {"REJECTED"}
-        assert read["workflow"]["terminal"]
+        assert (read["workflow"]["currentState"], read["workflow"]["terminal"]) == ("cancelled", True)
         async with app.state.db.reading() as session:
             told = await session.scalar(
                 sa.select(OutboxEvent.payload).where(

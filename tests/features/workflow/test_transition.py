@@ -277,11 +277,36 @@ class TestTerminate:
             )
 
         (row,) = await rows(office, WorkflowInstance)
-        assert (row.status, row.current_state, row.version_no) == ("CANCELLED", "pending_review", 3)
-        assert (await rows(office, WorkflowHistory))[-1].comment == "withdrawn"
+        assert (row.status, row.current_state, row.version_no) == ("CANCELLED", "cancelled", 3)
+        last = (await rows(office, WorkflowHistory))[-1]
+        assert (last.from_state, last.action, last.to_state) == ("pending_review", "cancel", "cancelled")
+        assert (last.comment, last.action_by_user_uuid) == ("withdrawn", str(caller.public_id))
         assert await rows(office, WorkflowWorkItem) == []
         with pytest.raises(TransitionNotPossible):
             await office.act(instance, "approve", by="reviewer.consultant")
+
+    async def test_shows_an_end_that_the_definition_does_not_name(self, office: Office) -> None:
+        instance = await office.pending()
+        (key,) = office.box.letters
+        caller = await office.person("admin")
+        await office.db.transact(
+            lambda session: workflow.terminate(
+                session, entity_type="letterbox", entity_id=key, caller=caller, reason="withdrawn", now=NOW
+            )
+        )
+
+        async with office.db.reading() as session:
+            view = await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance)
+            steps = await workflow.history(session, caller=caller, subjects=office.subjects, public_id=instance)
+
+        shown = view.envelope
+        assert (shown.current_state, shown.state_label.th, shown.state_label.en) == (
+            "cancelled",
+            "ยกเลิกแล้ว",
+            "Cancelled",
+        )
+        assert (shown.terminal, shown.can_edit, shown.actions) == (True, False, ())
+        assert (steps[-1].action_label.th, steps[-1].to_label.en) == ("ยกเลิก", "Cancelled")
 
 
 class TestStepFiles:

@@ -4,6 +4,7 @@ A workflow definition once it has been read and checked: frozen, so that a versi
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -48,6 +49,12 @@ class State:
     on: Mapping[str, Transition]
 
 
+# Every workflow ends here when its subject is withdrawn; a definition need not name it.
+CANCELLED = State(
+    "cancelled", Text("ยกเลิกแล้ว", "Cancelled"), initial=False, terminal=True, editable=False, on=MappingProxyType({})
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Definition:
     """`states` keeps the order in which they were written, which is the order of the timeline."""
@@ -56,6 +63,10 @@ class Definition:
     description: str | None
     initial: str
     states: Mapping[str, State]
+
+    def state(self, name: str) -> State:
+        """This will give a state that an instance can stand in: one of its own, or `cancelled`."""
+        return self.states.get(name, CANCELLED) if name == CANCELLED.name else self.states[name]
 
     @property
     def actions(self) -> frozenset[str]:

@@ -14,12 +14,13 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.ids import new_id
 from saraban.workflow import repository
 from saraban.workflow.domain import engine
-from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.definition import CANCELLED, Definition
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import definitions
 
-ACTIVE = "ACTIVE"
+ACTIVE, ENDED = "ACTIVE", "CANCELLED"
+CANCEL = "cancel"
 
 
 async def start(
@@ -64,43 +65,34 @@ async def start(
 
 
 async def terminate(
-    session: AsyncSession,
-    *,
-    entity_type: str,
-    entity_id: str,
-    caller: Caller,
-    reason: str,
-    now: datetime,
-    status: str = "CANCELLED",
+    session: AsyncSession, *, entity_type: str, entity_id: str, caller: Caller, reason: str, now: datetime
 ) -> None:
     """
-    This will end an instance that still runs, wherever it stands; one that has ended stays as it is.
+    This will put an instance into `cancelled`, wherever it stands; what was cancelled before stays as it is.
 
-    :param status: `CANCELLED`, or `TERMINATED` when it is not the subject's own doing
+    Its subject was withdrawn: that can happen in every state, the final ones too, so no definition needs to provide it.
     """
     found = await repository.instances_of(session, entity_type, [entity_id], lock=True)
     row = found.get(entity_id)
-    if row is None or row.status != ACTIVE:
+    if row is None or row.status == ENDED:
         return
-    values = {"status": status, "updated_at": now, "last_transition_at": now}
+    values = {"current_state": CANCELLED.name, "status": ENDED, "updated_at": now, "last_transition_at": now}
     await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values)
     session.add(
         WorkflowHistory(
             id=new_id(),
             instance_id=row.id,
             from_state=row.current_state,
-            to_state=row.current_state,
-            action="cancel" if status == "CANCELLED" else "terminate",
+            to_state=CANCELLED.name,
+            action=CANCEL,
             action_by_user_id=caller.user_id,
             action_by_user_uuid=str(caller.public_id),
             comment=reason,
-            details={"status": status},
+            details={"versionNo": row.version_no + 1},
             created_at=now,
         )
     )
-    await repository.await_these(
-        session, instance_id=row.id, state=row.current_state, organizations=(), users=(), now=now
-    )
+    await repository.await_these(session, instance_id=row.id, state=CANCELLED.name, organizations=(), users=(), now=now)
 
 
 async def refresh_waiting(session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime) -> None:
@@ -164,7 +156,7 @@ def envelope(
     files: Sequence[StepFile] = (),
 ) -> Envelope:
     """This will put together what one caller sees of one instance."""
-    state = definition.states[row.current_state]
+    state = definition.state(row.current_state)
     runs = row.status == ACTIVE
     moment = engine.Facts(caller, facts, context=row.context or {})
     return Envelope(

@@ -17,7 +17,7 @@ from saraban.kit.errors import NotFound, Text
 from saraban.kit.pagination import Cursor, Page
 from saraban.workflow import repository
 from saraban.workflow.domain import engine, path
-from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.definition import CANCELLED, Definition
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import definitions, instances
@@ -26,10 +26,7 @@ from saraban.workflow.service.subjects import Subjects
 MOST_STEPS = 1_000
 MOST_ROUNDS = 5
 
-_OF_THE_ENGINE = {
-    "cancel": Text("ยกเลิกเอกสาร", "Cancelled"),
-    "terminate": Text("ยุติขั้นตอน", "Terminated"),
-}
+_OF_THE_ENGINE = {instances.CANCEL: Text("ยกเลิก", "Cancelled")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +149,8 @@ def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow]) -> T
 
 
 def _state_label(definition: Definition, name: str) -> Text:
-    state = definition.states.get(name)
-    return state.label if state else Text(name, name)
+    known = name in definition.states or name == CANCELLED.name
+    return definition.state(name).label if known else Text(name, name)
 
 
 def _action_label(definition: Definition, step: WorkflowHistory) -> Text:

@@ -90,15 +90,14 @@ async def _cancel(
         values={"cancelled_at": now, "cancelled_by": caller.user_id, "cancel_reason": reason},
     )
     await show_state(session, register, row=row, state=CANCELLED, now=now, zone=zone)
-    if envelope is not None and not envelope.terminal:
-        await workflow.terminate(
-            session,
-            entity_type=register.kind.entity_type,
-            entity_id=str(row.revision.public_id),
-            caller=caller,
-            reason=reason,
-            now=now,
-        )
+    await workflow.terminate(
+        session,
+        entity_type=register.kind.entity_type,
+        entity_id=str(row.revision.public_id),
+        caller=caller,
+        reason=reason,
+        now=now,
+    )
     await numbering.cancel(
         session,
         caller=caller,
