@@ -16,11 +16,11 @@ from babel.messages.pofile import read_po
 from fastapi import Request
 
 from saraban.kit.clock import BUDDHIST_OFFSET, local_date
+from saraban.kit.http import language as kit_language
 
 Language = Literal["th", "en"]
 
 COOKIE: Final = "lang"
-DEFAULT: Final[Language] = "th"
 LOCALE: Final = Path(__file__).parent / "locale"
 
 _MONTHS: Final[dict[str, tuple[str, ...]]] = {
@@ -65,9 +65,8 @@ def _value(text: str | tuple[str, ...] | list[str]) -> str | tuple[str, ...]:
 
 
 def of(request: Request) -> Language:
-    """This will give the language of the pages: what was chosen, otherwise Thai."""
-    chosen = request.cookies.get(COOKIE)
-    return cast("Language", chosen) if chosen in {"th", "en"} else DEFAULT
+    """This will give the language of a page: what was chosen, before that what the browser asks for, otherwise Thai."""
+    return cast("Language", kit_language(request))
 
 
 def day_text(day: date | None, language: str) -> str:

@@ -25,8 +25,8 @@ from saraban.kit.trace import trace_id
 from saraban.notifications import service as notifications
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
+from saraban.web import assets, words
 from saraban.web import language as languages
-from saraban.web import words
 from saraban.web.kinds import KINDS, WebKind
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -57,6 +57,7 @@ def environment(language: str) -> Environment:
     found.globals |= {
         "language": language,
         "product": PRODUCT,
+        "static": assets.address(),
         "version": saraban.__version__,
         "kinds": KINDS,
         "words": words,
@@ -80,21 +81,16 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
     language = languages.of(request)
     shared = {"request": request, "path": request.url.path, "zone": zone_of(request), "trace": trace_id()}
     text = environment(language).get_template(template).render(shared | values)
-    response = HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-store", "Vary": "HX-Request"})
-    remember_language(request, response)
-    return response
+    return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-store", "Vary": "HX-Request"})
 
 
 def zone_of(request: Request) -> ZoneInfo:
     return request.app.state.clock.zone  # type: ignore[no-any-return]
 
 
-def remember_language(request: Request, response: Response, language: str | None = None) -> None:
-    """This will fix the language in the cookie, so that answers of the API to these pages speak it too."""
-    if language is not None or request.cookies.get(languages.COOKIE) not in {"th", "en"}:
-        response.set_cookie(
-            languages.COOKIE, language or languages.DEFAULT, max_age=365 * 86400, samesite="lax", path="/"
-        )
+def remember_language(response: Response, language: str) -> None:
+    """This will keep the language that somebody chose, for the pages and for what the API says to them."""
+    response.set_cookie(languages.COOKIE, language, max_age=365 * 86400, samesite="lax", path="/")
 
 
 @dataclass(frozen=True, slots=True)

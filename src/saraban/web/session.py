@@ -70,10 +70,11 @@ async def log_in(
     request.state.opened = opened
     response = RedirectResponse(inside(next), status_code=303)
     keep(request, response)
-    if languages.COOKIE not in request.cookies:
-        async with db.reading() as session:
-            caller = await identity.load_caller(session, public_id=opened.public_id)
-        remember_language(request, response, caller.language)
+    async with db.reading() as session:
+        caller = await identity.load_caller(session, public_id=opened.public_id)
+        chosen = await identity.chosen_language(session, caller=caller)
+    if chosen:
+        remember_language(response, chosen)
     return response
 
 
@@ -105,7 +106,7 @@ async def choose_language(
     refuse_cross_site(request)
     target = next if next == "/login" else inside(next)
     response = RedirectResponse(target, status_code=303)
-    remember_language(request, response, lang)
+    remember_language(response, lang)
     try:
         subject = tokens.subject(request.cookies.get(ACCESS_COOKIE, ""))
         async with db.reading() as session:

@@ -1,6 +1,5 @@
 """Inbox, registers and notifications as people see them."""
 
-import httpx
 import pytest
 from fastapi import FastAPI
 
@@ -143,7 +142,3 @@ class TestPages:
             assert "<style" not in text
             assert " onclick=" not in text
             assert all("src=" in tag for tag in text.split("<script")[1:])
-
-    async def test_bring_their_files_themselves(self, client: httpx.AsyncClient) -> None:
-        for name in ("saraban.css", "saraban.js", "icon.svg", "vendor/htmx.min.js", "vendor/tabler.min.css"):
-            assert (await client.get(f"/static/{name}")).status_code == 200

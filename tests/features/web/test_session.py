@@ -129,16 +129,31 @@ class TestForms:
 
 
 class TestLanguage:
-    async def test_is_thai_until_somebody_chooses(self, visitor: httpx.AsyncClient) -> None:
-        answer = await visitor.get("/login", headers={"Accept-Language": "en-US"})
+    @pytest.mark.parametrize(
+        ("asked", "given"), [("en-US,en;q=0.9", "en"), ("th-TH,th;q=0.9,en;q=0.8", "th"), ("ja,de", "th"), ("", "th")]
+    )
+    async def test_is_the_browsers_until_somebody_chooses(
+        self, visitor: httpx.AsyncClient, asked: str, given: str
+    ) -> None:
+        visitor.headers["Accept-Language"] = asked
+        assert f'<html lang="{given}">' in (await visitor.get("/login")).text
+        await log_in(visitor)
 
-        assert '<html lang="th">' in answer.text
-        assert visitor.cookies["lang"] == "th"
+        assert f'<html lang="{given}">' in (await visitor.get("/inbox")).text
+        assert "lang" not in visitor.cookies
+
+    async def test_is_what_was_chosen_before_signing_in(self, visitor: httpx.AsyncClient) -> None:
+        visitor.headers["Accept-Language"] = "en"
+        await visitor.post("/language", data={"lang": "th"})
+        await log_in(visitor)
+
+        assert '<html lang="th">' in (await visitor.get("/inbox")).text
 
     async def test_is_remembered_with_the_account(self, sit: Sit, visitor: httpx.AsyncClient) -> None:
         browser = await sit("dc.contractor")
         await browser.post("/language", data={"lang": "en", "next": "/rfas"})
         assert '<html lang="en">' in (await browser.get("/rfas")).text
-        await log_in(visitor)
+        visitor.headers["Cookie"] = "lang=th"
+        answer = await log_in(visitor)
 
-        assert visitor.cookies["lang"] == "en"
+        assert "lang=en" in answer.headers["set-cookie"]

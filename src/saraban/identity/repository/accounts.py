@@ -69,6 +69,11 @@ async def assignment(
     return await session.scalar(statement)
 
 
+async def chosen_language(session: AsyncSession, *, user_id: int) -> str | None:
+    row = await session.get(UserPreference, user_id)
+    return None if row is None else row.language
+
+
 async def choose_language(session: AsyncSession, *, user_id: int, language: str, now: datetime) -> None:
     row = await session.get(UserPreference, user_id)
     if row is None:

@@ -174,6 +174,11 @@ async def grant_role(
     await _record(session, "user.grant_role", user, by=by, address=address, now=now, details=details)
 
 
+async def chosen_language(session: AsyncSession, *, caller: Caller) -> str | None:
+    """This will give the language a user once chose, None before that: then the browser is asked."""
+    return await repository.chosen_language(session, user_id=caller.user_id)
+
+
 async def choose_language(session: AsyncSession, *, caller: Caller, language: str, now: datetime) -> None:
     """This will remember in which language a user reads."""
     if language not in {"th", "en"}:
