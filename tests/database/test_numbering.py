@@ -416,3 +416,14 @@ async def draw_plan(
 async def errors(world: World) -> set[str]:
     async with world.db.reading() as session:
         return set(await session.scalars(sa.select(NumberError.error_type)))
+
+
+class TestPool:
+    async def test_that_is_small_makes_a_burst_wait_and_refuses_nobody(self, mariadb_demo_url: str) -> None:
+        """A hundred callers, four connections, and a timeout that each of them would miss alone."""
+        db = Database(mariadb_demo_url, pool_size=2, pool_timeout=0.3)
+        try:
+            world = await world_of(db)
+            assert_consecutive(await hundred(world, world.allocator()))
+        finally:
+            await db.close()

@@ -10,6 +10,7 @@ from saraban.cli.outcome import say, with_system
 if TYPE_CHECKING:
     from saraban.audit.service import AuditEntry
     from saraban.bootstrap import System
+    from saraban.numbering.service import Trace
 
 
 def register(app: typer.Typer) -> None:
@@ -23,6 +24,9 @@ def show(
     entity: Annotated[str | None, typer.Option(help="Public id of the document, account, … it is about.")] = None,
     kind: Annotated[str | None, typer.Option(help="Kind of the entity, such as `rfa` or `user`.")] = None,
     action: Annotated[str | None, typer.Option(help="Only this action, such as `rfa.create`.")] = None,
+    number: Annotated[
+        str | None, typer.Option(help="A document number: what was done with it, from its issue on.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Newest rows to show.")] = 20,
 ) -> None:
     """Show the newest rows of the audit trail.
@@ -31,8 +35,12 @@ def show(
 
         saraban audit show
         saraban audit show --entity 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c
+        saraban audit show --number LCBP3-C2-RFA-TER-RPT-0001-A
         saraban audit show --action auth.login_failed --limit 200
     """
+    if number is not None:
+        _show_number(number)
+        return
     from rich.console import Console
     from rich.table import Table
 
@@ -49,6 +57,43 @@ def show(
             f"{entry.entity_type or ''}\n{entry.entity_id or ''}".strip(),
         )
     Console().print(table)
+
+
+def _show_number(number: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=say(f"ประวัติเลขที่ {number}", f"What was done with {number}"))
+    for heading in (
+        ("เวลา", "When"),
+        ("การกระทำ", "What"),
+        ("โดย", "By whom"),
+        ("เลขที่", "Number"),
+        ("หมายเหตุ", "Notes"),
+    ):
+        table.add_column(say(*heading), overflow="fold")
+    for trace in with_system(lambda system: _traces(system, number)):
+        row = trace.audit
+        notes = [
+            row.reason or "",
+            say("ล็อก", "lock") + f": {row.lock_path}" if row.lock_path else "",
+            trace.project_code,
+        ]
+        table.add_row(
+            f"{row.created_at:%Y-%m-%d %H:%M:%S}Z",
+            row.operation,
+            f"{trace.username}\n{row.ip_address or '-'}",
+            row.new_value or row.document_number or "",
+            "\n".join(note for note in notes if note),
+        )
+    Console().print(table)
+
+
+async def _traces(system: "System", number: str) -> "list[Trace]":
+    from saraban.numbering import service as numbering
+
+    async with system.db.reading() as session:
+        return await numbering.traces(session, number=number)
 
 
 async def _entries(

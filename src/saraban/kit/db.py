@@ -182,6 +182,7 @@ class Database:
     async def reading(self) -> AsyncIterator[AsyncSession]:
         """A session for reads; whatever is written in it is rolled back."""
         async with AsyncSession(self.engine, expire_on_commit=False) as session:
+            await _connected(session)
             yield session
 
     @asynccontextmanager
@@ -205,7 +206,8 @@ class Database:
 
     async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], *, attempts: int = 3) -> T:
         """
-        This will run a use case and commit it, and run it again, from a rollback and a new session, when it collided.
+        This will run a use case and commit it, and run it again, from a rollback and a new session, when it collided
+        or when no connection became free.
 
         A lost connection is not retried here: the outcome of its commit is unknown (ruling N9).
         """
@@ -214,7 +216,7 @@ class Database:
                 async with self.writing() as session:
                     return await work(session)
             except Exception as error:
-                if fault_of(error) is not Fault.COLLISION or attempt == attempts:
+                if fault_of(error) not in {Fault.COLLISION, Fault.POOL} or attempt == attempts:
                     raise
                 await asyncio.sleep(0.02 * attempt)
         raise AssertionError("unreachable")
@@ -229,6 +231,26 @@ class Database:
     def pool_status(self) -> Mapping[str, int]:
         pool: Any = self.engine.pool
         return {"size": pool.size(), "in_use": pool.checkedout(), "overflow": max(pool.overflow(), 0)}
+
+
+_PATIENCE = 4
+
+
+async def _connected(session: AsyncSession) -> None:
+    """
+    This will take the session's connection now, waiting several times the pool's timeout.
+
+    That timeout is short for the sake of numbers, whose allocator has a back-off of its own; a burst of a hundred
+    readers on a slow machine must wait its turn, not fail.
+    """
+    for attempt in range(1, _PATIENCE + 1):
+        try:
+            await session.connection()
+        except PoolTimeout:
+            if attempt == _PATIENCE:
+                raise
+        else:
+            return
 
 
 def _with_driver(url: URL) -> URL:

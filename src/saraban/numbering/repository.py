@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity.models import User
 from saraban.kit.pagination import Page, cut, newest_first
 from saraban.numbering.domain.counter import CounterKey
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter, NumberError, NumberFormat, NumberRendering
@@ -207,6 +208,27 @@ async def formats_of_project(session: AsyncSession, project_id: int) -> list[For
     return [FormatRow(*row) for row in rows]
 
 
-async def audit_of(session: AsyncSession, *, reservation: UUID) -> Sequence[NumberAudit]:
-    statement = sa.select(NumberAudit).where(NumberAudit.reservation_uuid == reservation).order_by(NumberAudit.id)
-    return (await session.scalars(statement)).all()
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One operation on a number, with the account that did it."""
+
+    audit: NumberAudit
+    username: str
+    project_code: str
+
+
+async def traces_of(session: AsyncSession, number: str) -> list[Trace]:
+    """This will give every operation on whatever was ever printed as `number`, in order; several projects may have it."""
+    printed = (
+        sa.select(LedgerEntry.public_id)
+        .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
+        .where(NumberRendering.document_number == number)
+    )
+    statement = (
+        sa.select(NumberAudit, User.username, Project.project_code)
+        .join(User, User.user_id == NumberAudit.user_id)
+        .join(Project, Project.id == NumberAudit.project_id)
+        .where(NumberAudit.reservation_uuid.in_(printed))
+        .order_by(NumberAudit.id)
+    )
+    return [Trace(*row) for row in (await session.execute(statement)).all()]

@@ -1,5 +1,6 @@
 """The command line as a person meets it: what is printed, in which language, with which exit code."""
 
+import asyncio
 import io
 import re
 import socket
@@ -120,6 +121,47 @@ class TestAuditShow:
         assert "user.unlock" in out
         assert "system, command line" in out
         assert UUID.search(out)
+
+    def test_tells_what_was_done_with_a_number(self, command: Command, settings: Settings) -> None:
+        drawn = asyncio.run(draw_a_letter(settings))
+
+        code, out, _ = command("audit", "show", "--number", drawn)
+
+        assert code == 0
+        assert drawn in out
+        assert "GENERATE" in out
+        assert "dc.consultant" in out
+
+    def test_says_that_a_number_was_never_printed(self, command: Command) -> None:
+        code, out, err = command("audit", "show", "--number", "คคง.-สคฉ.3-9999-2569")
+
+        assert (code, out) == (5, "")
+        assert "คคง.-สคฉ.3-9999-2569" in err
+
+
+async def draw_a_letter(settings: Settings) -> str:
+    """This will draw the number of a letter as the consultant's document controller."""
+    from saraban import bootstrap
+    from saraban.identity import service as identity
+    from saraban.kit.ids import new_id
+    from saraban.numbering import service as numbering
+    from tests.numbering_world import world_of
+
+    async with bootstrap.closing(bootstrap.wire(settings)) as system:
+        world = await world_of(system.db)
+        async with system.db.reading() as session:
+            caller = await identity.find_caller(session, username="dc.consultant")
+            assert caller is not None
+            plan = await numbering.plan(
+                session, caller=caller, request=world.letter(), now=system.clock.now(), zone=system.clock.zone
+            )
+
+        async def number(_session: object, issued: numbering.Issued) -> str:
+            return issued.number
+
+        return await system.allocator.issue(
+            plan, caller=caller, holder=None, token=new_id(), address="", then=number, recall=number
+        )
 
 
 class TestMigrate:

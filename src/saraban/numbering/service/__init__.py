@@ -1,10 +1,11 @@
 """Numbering as the rest of the product sees it: plan, issue, preview, revise, cancel, and the formats."""
 
 from saraban.numbering.domain.retry import Budget
+from saraban.numbering.repository import Trace
 from saraban.numbering.service.allocation import Allocator
 from saraban.numbering.service.formats import FormatRow, Wanted, change, format_, formats, meeting, save
 from saraban.numbering.service.ledger import Holder, Issued
-from saraban.numbering.service.life import cancel, revise
+from saraban.numbering.service.life import cancel, revise, traces
 from saraban.numbering.service.planning import NumberRequest, Plan, permission_to_create, plan
 from saraban.numbering.service.previewing import Preview, preview
 from saraban.numbering.service.seed import default_formats
@@ -18,6 +19,7 @@ __all__ = [
     "NumberRequest",
     "Plan",
     "Preview",
+    "Trace",
     "Wanted",
     "cancel",
     "change",
@@ -30,4 +32,5 @@ __all__ = [
     "preview",
     "revise",
     "save",
+    "traces",
 ]

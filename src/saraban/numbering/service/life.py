@@ -8,11 +8,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import broken_constraint
+from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
+from saraban.kit.text import fold
 from saraban.numbering import repository
 from saraban.numbering.domain.sequence import NumberNotHeld, NumberTaken
 from saraban.numbering.domain.template import stored
 from saraban.numbering.models import LedgerEntry
+from saraban.numbering.repository import Trace
 from saraban.numbering.service.ledger import Holder
 
 
@@ -45,6 +48,18 @@ async def cancel(
     entry.document_number_status = "CANCELLED"
     entry.cancelled_at, entry.reason = now, reason
     await _note(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
+
+
+async def traces(session: AsyncSession, *, number: str) -> list[Trace]:
+    """
+    This will give what was done with a number, oldest first.
+
+    :raises NotFound: when nothing was ever printed like it
+    """
+    found = await repository.traces_of(session, fold(number))
+    if not found:
+        raise NotFound(f"No document was ever numbered {number}.")
+    return found
 
 
 async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
