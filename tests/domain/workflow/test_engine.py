@@ -73,6 +73,19 @@ class TestRequire:
         assert offered(definition, engine.Facts(person(3, grants=admin), subject())) == []
         assert offered(definition, engine.Facts(person(3, user=SUBMITTER + 1), subject())) == ["close"]
 
+    def test_lets_nobody_answer_for_an_assignee_not_even_an_administrator(self) -> None:
+        admin = (("Superadmin", ["system.manage_all"], {}),)
+        asked = subject(assignee_user_ids=frozenset({70}), context={"openRoutings": 1})
+
+        def open_to(user: int) -> list[str]:
+            facts = engine.Facts(person(3, user=user, grants=admin), asked)
+            return [choice.code for choice in engine.available(CIRCULATION, "routing", facts)]
+
+        assert open_to(70) == ["respond", "force-close"]
+        assert open_to(71) == ["force-close"]
+        with pytest.raises(engine.ActionForbidden):
+            engine.advance(CIRCULATION, "routing", "respond", engine.Facts(person(3, user=71, grants=admin), asked))
+
     def test_knows_a_named_person(self) -> None:
         definition = with_action(require={"user": str(UUID(int=61))})
 

@@ -55,6 +55,18 @@ class TestSheet:
         assert read["status"]["code"] == "COMPLETED"
         assert [part["status"] for part in read["assignees"]] == ["REJECTED", "COMPLETED"]
 
+    async def test_asks_no_administrator_who_has_no_part_in_it(self, desk: Desk) -> None:
+        member = {"userPublicId": await person(desk, "viewer"), "kind": "MAIN"}
+        body = await order(desk, assignees=[member], organizationPublicId=desk.organizations["กทท."])
+        sheet = await desk.write("admin", "circulations", body)
+        await desk.act("admin", sheet, "start")
+        admin = await desk.as_("admin")
+
+        read = (await admin.get(f"/api/v1/circulations/{sheet['publicId']}")).json()
+
+        assert read["workflow"]["availableActions"] == ["force-close"]
+        assert (await admin.get("/api/v1/inbox")).json()["items"] == []
+
     async def test_is_known_to_its_organization_only(self, desk: Desk) -> None:
         sheet = await desk.write("dc.consultant", "circulations", await order(desk))
 

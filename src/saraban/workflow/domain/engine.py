@@ -15,6 +15,8 @@ from saraban.kit.errors import REFRESH, DomainError, Kind, Text, invalid
 from saraban.workflow.domain.definition import Definition, Require, State, Transition
 from saraban.workflow.domain.subject import ActionChoice, SubjectFacts
 
+ASSIGNEE_ALONE = frozenset({"assignee"})
+
 
 class TransitionNotPossible(DomainError):
     """
@@ -150,7 +152,8 @@ def permitted(require: Require, facts: Facts) -> bool:
     if require.user is not None and caller.public_id != require.user:
         return False
     if caller.may(EVERYTHING, subject.scope):
-        return True
+        # Nobody answers in place of a person who was asked by name.
+        return require.party != ASSIGNEE_ALONE or caller.user_id in subject.assignee_user_ids
     if require.roles and not _holds_role(require, facts):
         return False
     seats = _seats(require, facts)
