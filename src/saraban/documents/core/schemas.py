@@ -136,7 +136,8 @@ class RecipientAnswer(OrganizationAnswer):
 
 class CodeAnswer(Schema):
     code: str
-    name: str | None = None
+    name: str | None = Field(None, description="In English, or as it was written when there is no English.")
+    name_th: str | None = Field(None, description="In Thai, where there is one.")
 
 
 class PersonAnswer(Schema):

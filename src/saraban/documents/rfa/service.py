@@ -11,7 +11,6 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain.kind import DRAFT
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Correspondence, CorrespondenceRevision
-from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.rfa import repository
 from saraban.documents.rfa.domain import RFA, VERDICTS, may_ask
 from saraban.documents.rfa.models import Rfa, RfaRevision
@@ -22,6 +21,7 @@ from saraban.kit.errors import invalid
 from saraban.kit.idempotency import Answer
 from saraban.numbering.service import Allocator
 from saraban.projects import service as projects
+from saraban.projects.domain.master import RFA_APPROVE_CODES, RFA_STATUSES
 
 
 async def _in_list(
@@ -43,11 +43,11 @@ async def _in_full(
 def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
     approved = facts.approve_code
     return {
-        "status": CodeAnswer(code=facts.status.status_code, name=facts.status.status_name),
+        "status": core.coded(RFA_STATUSES, facts.status.status_code, facts.status.status_name),
         "rfa_type": RfaTypeAnswer(
             code=facts.type.type_code, name=facts.type.type_name_en, name_th=facts.type.type_name_th
         ),
-        "approve_code": approved and CodeAnswer(code=approved.approve_code, name=approved.approve_name),
+        "approve_code": approved and core.coded(RFA_APPROVE_CODES, approved.approve_code, approved.approve_name),
     }
 
 

@@ -93,6 +93,12 @@ CIRCULATION_STATUSES = _offers(
     ("CANCELLED", "ยกเลิก", "Cancelled"),
 )
 
+
+def name_of(offers: tuple[Offer, ...], code: str, stored: str | None) -> Text:
+    """This will give a code's name in both languages; a code added later has the stored one only."""
+    return next((one.says for one in offers if one.code == code), Text(stored or code, stored or code))
+
+
 _TYPE_NAMES = {offer.code: offer.says for offer in CORRESPONDENCE_TYPES}
 
 

@@ -13,10 +13,11 @@ from saraban.documents.circulation.repository import PartRow, SheetRow
 from saraban.documents.circulation.schemas import CirculationAnswer, CirculationSummary, PartAnswer
 from saraban.documents.core import service as core
 from saraban.documents.core.domain.due import is_overdue
-from saraban.documents.core.schemas import CodeAnswer, ProjectAnswer, ReferenceAnswer
+from saraban.documents.core.schemas import ProjectAnswer, ReferenceAnswer
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.clock import local_date
+from saraban.projects.domain.master import CIRCULATION_STATUSES
 from saraban.workflow import service as workflow
 
 
@@ -89,7 +90,7 @@ def _fields(row: SheetRow, parts: Sequence[PartRow], envelope: workflow.Envelope
         "priority": sheet.priority,
         "due_date": sheet.deadline_date,
         "is_overdue": is_overdue(sheet.deadline_date, today=today, closed=sheet.closed_at is not None),
-        "status": CodeAnswer(code=row.status.code, name=row.status.description),
+        "status": core.coded(CIRCULATION_STATUSES, row.status.code, row.status.description),
         "answered": sum(1 for part in must if not domain.is_open(part)),
         "must_answer": len(must),
         "created_at": sheet.created_at,

@@ -29,6 +29,7 @@ from saraban.documents.core.service.history import history, merged
 from saraban.documents.core.service.numbered import Order, issue
 from saraban.documents.core.service.offers import Offers, offers
 from saraban.documents.core.service.presenting import (
+    coded,
     day_of,
     envelope_answer,
     etag,
@@ -66,6 +67,7 @@ __all__ = [
     "cancel",
     "check_due",
     "check_version",
+    "coded",
     "concerned",
     "contract_of",
     "create",

@@ -33,6 +33,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization, User
 from saraban.identity.service.callers import display_name
 from saraban.kit.clock import local_date
+from saraban.projects.domain.master import CORRESPONDENCE_STATUSES, Offer, name_of
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
 from saraban.workflow.schemas import StepAttachmentOut, WorkflowOut
@@ -108,11 +109,18 @@ def _contract(row: DocumentRow) -> ContractAnswer | None:
     )
 
 
+def coded(offers: tuple[Offer, ...], code: str, stored: str | None) -> CodeAnswer:
+    """This will give a code of the shipped lists with its names."""
+    says = name_of(offers, code, stored)
+    return CodeAnswer(code=code, name=says.en, name_th=says.th)
+
+
 def _discipline(row: DocumentRow) -> CodeAnswer | None:
     found = row.discipline
     if found is None:
         return None
-    return CodeAnswer(code=found.discipline_code, name=found.code_name_th or found.code_name_en)
+    name = found.code_name_en or found.code_name_th
+    return CodeAnswer(code=found.discipline_code, name=name, name_th=found.code_name_th)
 
 
 def _sub_type(row: DocumentRow) -> CodeAnswer | None:
@@ -144,7 +152,7 @@ def _summary_fields(
         "document_date": row.revision.document_date,
         "due_date": due,
         "is_overdue": is_overdue(due, today=today, closed=closed),
-        "status": CodeAnswer(code=row.status.status_code, name=row.status.status_name),
+        "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
         "discipline": _discipline(row),
         "sub_type": _sub_type(row),
         "revision": revision_answer(row),

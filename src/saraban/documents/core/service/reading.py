@@ -12,8 +12,9 @@ from saraban.documents.core.domain.kind import Kind
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import links
 from saraban.documents.core.repository.documents import DocumentRow, Filters
-from saraban.documents.core.schemas import CodeAnswer, DocumentAnswer, DocumentSummary, RevisionDetail, RevisionList
+from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary, RevisionDetail, RevisionList
 from saraban.documents.core.service.presenting import (
+    coded,
     day_of,
     envelope_answer,
     envelopes,
@@ -29,6 +30,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
+from saraban.projects.domain.master import CORRESPONDENCE_STATUSES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +149,8 @@ async def revisions(
     extras = await register.in_list(session, rows, reach(caller))
     items = []
     for row in rows:
-        status = extras.get(row.revision.id, {}).get("status") or CodeAnswer(
-            code=row.status.status_code, name=row.status.status_name
+        status = extras.get(row.revision.id, {}).get("status") or coded(
+            CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name
         )
         items.append(
             RevisionDetail(
