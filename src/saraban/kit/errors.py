@@ -66,7 +66,8 @@ class DomainError(Exception):
     An expected outcome. Subclasses set `kind`, `code` and `says`; `docs/errors.md` has a heading for every code.
 
     :param detail: for developers and logs, English, may name internals but never an integer key
-    :param values: fill the `{name}` places of `says` and `recovery`
+    :param words: say more exactly than `says` what is the matter this time
+    :param values: fill the `{name}` places of the words and of `recovery`
     :param retry_after: seconds after which trying again makes sense
     """
 
@@ -80,11 +81,13 @@ class DomainError(Exception):
         detail: str = "",
         *,
         fields: Sequence[FieldProblem] = (),
+        words: Text | None = None,
         values: Mapping[str, object] | None = None,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(detail or self.says.say("en", values))
-        self.detail = detail or self.says.say("en", values)
+        self.words = words or self.says
+        self.detail = detail or self.words.say("en", values)
+        super().__init__(self.detail)
         self.fields = tuple(fields)
         self.values = dict(values or {})
         self.retry_after = retry_after

@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 from redis.asyncio.lock import Lock
 from redis.exceptions import LockError, RedisError
 
-log = structlog.get_logger()
+log = structlog.get_logger(__name__)
 
 
 class LockBusy(Exception):  # an expected outcome

@@ -56,7 +56,7 @@ def to_problem(error: DomainError, *, language: str, trace_id: str) -> dict[str,
         "status": STATUS[error.kind],
         "detail": error.detail,
         "code": error.code,
-        "userMessage": error.says.say(language, error.values),
+        "userMessage": error.words.say(language, error.values),
         "recovery": [step.say(language, error.values) for step in error.recovery],
         "errors": [
             {

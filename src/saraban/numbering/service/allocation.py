@@ -36,7 +36,7 @@ from saraban.numbering.service.ledger import (
 )
 from saraban.numbering.service.planning import Plan
 
-log = structlog.get_logger()
+log = structlog.get_logger(__name__)
 T = TypeVar("T")
 _REMEMBERED_SERIES = 10_000
 

@@ -18,7 +18,7 @@ from saraban.numbering.domain.retry import NumberingBusy, NumberingConflict, Num
 from saraban.numbering.domain.sequence import SequenceExhausted
 from saraban.numbering.service import metrics
 
-log = structlog.get_logger()
+log = structlog.get_logger(__name__)
 _SPOOLED = 1000
 
 _TYPES: dict[type[DomainError], tuple[str, str]] = {
