@@ -80,8 +80,8 @@ def lines_of(error: DomainError) -> list[str]:
     spoken = language()
     if error.fields:
         return [f"{field.pointer.lstrip('/')}: {field.text.say(spoken, field.values)}" for field in error.fields]
-    words = error.says.say(spoken, error.values)
-    return [words if error.detail == error.says.say("en", error.values) else f"{words} ({error.detail})"]
+    words = error.words.say(spoken, error.values)
+    return [words if error.detail == error.words.say("en", error.values) else f"{words} ({error.detail})"]
 
 
 def with_system(work: "Callable[[System], Awaitable[T]]") -> T:

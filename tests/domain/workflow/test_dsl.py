@@ -82,6 +82,12 @@ CLOSE = "/states/0/on/close"
         (f"{CLOSE}/require", {"user": 7}, f"/dsl{CLOSE}/require/user", "uuid"),
         (f"{CLOSE}/condition", "context.x", f"/dsl{CLOSE}/condition", "type"),
         (f"{CLOSE}/condition", {"type": "js", "rule": True}, f"/dsl{CLOSE}/condition/type", "choice"),
+        (
+            f"{CLOSE}/condition",
+            {"type": "json-logic", "rule": True, "message": {"th": "คำ"}},
+            f"/dsl{CLOSE}/condition/message/en",
+            "required",
+        ),
         (f"{CLOSE}/condition", {"type": "json-logic", "rule": {"eval": 1}}, f"/dsl{CLOSE}/condition/rule", "condition"),
         (f"{CLOSE}/events", [{"type": "webhook", "target": "originator"}], f"/dsl{CLOSE}/events/0/type", "choice"),
         (f"{CLOSE}/events", [{"type": "notify", "target": {}}], f"/dsl{CLOSE}/events/0/target", "choice"),

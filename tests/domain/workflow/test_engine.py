@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from saraban.kit.problem import to_problem
 from saraban.workflow.domain import dsl, engine
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.service.definitions import shipped
@@ -63,6 +64,17 @@ class TestAvailable:
         assert offered(definition, asked) == ["close"]
         with pytest.raises(engine.ConditionNotMet):
             engine.advance(definition, "open", "close", asked)
+
+    def test_says_what_is_missing_in_the_words_of_the_definition(self) -> None:
+        closer = person(3, grants=(("Document Control", ["circulation.close"], {"organization": 3}),))
+        facts = engine.Facts(closer, subject(context={"openRoutings": 2}))
+
+        with pytest.raises(engine.ConditionNotMet) as refused:
+            engine.advance(CIRCULATION, "routing", "complete", facts)
+
+        said = [to_problem(refused.value, language=each, trace_id="")["userMessage"] for each in ("th", "en")]
+        assert said[0] == "ยังขาดคำตอบอีก 2 ราย จึงปิดใบเวียนไม่ได้"
+        assert said[1] == "Answers still missing: 2. The sheet cannot be completed yet."
 
 
 class TestRequire:

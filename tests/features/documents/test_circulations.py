@@ -55,6 +55,18 @@ class TestSheet:
         assert read["status"]["code"] == "COMPLETED"
         assert [part["status"] for part in read["assignees"]] == ["REJECTED", "COMPLETED"]
 
+    async def test_says_how_many_answers_are_missing_before_it_can_be_completed(self, desk: Desk) -> None:
+        sheet = await desk.write("dc.consultant", "circulations", await order(desk))
+        await desk.act("dc.consultant", sheet, "start")
+        client = await desk.as_("dc.consultant")
+        await client.post(f"/api/v1/circulations/{sheet['publicId']}/responses", json={"status": "COMPLETED"})
+        address = f"/api/v1/workflow/instances/{sheet['workflow']['instancePublicId']}/transitions"
+
+        early = await client.post(address, json={"action": "complete"}, headers={"Accept-Language": "th"})
+
+        assert (early.status_code, early.json()["code"]) == (409, "WORKFLOW_CONDITION_NOT_MET")
+        assert early.json()["userMessage"] == "ยังขาดคำตอบอีก 1 ราย จึงปิดใบเวียนไม่ได้"
+
     async def test_asks_no_administrator_who_has_no_part_in_it(self, desk: Desk) -> None:
         member = {"userPublicId": await person(desk, "viewer"), "kind": "MAIN"}
         body = await order(desk, assignees=[member], organizationPublicId=desk.organizations["กทท."])

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from saraban.kit.errors import Text
 from saraban.workflow.domain.coercion import ConditionError, truthy
 from saraban.workflow.domain.operators import LAZY, OPERATORS, Run, lookup
 
@@ -21,10 +22,12 @@ MAX_ARGUMENTS = 100
 class Condition:
     """
     :param reads_payload: it asks what the client sends with the action, so it cannot be judged before
+    :param message: said when it does not hold; `{name}` places are filled from `document`
     """
 
     rule: Any
     reads_payload: bool = False
+    message: Text | None = None
 
     def holds(self, facts: Mapping[str, Any]) -> bool:
         """This will say whether the condition is met; a rule that fails on these facts is not."""

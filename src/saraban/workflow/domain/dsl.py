@@ -190,9 +190,10 @@ def _user(raw: Any, at: str, found: Faults) -> UUID | None:
 def _condition(raw: Any, at: str, found: Faults) -> Condition | None:
     if raw is None:
         return None
-    part = found.keys(raw, at, needed={"type", "rule"}, allowed=set())
+    part = found.keys(raw, at, needed={"type", "rule"}, allowed={"message"})
     if part is None:
         return None
+    message = _label(part["message"], f"{at}/message", found) if "message" in part else None
     if part.get("type") != "json-logic":
         found.add(f"{at}/type", "choice", "เงื่อนไขต้องเป็น json-logic", "A condition is of the type `json-logic`.")
     rule = part.get("rule")
@@ -201,7 +202,7 @@ def _condition(raw: Any, at: str, found: Faults) -> Condition | None:
         found.add(
             f"{at}/rule", "condition", "เงื่อนไขใช้ไม่ได้: {fault}", "The condition cannot be used: {fault}.", fault=fault
         )
-    return None if wrong else Condition(rule, bool(reads(rule) & {"payload", "comment", "*"}))
+    return None if wrong else Condition(rule, bool(reads(rule) & {"payload", "comment", "*"}), message)
 
 
 def _events(raw: Any, at: str, found: Faults) -> tuple[dict[str, Any], ...]:

@@ -106,11 +106,20 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
         raise TransitionNotPossible(f"The state {state} has no action {action[:50]}.")
     if not permitted(transition.require, facts):
         raise ActionForbidden(f"The caller does not meet what {action} requires in {state}.")
-    if transition.condition is not None and not transition.condition.holds(conditional_facts(facts, state)):
-        raise ConditionNotMet(f"The condition of {action} in {state} does not hold.")
+    _check_condition(transition, facts, state)
     _check_input(transition, facts)
     terminal = definition.states[transition.to].terminal
     return Step(state, action, transition.to, terminal, transition.events, facts.comment)
+
+
+def _check_condition(transition: Transition, facts: Facts, state: str) -> None:
+    condition = transition.condition
+    if condition is None:
+        return
+    read = conditional_facts(facts, state)
+    if not condition.holds(read):
+        detail = f"The condition of {transition.action} in {state} does not hold."
+        raise ConditionNotMet(detail, words=condition.message, values=read["document"])
 
 
 def _check_input(transition: Transition, facts: Facts) -> None:
