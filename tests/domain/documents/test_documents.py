@@ -11,6 +11,8 @@ from saraban.documents.core.domain.revision import label
 from saraban.documents.correspondence.domain import CORRESPONDENCE
 from saraban.documents.rfa.domain import RFA, VERDICTS, may_ask
 from saraban.documents.transmittal.domain import TRANSMITTAL
+from saraban.workflow.domain import dsl
+from saraban.workflow.service.definitions import shipped
 
 TODAY = date(2026, 3, 10)
 
@@ -73,6 +75,19 @@ class TestStatusCode:
     def test_of_a_letter_names_the_recipients_role(self, state: str, role: str | None, expected: str) -> None:
         assert CORRESPONDENCE.status_code(state, role) == expected
         assert expected in CORRESPONDENCE.status_codes(state)
+
+    @pytest.mark.parametrize(("left", "expected"), [("pending_review", "REPCSC"), ("pending_approval", "REPOWN")])
+    def test_of_an_rfa_sent_back_names_who_replied(self, left: str, expected: str) -> None:
+        # The recipient's role does not matter: an RFA goes along its approval path.
+        assert RFA.status_code("revision_requested", "CONSULTANT", left=left) == expected
+        assert expected in RFA.status_codes("revision_requested")
+
+    @pytest.mark.parametrize("kind", [CORRESPONDENCE, RFA, TRANSMITTAL], ids=lambda kind: kind.name)
+    def test_counts_as_finished_where_the_workflow_ends(self, kind: Kind) -> None:
+        definition = next(dsl.read(raw) for raw in shipped() if raw["workflow"] == kind.workflow_code)
+        ends = {state.name for state in definition.states.values() if state.terminal}
+
+        assert kind.finished == ends | {"cancelled"}
 
     @pytest.mark.parametrize("kind", [CORRESPONDENCE, RFA, TRANSMITTAL], ids=lambda kind: kind.name)
     def test_tells_the_states_of_a_kind_apart(self, kind: Kind) -> None:

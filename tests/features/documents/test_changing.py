@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from saraban.documents.core.models import CorrespondenceRevision
 from saraban.numbering.models import LedgerEntry
+from saraban.projects.models import CorrespondenceStatus
 from tests.features.documents.conftest import Desk, pointers
 
 
@@ -121,6 +123,27 @@ class TestRevise:
         assert answer.status_code == 201, answer.text
         assert answer.json()["documentNumber"] == letter["documentNumber"]
         assert answer.json()["revision"]["revisionLabel"] == "B"
+
+
+class TestSentBack:
+    @pytest.mark.parametrize(("account", "expected"), [("reviewer.consultant", "REPCSC"), ("approver.owner", "REPOWN")])
+    async def test_shows_whose_reply_it_is(self, desk: Desk, app: Any, account: str, expected: str) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        await desk.act("dc.contractor", rfa, "submit")
+        if account == "approver.owner":
+            await desk.act("reviewer.consultant", rfa, "approve")
+
+        await desk.act(account, rfa, "request-revision", comment="ขาดผลทดสอบ")
+
+        status = (
+            sa.select(CorrespondenceStatus.status_code)
+            .join(CorrespondenceRevision, CorrespondenceRevision.correspondence_status_id == CorrespondenceStatus.id)
+            .where(CorrespondenceRevision.correspondence_number == rfa["documentNumber"])
+        )
+        async with app.state.db.reading() as session:
+            assert await session.scalar(status) == expected
+        found = await desk.listed("dc.contractor", "rfas", status="revision_requested")
+        assert [row["publicId"] for row in found] == [rfa["publicId"]]
 
 
 class TestCancel:

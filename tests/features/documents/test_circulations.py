@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 
 from saraban.events.models import OutboxEvent
-from saraban.kit.clock import SystemClock
+from saraban.kit.clock import FixedClock, SystemClock
 from tests.features.documents.conftest import Desk, pointers
 
 SOON = (SystemClock(ZoneInfo("Asia/Bangkok")).now() + timedelta(days=3)).date().isoformat()
@@ -66,6 +66,21 @@ class TestSheet:
 
         assert (early.status_code, early.json()["code"]) == (409, "WORKFLOW_CONDITION_NOT_MET")
         assert early.json()["userMessage"] == "ยังขาดคำตอบอีก 1 ราย จึงปิดใบเวียนไม่ได้"
+
+    async def test_is_found_by_its_deadline(self, desk: Desk, app: Any) -> None:
+        late = await desk.write("dc.consultant", "circulations", await order(desk))
+        closed = await desk.write("dc.consultant", "circulations", await order(desk))
+        await desk.write("dc.consultant", "circulations", await order(desk, deadlineDate=None))
+        client = await desk.as_("dc.consultant")
+        await client.post(f"/api/v1/circulations/{closed['publicId']}/cancel", json={"reason": "ไม่ต้องเวียนแล้ว"})
+        assert await desk.listed("dc.consultant", "circulations", overdue="true") == []
+        app.state.clock = FixedClock(app.state.clock.now() + timedelta(days=30), app.state.clock.zone)
+
+        overdue = await desk.listed("dc.consultant", "circulations", overdue="true")
+        due = await desk.listed("dc.consultant", "circulations", dueBefore="2100-01-01")
+
+        assert [(row["publicId"], row["isOverdue"]) for row in overdue] == [(late["publicId"], True)]
+        assert {row["publicId"] for row in due} == {late["publicId"], closed["publicId"]}
 
     async def test_asks_no_administrator_who_has_no_part_in_it(self, desk: Desk) -> None:
         member = {"userPublicId": await person(desk, "viewer"), "kind": "MAIN"}

@@ -1,7 +1,9 @@
 """Who sees what: drafts stay at home, what is issued reaches its recipients and the contract's parties."""
 
+from datetime import timedelta
 from typing import Any
 
+from saraban.kit.clock import FixedClock, local_date
 from saraban.kit.ids import new_id
 from tests.features.documents.conftest import Desk, pointers
 
@@ -14,6 +16,8 @@ FILTERS = [
     ("createdTo", "2020-01-01", 0),
     ("createdFrom", "2020-01-01", 2),
     ("dueBefore", "2100-01-01", 1),
+    ("overdue", "true", 0),
+    ("overdue", "false", 2),
 ]
 UNUSABLE = [
     ("status", "dreaming"),
@@ -22,7 +26,14 @@ UNUSABLE = [
     ("q", "\x00"),
     ("correspondenceTypeCode", "RFA"),
     ("dueBefore", "soon"),
+    ("overdue", "perhaps"),
 ]
+
+
+def day_in(app: Any, days: int) -> str:
+    """A day from today on the server's calendar."""
+    clock = app.state.clock
+    return local_date(clock.now() + timedelta(days=days), clock.zone).isoformat()
 
 
 class TestDraft:
@@ -101,6 +112,29 @@ class TestRegister:
 
         for name, value, expected in FILTERS:
             assert len(await desk.listed("dc.consultant", "correspondences", **{name: value})) == expected, name
+
+    async def test_of_overdue_ones_leaves_out_what_is_finished(self, desk: Desk, app: Any) -> None:
+        soon = desk.letter(dueDate=day_in(app, 1))
+        late, decided, dropped, later = [
+            await desk.write("dc.consultant", "correspondences", body)
+            for body in (soon, soon, soon, desk.letter(dueDate=day_in(app, 90)))
+        ]
+        for letter in (late, decided, dropped):
+            await desk.act("dc.consultant", letter, "submit")
+        await desk.act("approver.owner", decided, "approve")
+        client = await desk.as_("dc.consultant")
+        await client.post(f"/api/v1/correspondences/{dropped['publicId']}/cancel", json={"reason": "ส่งผิดเรื่อง"})
+        limit = day_in(app, 5)
+        app.state.clock = FixedClock(app.state.clock.now() + timedelta(days=30), app.state.clock.zone)
+
+        overdue = await desk.listed("dc.consultant", "correspondences", overdue="true")
+        due = await desk.listed("dc.consultant", "correspondences", dueBefore=limit)
+        every = await desk.listed("dc.consultant", "correspondences")
+
+        assert [row["publicId"] for row in overdue] == [late["publicId"]]
+        assert {row["publicId"] for row in due} == {late["publicId"], decided["publicId"], dropped["publicId"]}
+        assert [row["publicId"] for row in every if row["isOverdue"]] == [late["publicId"]]
+        assert later["publicId"] in {row["publicId"] for row in every}
 
     async def test_filters_by_party(self, desk: Desk) -> None:
         await desk.write("dc.consultant", "correspondences", desk.letter("สคฉ.3"))

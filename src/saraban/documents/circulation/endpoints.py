@@ -15,7 +15,7 @@ from saraban.documents.circulation.schemas import (
 )
 from saraban.documents.circulation.schemas import Response as GivenResponse
 from saraban.documents.circulation.service import Search
-from saraban.documents.core.dependencies import IfMatch, SearchText, page_of, sent
+from saraban.documents.core.dependencies import DueBefore, IfMatch, Overdue, SearchText, page_of, sent
 from saraban.documents.core.schemas import Cancellation, HistoryList
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
@@ -43,9 +43,19 @@ def search(
     project: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
     status: Annotated[str | None, Query(max_length=50, description="Workflow state.")] = None,
     correspondence: Annotated[UUID | None, Query(alias="correspondencePublicId")] = None,
+    due_before: DueBefore = None,
+    overdue: Overdue = False,
     mine: Annotated[bool, Query(description="Only what I wrote or have a part in.")] = False,
 ) -> Search:
-    return Search(project=project, status=status, correspondence=correspondence, text=q, mine=mine)
+    return Search(
+        project=project,
+        status=status,
+        correspondence=correspondence,
+        text=q,
+        due_before=due_before,
+        overdue=overdue,
+        mine=mine,
+    )
 
 
 Searching = Annotated[Search, Depends(search)]

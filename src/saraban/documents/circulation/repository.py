@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -38,13 +39,20 @@ class PartRow:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which sheets are asked for; None asks for all. `organizations` None is for those who may see every sheet."""
+    """
+    Which sheets are asked for; None asks for all.
+
+    :param organizations: None is for those who may see every sheet
+    :param overdue_on: only what is not closed on this day, and was due before it
+    """
 
     organizations: frozenset[int] | None
     project: UUID | None = None
     status: str | None = None
     correspondence: UUID | None = None
     text: str | None = None
+    due_before: date | None = None
+    overdue_on: date | None = None
     person: int | None = None
 
 
@@ -86,7 +94,12 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
             sa.or_(_contains(Circulation.circulation_no, text), _contains(Circulation.circulation_subject, text)),
         ),
     ]
-    return [condition for value, condition in wanted if value is not None]
+    found = [condition for value, condition in wanted if value is not None]
+    if filters.due_before is not None:
+        found.append(Circulation.deadline_date < filters.due_before)
+    if filters.overdue_on is not None:
+        found += [Circulation.deadline_date < filters.overdue_on, Circulation.closed_at.is_(None)]
+    return found
 
 
 async def page(session: AsyncSession, *, filters: Filters, cursor: str | None, limit: int) -> pagination.Page[SheetRow]:

@@ -1,7 +1,7 @@
 """Reading sheets: the register, one sheet, its history."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -14,6 +14,7 @@ from saraban.documents.circulation.service.presenting import full, organizations
 from saraban.documents.core import service as core
 from saraban.documents.core.schemas import HistoryList
 from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import local_date
 from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
@@ -27,6 +28,8 @@ class Search:
     status: str | None = None
     correspondence: UUID | None = None
     text: str | None = None
+    due_before: date | None = None
+    overdue: bool = False
     mine: bool = False
 
 
@@ -55,6 +58,8 @@ async def listing(
         status=domain.STATUSES[search.status] if search.status else None,
         correspondence=search.correspondence,
         text=fold(search.text).strip() or None if search.text else None,
+        due_before=search.due_before,
+        overdue_on=local_date(now, zone) if search.overdue else None,
         person=caller.user_id if search.mine else None,
     )
     page = await repository.page(session, filters=filters, cursor=cursor, limit=limit)

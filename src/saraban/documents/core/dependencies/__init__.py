@@ -34,6 +34,8 @@ def search_text(
 
 
 SearchText = Annotated[str | None, Depends(search_text)]
+DueBefore = Annotated[Day | None, Query(alias="dueBefore", description="Due before this day, finished or not.")]
+Overdue = Annotated[bool, Query(description="Only what is not finished and was due before today.")]
 
 
 def search(
@@ -43,7 +45,8 @@ def search(
     status: Annotated[str | None, Query(max_length=50, description="Workflow state.")] = None,
     originator: Annotated[UUID | None, Query(alias="originatorOrganizationPublicId")] = None,
     recipient: Annotated[UUID | None, Query(alias="recipientOrganizationPublicId")] = None,
-    due_before: Annotated[Day | None, Query(alias="dueBefore")] = None,
+    due_before: DueBefore = None,
+    overdue: Overdue = False,
     created_from: Annotated[Day | None, Query(alias="createdFrom")] = None,
     created_to: Annotated[Day | None, Query(alias="createdTo")] = None,
     mine: Annotated[bool, Query(description="Only what I wrote.")] = False,
@@ -56,6 +59,7 @@ def search(
         recipient=recipient,
         text=q,
         due_before=due_before,
+        overdue=overdue,
         created_from=created_from,
         created_to=created_to,
         mine=mine,

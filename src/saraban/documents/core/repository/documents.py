@@ -61,15 +61,21 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which documents of a register are asked for; None asks for all."""
+    """
+    Which documents of a register are asked for; None asks for all.
+
+    :param overdue_at: only what was due before and is in none of the `finished` statuses
+    """
 
     type_codes: frozenset[str]
+    finished: frozenset[str]
     project: UUID | None = None
     status_codes: frozenset[str] | None = None
     originator: UUID | None = None
     recipient: UUID | None = None
     text: str | None = None
     due_before: datetime | None = None
+    overdue_at: datetime | None = None
     created_from: datetime | None = None
     created_before: datetime | None = None
     author: int | None = None
@@ -168,6 +174,8 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
     found = [condition for value, condition in wanted if value is not None]
     if filters.due_before is not None:
         found.append(_revision.due_date < filters.due_before)
+    if filters.overdue_at is not None:
+        found += [_revision.due_date < filters.overdue_at, CorrespondenceStatus.status_code.not_in(filters.finished)]
     if filters.created_from is not None:
         found.append(_head.created_at >= filters.created_from)
     if filters.created_before is not None:

@@ -27,6 +27,7 @@ from saraban.documents.core.service.presenting import (
 )
 from saraban.documents.core.service.register import Register
 from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import local_date
 from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
@@ -44,6 +45,7 @@ class Search:
     recipient: UUID | None = None
     text: str | None = None
     due_before: date | None = None
+    overdue: bool = False
     created_from: date | None = None
     created_to: date | None = None
     mine: bool = False
@@ -61,21 +63,23 @@ async def listing(
     zone: ZoneInfo,
 ) -> Page[DocumentSummary]:
     """This will give a page of what the caller may see, newest first."""
-    filters = _filters(register.kind, search, caller, zone)
+    filters = _filters(register.kind, search, caller, now, zone)
     page = await repository.page(session, reach=reach(caller), filters=filters, cursor=cursor, limit=limit)
     items = await summaries(session, register, caller=caller, rows=page.items, now=now, zone=zone)
     return Page(items, page.next_cursor)
 
 
-def _filters(kind: Kind, search: Search, caller: Caller, zone: ZoneInfo) -> Filters:
+def _filters(kind: Kind, search: Search, caller: Caller, now: datetime, zone: ZoneInfo) -> Filters:
     return Filters(
         type_codes=_types(kind, search.type_code),
+        finished=kind.finished_codes,
         project=search.project,
         status_codes=_statuses(kind, search.status),
         originator=search.originator,
         recipient=search.recipient,
         text=fold(search.text).strip() if search.text else None,
         due_before=_morning(search.due_before, zone),
+        overdue_at=_morning(local_date(now, zone), zone) if search.overdue else None,
         created_from=_morning(search.created_from, zone),
         created_before=_morning(search.created_to and search.created_to + timedelta(days=1), zone),
         author=caller.user_id if search.mine else None,

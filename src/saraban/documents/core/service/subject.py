@@ -68,23 +68,30 @@ class DocumentSubject:
         rows = await repository.by_revision(
             session, reach=None, revision_ids=[UUID(entity_id)], type_codes=self.register.kind.type_codes
         )
-        await show_state(session, self.register, row=rows[0], state=step.next_state, now=now, zone=self.zone)
+        await show_state(
+            session, self.register, row=rows[0], state=step.next_state, left=step.state, now=now, zone=self.zone
+        )
 
 
 async def show_state(
-    session: AsyncSession, register: Register, *, row: DocumentRow, state: str, now: datetime, zone: ZoneInfo
+    session: AsyncSession,
+    register: Register,
+    *,
+    row: DocumentRow,
+    state: str,
+    now: datetime,
+    zone: ZoneInfo,
+    left: str | None = None,
 ) -> None:
     """
     This will set the status columns of a revision for a workflow state, and the moment it was issued.
 
-    What is a draft again is not issued: its recipients see the revision before it, or nothing.
+    What was issued once stays issued, whatever a workflow does next: its recipients keep what they have read.
     """
     role = await _role_of_main_recipient(session, row)
-    code = register.kind.status_code(state, role)
+    code = register.kind.status_code(state, role, left=left)
     values: dict[str, Any] = {"correspondence_status_id": await repository.status_id(session, code=code)}
-    if state == DRAFT:
-        values["issued_date"] = None
-    elif state != CANCELLED and row.revision.issued_date is None:
+    if state not in {DRAFT, CANCELLED} and row.revision.issued_date is None:
         values["issued_date"] = now
     await writes.change_revision(session, revision_id=row.revision.id, values=values)
     await register.moved(session, row.revision.id, state, local_date(now, zone))

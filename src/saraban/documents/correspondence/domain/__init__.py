@@ -13,8 +13,10 @@ CORRESPONDENCE = Kind(
         "in_review": "SUB*",
         "approved": "CLB*",
         "rejected": "REJECTED",
+        "revision_requested": "REP*",
         "cancelled": "CANCELLED",
     },
     create="correspondence.create",
     edit="correspondence.edit",
+    finished=frozenset({"approved", "rejected", "revision_requested", "cancelled"}),
 )

@@ -19,12 +19,14 @@ RFA = Kind(
         "pending_approval": "SUBOWN",
         "approved": "CLBOWN",
         "rejected": "REJECTED",
-        "revision_requested": "REPCSC",
+        "revision_requested": "REP*",
         "cancelled": "CANCELLED",
     },
     create="rfa.create",
     edit="rfa.edit",
+    finished=frozenset({"approved", "rejected", "revision_requested", "cancelled"}),
     cancel_after_issue=False,
+    deciders={"pending_review": "CONSULTANT", "pending_approval": "OWNER"},
 )
 
 

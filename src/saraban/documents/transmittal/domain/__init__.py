@@ -12,8 +12,10 @@ TRANSMITTAL = Kind(
         "draft": "DRAFT",
         "submitted": "SUBMITTED",
         "completed": "CLB*",
+        "returned": "REP*",
         "cancelled": "CANCELLED",
     },
     create="transmittal.create",
     edit="transmittal.edit",
+    finished=frozenset({"completed", "returned", "cancelled"}),
 )
