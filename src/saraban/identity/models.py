@@ -67,6 +67,18 @@ class User(HasPublicId, Base):
     deleted_at: Mapped[datetime | None]
 
 
+class LoginFailure(Base):
+    """Wrong log-ins under a name that no account has, by the SHA-256 of the name: such a name is locked like a real one."""
+
+    __tablename__ = "login_failures"
+    __table_args__ = (sa.Index("idx_login_failures_updated", "updated_at"),)
+
+    name_hash: Mapped[str] = mapped_column(Code(64), primary_key=True)
+    failures: Mapped[int]
+    locked_until: Mapped[datetime | None]
+    updated_at: Mapped[datetime]
+
+
 class UserPreference(Base):
     """How one user wants to be told things, and in which language."""
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from saraban.attachments import service as attachments
 from saraban.attachments.domain.storage import Storage
 from saraban.events import service as events
+from saraban.identity import service as identity
 from saraban.kit.db import Database
 from saraban.worker import partitions, webhook
 from saraban.worker.metrics import DEAD_LETTERS, OLDEST_AGE, QUEUE_DEPTH
@@ -38,6 +39,10 @@ def standard_timers(*, db: Database, storage: Storage, ops_webhook_url: str) -> 
         while await db.transact(lambda session: events.purge_delivered(session, now=now)):
             pass
 
+    async def forget(now: datetime) -> None:
+        while await db.transact(lambda session: identity.forget_strangers(session, now=now)):
+            pass
+
     async def clean_up(now: datetime) -> None:
         await attachments.clean_up(db, storage, now=now)
 
@@ -48,6 +53,7 @@ def standard_timers(*, db: Database, storage: Storage, ops_webhook_url: str) -> 
         Timer("outbox_measure", timedelta(seconds=10), measure),
         Timer("dead_letter_announce", timedelta(seconds=5), announce),
         Timer("outbox_purge", timedelta(hours=1), purge),
+        Timer("login_failure_purge", timedelta(hours=1), forget),
         Timer("attachment_clean_up", timedelta(minutes=10), clean_up),
         Timer("partition_years", timedelta(hours=12), add_years),
     ]

@@ -13,7 +13,15 @@ from tests.features.api.walking import Operation, operations
 
 ID = "019505a1-7c3e-7000-8000-abc123def456"
 # Refusals are kept on purpose, and a log-in that fails is counted.
-KEPT = {"document_number_errors", "audit_logs", "users", "refresh_tokens", "user_preferences", "sqlite_sequence"}
+KEPT = {
+    "document_number_errors",
+    "audit_logs",
+    "users",
+    "login_failures",
+    "refresh_tokens",
+    "user_preferences",
+    "sqlite_sequence",
+}
 
 
 # Secrets are compared, never stored or shown; a template has a grammar and tests of its own.
@@ -33,9 +41,16 @@ def bad_values(name: str, schema: dict[str, Any]) -> list[tuple[str, Any]]:
         if schema.get("format") in {"uuid", "date", "date-time"} or "enum" in schema or "const" in schema:
             wrong.append(("not one of its kind", "nonsense"))
     elif kind in {"integer", "number"}:
-        wrong += [("text", "many"), ("a list", [1]), ("too large", 10**30)]
+        wrong += [
+            ("text", "many"),
+            ("a list", [1]),
+            ("too large", 10**30),
+            ("digits in text", "1"),
+            ("a fraction", 1.5),
+        ]
+        wrong.append(("a boolean", True))
     elif kind == "boolean":
-        wrong += [("text", "perhaps"), ("a list", [True])]
+        wrong += [("text", "true"), ("a list", [True]), ("a number", 1)]
     elif kind == "array":
         wrong += [("text", "many"), ("items of the wrong kind", [{"unexpected": True}, 7])]
     else:

@@ -24,6 +24,7 @@ from saraban.identity.service import (
 )
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
+from saraban.kit.errors import DomainError
 
 RULES = LockoutRules(attempts=3, minutes=15)
 HERE = Device("203.0.113.7", "a browser")
@@ -123,6 +124,49 @@ class TestLockout:
         assert sum(isinstance(guess, WrongCredentials) for guess in guesses) == 2
         assert sum(isinstance(guess, AccountLocked) for guess in guesses) == 6
         assert (await trail(people_db)).count("login.failed") == 3
+
+    async def test_answers_an_unknown_name_like_a_known_one(self, people_db: Database, issuer: TokenIssuer) -> None:
+        def told(refusal: BaseException) -> tuple[object, ...]:
+            assert isinstance(refusal, DomainError)
+            return refusal.code, refusal.detail, refusal.retry_after, refusal.values
+
+        answers = {
+            name: [
+                told((await asyncio.gather(log_in(people_db, issuer, name, "wrong"), return_exceptions=True))[0])
+                for _ in range(5)
+            ]
+            for name in ("viewer", "nobody")
+        }
+
+        assert answers["nobody"] == answers["viewer"]
+        assert [answer[0] for answer in answers["nobody"]] == ["INVALID_CREDENTIALS"] * 2 + ["ACCOUNT_LOCKED"] * 3
+        assert (await trail(people_db)).count("login.locked") == 2
+
+    async def test_of_an_unknown_name_counts_guesses_at_once_and_ends(
+        self, people_db: Database, issuer: TokenIssuer, clock: FixedClock
+    ) -> None:
+        guesses = await asyncio.gather(
+            *(log_in(people_db, issuer, "nobody", f"guess {n}") for n in range(8)), return_exceptions=True
+        )
+        assert sum(isinstance(guess, AccountLocked) for guess in guesses) == 6
+
+        clock.at += timedelta(minutes=15)
+        with pytest.raises(WrongCredentials):
+            await log_in(people_db, issuer, " NOBODY ", "wrong")
+
+    async def test_of_an_unknown_name_is_forgotten_after_a_month(
+        self, people_db: Database, issuer: TokenIssuer, clock: FixedClock
+    ) -> None:
+        with pytest.raises(WrongCredentials):
+            await log_in(people_db, issuer, "nobody", "wrong")
+
+        async def forget() -> int:
+            return await people_db.transact(lambda session: identity.forget_strangers(session, now=clock.at))
+
+        clock.at += timedelta(days=29)
+        assert await forget() == 0
+        clock.at += timedelta(days=2)
+        assert await forget() == 1
 
     async def test_concerns_one_account_only(self, people_db: Database, issuer: TokenIssuer) -> None:
         await self.fail(people_db, issuer, 3)

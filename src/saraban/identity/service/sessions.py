@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.lockout import Failures, LockoutRules, after_failure
 from saraban.identity.models import RefreshToken, User
-from saraban.identity.repository import accounts, tokens
+from saraban.identity.repository import accounts, strangers, tokens
 from saraban.identity.service import passwords
 from saraban.identity.service.tokens import SessionEnded, TokenIssuer, digest, new_refresh_token
 from saraban.kit.db import Database
@@ -24,6 +25,8 @@ from saraban.kit.ids import new_id
 
 # Two tabs of one browser may present the same token at the same moment; later, it is a stolen one.
 GRACE = timedelta(seconds=30)
+# How long a wrong log-in under a name without an account is remembered.
+REMEMBERED = timedelta(days=30)
 _SUSPICIOUS = frozenset({"login.locked", "login.token_reused"})
 
 
@@ -89,20 +92,19 @@ async def log_in(
     name = canonical_username(username)
     async with db.reading() as session:
         user = await accounts.by_username(session, username=name)
-    if user is not None:
-        _refuse_locked(user, now)
+        past = _past(user) if user is not None else await strangers.past(session, name=name)
+    _refuse_locked(past, now)
     right = await passwords.matches(password, user.password_hash if user is not None and user.is_active else None)
-    outcome = await db.transact(
-        lambda session: _settle(
-            session,
-            user_id=user.user_id if user else None,
-            name=name,
-            right=right,
-            rules=rules,
-            issuer=issuer,
-            device=device,
-        )
-    )
+
+    async def settle(session: AsyncSession) -> SignedIn | DomainError:
+        if user is None:
+            return await _count_stranger(session, name, rules=rules, address=device.address, now=issuer.clock.now())
+        return await _settle(session, user_id=user.user_id, right=right, rules=rules, issuer=issuer, device=device)
+
+    try:
+        outcome = await db.transact(settle)
+    except IntegrityError:  # two first failures of one unknown name at once: the second one finds the row
+        outcome = await db.transact(settle)
     if isinstance(outcome, DomainError):
         raise outcome
     return outcome
@@ -136,8 +138,7 @@ async def log_out(session: AsyncSession, *, refresh_token: str, address: str, no
 async def _settle(
     session: AsyncSession,
     *,
-    user_id: int | None,
-    name: str,
+    user_id: int,
     right: bool,
     rules: LockoutRules,
     issuer: TokenIssuer,
@@ -145,20 +146,10 @@ async def _settle(
 ) -> SignedIn | DomainError:
     """The verdict is given under the row's lock: of many guesses at once, no more than the allowed number is answered."""
     now = issuer.clock.now()
-    user = await accounts.for_update(session, user_id=user_id) if user_id is not None else None
+    user = await accounts.for_update(session, user_id=user_id)
     if user is None:
-        await audit.write(
-            session,
-            action="login.failed",
-            caller=None,
-            entity_type="user",
-            entity_id="",
-            details={"username": name[:50]},
-            address=device.address,
-            now=now,
-        )
         return WrongCredentials()
-    locked = _locked(user, now)
+    locked = _locked(_past(user), now)
     if locked is not None:
         return locked
     if not right or not user.is_active:
@@ -171,24 +162,50 @@ async def _settle(
 async def _count_failure(
     session: AsyncSession, user: User, *, rules: LockoutRules, address: str, now: datetime
 ) -> DomainError:
-    failures = after_failure(Failures(user.failed_attempts, user.locked_until), rules, now)
+    failures = after_failure(_past(user), rules, now)
     user.failed_attempts, user.locked_until = failures.count, failures.locked_until
     await _record(session, "login.failed", user, address=address, now=now)
     if failures.locked_until is None:
         return WrongCredentials()
     await _record(session, "login.locked", user, address=address, now=now)
-    return _locked(user, now) or WrongCredentials()
+    return _locked(failures, now) or WrongCredentials()
 
 
-def _locked(user: User, now: datetime) -> AccountLocked | None:
-    seconds = Failures(user.failed_attempts, user.locked_until).locked_for(now)
+async def _count_stranger(
+    session: AsyncSession, name: str, *, rules: LockoutRules, address: str, now: datetime
+) -> DomainError:
+    """A name without an account answers as one with an account would, or the lock would tell which names exist."""
+    row = await strangers.for_update(session, name=name)
+    locked = _locked(strangers.failures_of(row), now)
+    if locked is not None:
+        return locked
+    failures = after_failure(strangers.failures_of(row), rules, now)
+    await strangers.keep(session, row, name=name, failures=failures, now=now)
+    await _record_stranger(session, "login.failed", name, address=address, now=now)
+    if failures.locked_until is None:
+        return WrongCredentials()
+    await _record_stranger(session, "login.locked", name, address=address, now=now)
+    return _locked(failures, now) or WrongCredentials()
+
+
+async def forget_strangers(session: AsyncSession, *, now: datetime) -> int:
+    """This will delete the oldest failures of unknown names after a month without another one, and give their number."""
+    return await strangers.forget(session, before=now - REMEMBERED, limit=1000)
+
+
+def _past(user: User) -> Failures:
+    return Failures(user.failed_attempts, user.locked_until)
+
+
+def _locked(failures: Failures, now: datetime) -> AccountLocked | None:
+    seconds = failures.locked_for(now)
     if not seconds:
         return None
     return AccountLocked(values={"minutes": max(1, round(seconds / 60))}, retry_after=seconds)
 
 
-def _refuse_locked(user: User, now: datetime) -> None:
-    locked = _locked(user, now)
+def _refuse_locked(failures: Failures, now: datetime) -> None:
+    locked = _locked(failures, now)
     if locked is not None:
         raise locked
 
@@ -251,6 +268,20 @@ async def _record(session: AsyncSession, action: str, user: User, *, address: st
         entity_type="user",
         entity_id=str(user.public_id),
         details={"username": user.username},
+        address=address,
+        now=now,
+        severity="WARN" if action in _SUSPICIOUS else "INFO",
+    )
+
+
+async def _record_stranger(session: AsyncSession, action: str, name: str, *, address: str, now: datetime) -> None:
+    await audit.write(
+        session,
+        action=action,
+        caller=None,
+        entity_type="user",
+        entity_id="",
+        details={"username": name[:50]},
         address=address,
         now=now,
         severity="WARN" if action in _SUSPICIOUS else "INFO",
