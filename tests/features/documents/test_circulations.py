@@ -107,10 +107,12 @@ class TestSheet:
     async def test_names_who_cannot_be_assigned(self, desk: Desk) -> None:
         client = await desk.as_("dc.consultant")
         outsider = {"userPublicId": await person(desk, "dc.contractor"), "kind": "MAIN"}
+        program = {"userPublicId": await person(desk, "svc.loadtest"), "kind": "INFORMATION"}
         me = {"userPublicId": await person(desk, "dc.consultant"), "kind": "MAIN"}
 
         for changes, pointer in (
             ({"assignees": [outsider]}, "/assignees/0/userPublicId"),
+            ({"assignees": [me, program]}, "/assignees/1/userPublicId"),
             ({"assignees": [me, me]}, "/assignees/1/userPublicId"),
             ({"assignees": []}, "/assignees"),
             ({"assignees": [me | {"dueDate": "2020-01-01"}]}, "/assignees/0/dueDate"),

@@ -106,6 +106,18 @@ class TestReact:
 
         assert await told(system, "dc.contractor") == ["LCBP3-C2-RFA-TER-RPT-0001-A: อนุมัติ"]
 
+    async def test_tells_no_service_account(self, system: System) -> None:
+        program = await person(system, "svc.loadtest")
+        organizations = [{"publicId": await organization(system, "คคง."), "code": "คคง."}]
+        event = await transition(
+            system, "dc.contractor", waiting={"organizations": organizations, "users": [str(program.public_id)]}
+        )
+
+        await tell(system, event)
+
+        assert await told(system, "svc.loadtest") == []
+        assert await told(system, "dc.consultant") != []
+
     async def test_survives_an_event_about_a_document_it_does_not_find(self, system: System) -> None:
         payload = {"documentPublicId": str(new_id()), "kind": "circulation", "subject": "x", "reason": "y"}
 

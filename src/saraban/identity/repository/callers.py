@@ -95,14 +95,14 @@ async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[Any
 
 
 async def members(session: AsyncSession, *, organization_ids: frozenset[int], permission: str | None) -> Sequence[Any]:
-    """One row for each active person who works for one of the organizations and may do `permission` somewhere."""
+    """One row for each active person, no program, who works for one of them and may do `permission` somewhere."""
     belongs = sa.or_(
         User.primary_organization_id.in_(organization_ids),
         sa.exists().where(UserAssignment.user_id == User.user_id, UserAssignment.organization_id.in_(organization_ids)),
     )
     statement = (
         sa.select(User.user_id, User.public_id, User.username, User.first_name, User.last_name)
-        .where(belongs, User.is_active, User.deleted_at.is_(None))
+        .where(belongs, User.is_active, User.is_service.is_(False), User.deleted_at.is_(None))
         .order_by(User.username)
     )
     if permission is not None:

@@ -55,7 +55,11 @@ async def find_caller(session: AsyncSession, *, username: str) -> Caller | None:
 async def users_of(
     session: AsyncSession, organization_ids: frozenset[int], permission: str | None = None
 ) -> tuple[Member, ...]:
-    """This will give the active people who work for one of the organizations and, if asked, may do `permission`."""
+    """
+    This will give the active people who work for one of the organizations and, if asked, may do `permission`.
+
+    Service accounts are no people: nobody reads what they are told, and nobody answers what they are asked.
+    """
     if not organization_ids:
         return ()
     rows = await repository.members(session, organization_ids=organization_ids, permission=permission)
