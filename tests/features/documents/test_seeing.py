@@ -66,6 +66,15 @@ class TestIssued:
         assert (await desk.read("dc.contractor", "correspondences", letter["publicId"])).status_code == 404
         assert await desk.listed("dc.contractor", "correspondences") == []
 
+    async def test_letter_to_the_owner_itself_is_decided_without_a_contract(self, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter("กทท."))
+        assert letter["contract"] is None
+        await desk.act("dc.consultant", letter, "submit")
+
+        decided = await desk.act("approver.owner", letter, "approve")
+
+        assert decided["workflow"]["currentState"] == "approved"
+
     async def test_draft_of_the_next_revision_hides_behind_the_issued_one(self, desk: Desk) -> None:
         rfa = await desk.approved_rfa()
         client = await desk.as_("dc.contractor")

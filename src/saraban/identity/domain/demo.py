@@ -55,7 +55,7 @@ DEMO_ACCOUNTS = (
         "คคง.",
         (Placing(catalogue.CONTRACT_ADMIN, contract=CONTRACT), Placing(catalogue.EDITOR, organization="คคง.")),
     ),
-    # Decides about RFAs as the owner, and about letters to the owner's office.
+    # Decides about RFAs as the owner, and about letters to the owner and to its office.
     DemoAccount(
         "approver.owner",
         "อนันต์",
@@ -63,7 +63,7 @@ DEMO_ACCOUNTS = (
         "กทท.",
         (
             Placing(catalogue.CONTRACT_ADMIN, contract=CONTRACT),
-            Placing(catalogue.EDITOR, organization="กทท."),
+            Placing(catalogue.DOCUMENT_CONTROL, organization="กทท."),
             Placing(catalogue.DOCUMENT_CONTROL, organization="สคฉ.3"),
         ),
     ),
