@@ -8,7 +8,7 @@ from dataclasses import fields
 from types import ModuleType
 from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
 
 import saraban
@@ -27,6 +27,7 @@ from saraban.ops import logs, openapi, problems, readiness
 from saraban.ops.endpoints import router as ops_router
 from saraban.ops.faults import field_problems
 from saraban.ops.frame import Frame
+from saraban.ops.queries import known_queries
 from saraban.projects import endpoints as projects
 from saraban.web import pages
 from saraban.worker import Worker, standard_timers
@@ -69,7 +70,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.include_router(ops_router)
     for feature in FEATURES:
-        app.include_router(feature.router, prefix=API)
+        app.include_router(feature.router, prefix=API, dependencies=[Depends(known_queries)])
     problems.install(app, pages.install(app, field_problems))
     openapi.complete(app)
     app.add_middleware(Frame, upload_limit=chosen.upload_max_bytes)

@@ -161,6 +161,31 @@ class TestEveryParameter:
 
         assert wrong == [], "\n".join(wrong)
 
+    @pytest.mark.parametrize(("language", "words"), [("th", "ไม่รู้จักพารามิเตอร์นี้"), ("en", "There is no such parameter.")])
+    async def test_of_the_query_that_nobody_knows_is_named(
+        self, app: FastAPI, signed_in: SignIn, language: str, words: str
+    ) -> None:
+        admin = await signed_in("admin")
+        wrong: list[str] = []
+        for operation in operations(app.openapi()):
+            if operation.path.startswith("/api/v1"):
+                answer = await admin.request(
+                    operation.method,
+                    address(operation),
+                    params={"documentType": "XX"},
+                    headers={"Accept-Language": language},
+                )
+                wrong += check(answer, "query:documentType", str(operation))
+                if not wrong:
+                    assert answer.json()["errors"][0] == {
+                        "pointer": "query:documentType",
+                        "code": "unknown_field",
+                        "detail": "There is no such parameter.",
+                        "message": words,
+                    }
+
+        assert wrong == [], "\n".join(wrong)
+
     async def test_of_the_path_is_named_when_it_is_no_public_id(self, app: FastAPI, signed_in: SignIn) -> None:
         admin = await signed_in("admin")
         wrong: list[str] = []
