@@ -57,7 +57,7 @@ KINDS: Final[dict[str, WebKind]] = {
             singular=Text("หนังสือ", "Letter"),
             new=Text("สร้างหนังสือ", "New letter"),
             type_code="LETTER",
-            states=("draft", "in_review", "approved", "rejected", "cancelled"),
+            states=("draft", "in_review", "approved", "rejected", "revision_requested", "cancelled"),
             types=("LETTER", "MEMO", "RFI"),
             asks=frozenset({"type", "recipients", "discipline"}),
         ),
@@ -90,7 +90,7 @@ KINDS: Final[dict[str, WebKind]] = {
             singular=Text("ใบนำส่ง", "Transmittal"),
             new=Text("สร้างใบนำส่ง", "New transmittal"),
             type_code="TRANSMITTAL",
-            states=("draft", "submitted", "completed", "cancelled"),
+            states=("draft", "submitted", "completed", "returned", "cancelled"),
             asks=frozenset({"recipients", "sub_type", "purpose", "items"}),
         ),
         WebKind(

@@ -15,6 +15,7 @@ STATES: Final[dict[str, Text]] = {
     "completed": Text("เสร็จสิ้น", "Completed"),
     "rejected": Text("ไม่อนุมัติ", "Rejected"),
     "revision_requested": Text("ขอให้แก้ไข", "Revision requested"),
+    "returned": Text("ส่งคืนแล้ว", "Returned"),
     "cancelled": Text("ยกเลิกแล้ว", "Cancelled"),
 }
 
@@ -30,6 +31,7 @@ TONES: Final[dict[str, str]] = {
     "completed": "green",
     "rejected": "red",
     "revision_requested": "red",
+    "returned": "red",
     "cancelled": "grey",
 }
 
@@ -98,9 +100,18 @@ def state(code: str | None) -> Text | None:
     return STATES.get(code, Text(code, code)) if code else None
 
 
+def outcome(code: str | None) -> tuple[str, str]:
+    """This will give the colour and the sign of a step by where it led: on its way, refused, or ended."""
+    ends = {"red": ("red", "x"), "grey": ("grey", "ban")}
+    return ends.get(tone(code), ("green", "check"))
+
+
 def tone(code: str | None) -> str:
     return TONES.get(code or "", "grey")
 
+
+# Types of files that browsers show; the others are downloaded.
+SHOWN: Final = frozenset({"application/pdf", "image/jpeg", "image/png"})
 
 _TYPES: Final[dict[str, Text]] = {
     "LETTER": Text("หนังสือ", "Letter"),

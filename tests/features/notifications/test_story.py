@@ -41,6 +41,14 @@ class TestRfa:
 
         assert await titles(desk, "dc.contractor") != []
 
+    async def test_of_a_letter_that_is_sent_back_reaches_its_originator(self, desk: Desk, worker: Worker) -> None:
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        await desk.act("dc.contractor", letter, "submit")
+        await desk.act("dc.consultant", letter, "request-revision", comment="ขาดแบบ")
+        await worker.drain()
+
+        assert await titles(desk, "dc.contractor") == [f"{letter['documentNumber']}: Revision requested"]
+
     async def test_that_is_cancelled_is_told_to_its_readers(self, desk: Desk, worker: Worker) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter("ผรม.1"))
         await desk.act("dc.consultant", letter, "submit")

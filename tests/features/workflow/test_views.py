@@ -1,5 +1,6 @@
 """The inbox, the envelopes of many subjects, the history: each in a number of queries that does not grow."""
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -9,6 +10,7 @@ import sqlalchemy as sa
 
 from saraban.kit.db import Database
 from saraban.workflow import service as workflow
+from saraban.workflow.service.definitions import shipped
 from tests.factories.letterbox import NOW, Office
 
 
@@ -58,6 +60,10 @@ class TestInbox:
         assert (await inbox(office, "viewer")).items == []
 
     async def test_does_not_hold_a_first_draft_and_holds_one_that_came_back(self, office: Office) -> None:
+        raw = copy.deepcopy(next(raw for raw in shipped() if raw["workflow"] == "CORRESPONDENCE_FLOW_V1"))
+        raw["states"][1]["on"]["request-revision"]["to"] = "draft"
+        raw["states"].pop()
+        await office.define(raw)
         letter = office.letter()
         instance = (await office.start(letter, code="CORRESPONDENCE_FLOW_V1")).instance_public_id
         assert (await inbox(office, "dc.contractor")).items == []
