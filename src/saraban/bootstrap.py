@@ -179,6 +179,7 @@ def _allocator(settings: Settings, db: Database, redis: Redis | None) -> Allocat
         lock=settings.lock_retries,
         conflict=settings.conflict_retries,
         connection=settings.database_retries,
+        collision=settings.collision_retries,
         deadline=settings.lock_deadline,
     )
     locks = RedisLocks(redis, ttl=settings.lock_ttl, rest=settings.redis_breaker) if redis else DatabaseOnly()

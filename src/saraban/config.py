@@ -56,6 +56,7 @@ class Settings(BaseSettings):
     database_retries: int = Field(
         3, ge=0, description="Further attempts after a lost database connection (1, 2, 4 s apart)."
     )
+    collision_retries: int = Field(10, ge=0, description="Further attempts after a deadlock, at once.")
     redis_timeout: float = Field(0.5, gt=0, description="Seconds until a silent Redis counts as down.")
     redis_breaker: float = Field(5.0, gt=0, description="Seconds a Redis that failed is left alone.")
     upload_max_bytes: int = Field(50 * 1024 * 1024, ge=1, description="Largest file.")

@@ -258,6 +258,7 @@ class TestCounter:
         assert (first.sequence, second.sequence) == (1, 2)
         (skip,) = await world.audit("SKIP")
         assert (skip.sequence_number, skip.skipped_to) == (1, 1)
+        assert [row.retry_count for row in await world.audit("GENERATE")] == [0, 0]
 
     async def test_steps_over_a_long_stretch_without_asking_one_by_one(self, world: World) -> None:
         allocator = world.allocator()
@@ -420,8 +421,8 @@ async def errors(world: World) -> set[str]:
 
 class TestPool:
     async def test_that_is_small_makes_a_burst_wait_and_refuses_nobody(self, mariadb_demo_url: str) -> None:
-        """A hundred callers, four connections, and a timeout that each of them would miss alone."""
-        db = Database(mariadb_demo_url, pool_size=2, pool_timeout=0.3)
+        """A hundred callers, six connections, and a timeout that most of them would miss alone."""
+        db = Database(mariadb_demo_url, pool_size=3, pool_timeout=0.5)
         try:
             world = await world_of(db)
             assert_consecutive(await hundred(world, world.allocator()))

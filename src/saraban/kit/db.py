@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
+from time import monotonic
 from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
@@ -99,12 +100,14 @@ def public_id_index(table: str, *more: Any, unique: bool = True) -> tuple[Any, .
 class Fault(StrEnum):
     """Why a statement failed, as far as it decides what to do next."""
 
-    COLLISION = "collision"  # deadlock, lock wait, snapshot: roll back and run the use case again
+    COLLISION = "collision"  # deadlock, snapshot: roll back and run the use case again
+    LOCK_WAIT = "lock_wait"  # a lock was held by another for too long: the same, but it has cost its time already
     CONNECTION = "connection"  # the outcome of a commit under way is unknown
     POOL = "pool"  # no connection became free in time
 
 
-_COLLISIONS = {1020, 1205, 1213}
+_LOCK_WAIT = 1205
+_COLLISIONS = {1020, 1213}
 _LOST = {1053, 1152, 1927, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031}
 
 
@@ -117,11 +120,13 @@ def fault_of(error: BaseException) -> Fault | None:
     if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
         return None
     number = error.orig.args[0] if error.orig is not None and error.orig.args else None
+    if number == _LOCK_WAIT:
+        return Fault.LOCK_WAIT
     if number in _COLLISIONS:
         return Fault.COLLISION
     text = str(error.orig).lower()
     if "database is locked" in text or "database table is locked" in text:
-        return Fault.COLLISION
+        return Fault.LOCK_WAIT
     if error.connection_invalidated or number in _LOST or "lost connection" in text or "not connected" in text:
         return Fault.CONNECTION
     return None
@@ -216,7 +221,7 @@ class Database:
                 async with self.writing() as session:
                     return await work(session)
             except Exception as error:
-                if fault_of(error) not in {Fault.COLLISION, Fault.POOL} or attempt == attempts:
+                if fault_of(error) not in _AGAIN or attempt == attempts:
                     raise
                 await asyncio.sleep(0.02 * attempt)
         raise AssertionError("unreachable")
@@ -233,21 +238,23 @@ class Database:
         return {"size": pool.size(), "in_use": pool.checkedout(), "overflow": max(pool.overflow(), 0)}
 
 
-_PATIENCE = 4
+_PATIENCE = 20.0  # seconds
+_AGAIN = {Fault.COLLISION, Fault.LOCK_WAIT, Fault.POOL}
 
 
 async def _connected(session: AsyncSession) -> None:
     """
-    This will take the session's connection now, waiting several times the pool's timeout.
+    This will take the session's connection now, waiting longer than the pool's timeout if need be.
 
     That timeout is short for the sake of numbers, whose allocator has a back-off of its own; a burst of a hundred
     readers on a slow machine must wait its turn, not fail.
     """
-    for attempt in range(1, _PATIENCE + 1):
+    until = monotonic() + _PATIENCE
+    while True:
         try:
             await session.connection()
         except PoolTimeout:
-            if attempt == _PATIENCE:
+            if monotonic() > until:
                 raise
         else:
             return

@@ -75,6 +75,8 @@ class DomainError(Exception):
     code: ClassVar[str]
     says: ClassVar[Text]
     recovery: ClassVar[tuple[Text, ...]] = ()
+    # Set by a log of its own (numbering keeps every refusal), so that a door further out does not keep it again.
+    kept: bool = False
 
     def __init__(
         self,

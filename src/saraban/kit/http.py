@@ -41,15 +41,23 @@ async def read_session(db: Annotated[Database, Depends(database)]) -> AsyncItera
 
 
 def language(request: Request) -> str:
-    """This will give `th` or `en`: the `lang` cookie of the pages, then `Accept-Language`, then Thai."""
+    """This will give `th` or `en`: the `lang` cookie of the pages, then what `Accept-Language` likes best, then Thai."""
     chosen = request.cookies.get("lang")
     if chosen in {"th", "en"}:
         return chosen
-    for part in request.headers.get("accept-language", "").split(","):
-        tag = part.split(";")[0].strip().lower()[:2]
-        if tag in {"th", "en"}:
-            return tag
-    return "th"
+    wishes = [_wish(part) for part in request.headers.get("accept-language", "").split(",")]
+    spoken = [(liking, tag) for liking, tag in wishes if tag in {"th", "en"} and liking > 0]
+    # `max` keeps the first of equals: the order of the header.
+    return max(spoken, key=lambda wish: wish[0])[1] if spoken else "th"
+
+
+def _wish(part: str) -> tuple[float, str]:
+    tag, _, rest = part.partition(";")
+    try:
+        liking = float(rest.strip().removeprefix("q=")) if rest else 1.0
+    except ValueError:
+        liking = 0.0
+    return liking, tag.strip().lower()[:2]
 
 
 def client_address(request: Request) -> str:
@@ -57,15 +65,20 @@ def client_address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def idempotency_key(idempotency_key: Annotated[str | None, Header(max_length=128)] = None) -> str | None:
-    if idempotency_key is not None and not (idempotency_key.strip() and idempotency_key.isprintable()):
+def idempotency_key(
+    request: Request,
+    idempotency_key: Annotated[str | None, Header(alias="Idempotency-Key", max_length=128)] = None,
+) -> str | None:
+    # An empty header never reaches the parameter, and a client that sends one believes it is protected.
+    given = idempotency_key if idempotency_key is not None else request.headers.get("idempotency-key")
+    if given is not None and not (given.strip() and given.isprintable()):
         raise invalid(
             "header:Idempotency-Key",
             "malformed",
             "Idempotency-Key ต้องเป็นข้อความที่พิมพ์ได้ 1-128 ตัวอักษร",
             "The Idempotency-Key must be 1 to 128 printable characters.",
         )
-    return idempotency_key
+    return given
 
 
 def problem_response(request: Request, error: DomainError) -> Response:

@@ -8,7 +8,7 @@ server died is free again when its lease ends; what it committed is then found b
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -21,7 +21,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code, Database
 from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
-from saraban.kit.ids import new_id
+from saraban.kit.ids import derived_id, new_id
 
 LEASE = timedelta(seconds=60)
 KEPT = timedelta(hours=24)
@@ -76,6 +76,18 @@ class Answer:
 Remember = Callable[[AsyncSession, Answer], Awaitable[None]]
 
 
+def request_token(*, key: str | None, user: UUID, operation: str, payload: Any) -> UUID:
+    """
+    This will give the token that tells whether a request's work is done already, whatever became of its answer.
+
+    With a key it is the same for the same request of the same user, for ever; a key that comes again for something
+    else, after its 24 hours, gives another token and so another number.
+    """
+    if key is None:
+        return new_id()
+    return derived_id(operation, str(user), key, _fingerprint(operation, payload))
+
+
 async def answer_once(
     db: Database,
     *,
@@ -113,6 +125,7 @@ async def answer_once(
         answer = await run(remember)
         if not stored_with_the_work:  # the work was found done: an earlier server committed it and died
             await db.transact(lambda session: claim.store(session, answer, now))
+            return replace(answer, replayed=True)
         return answer
     except BaseException:
         # Conditional on "no answer stored": where the commit went through after all, the answer stays.

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query, Response
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.errors import DomainError, invalid
+from saraban.kit.errors import invalid
 from saraban.kit.http import (
     Address,
     Db,
@@ -19,10 +19,9 @@ from saraban.kit.http import (
     PathId,
     ReadSession,
 )
-from saraban.kit.idempotency import Answer, Remember, answer_once
-from saraban.kit.ids import derived_id, new_id
+from saraban.kit.idempotency import Answer, Remember, answer_once, request_token
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import Numbers
+from saraban.numbering.dependencies import KeptRoute, Numbers
 from saraban.numbering.schemas import (
     FormatChange,
     FormatIn,
@@ -34,7 +33,7 @@ from saraban.numbering.schemas import (
     PreviewOut,
 )
 
-router = APIRouter(prefix="/document-numbering", tags=["Document numbering"])
+router = APIRouter(prefix="/document-numbering", tags=["Document numbering"], route_class=KeptRoute)
 _GENERATE = "POST /document-numbering/generate"
 
 
@@ -55,18 +54,11 @@ async def generate(
     """
     moment = now.now()
     payload = body.model_dump(mode="json", by_alias=True)
-    token = derived_id(str(caller.public_id), _GENERATE, key) if key else new_id()
+    token = request_token(key=key, user=caller.public_id, operation=_GENERATE, payload=payload)
 
     async def draw(remember: Remember) -> Answer:
-        try:
-            async with db.reading() as session:
-                plan = await numbering.plan(session, caller=caller, request=_request(body), now=moment, zone=now.zone)
-        except DomainError as refusal:
-            # Every call about numbering is kept, the refused ones too (ruling N15).
-            await numbers.failures.refused(
-                refusal, context={"request": payload}, user_id=caller.user_id, address=address, now=moment
-            )
-            raise
+        async with db.reading() as session:
+            plan = await numbering.plan(session, caller=caller, request=_request(body), now=moment, zone=now.zone)
 
         async def then(session: Any, issued: numbering.Issued) -> Answer:
             answer = Answer(201, _number(issued))

@@ -31,6 +31,7 @@ class GenerateIn(Schema):
     category_code: Code | None = Field(None, description="Drawing formats only.", examples=["DRW"])
     year: int | None = Field(
         None,
+        strict=True,
         ge=1,
         le=9999,
         description="Either era; another year than the current one needs a permission and a reason.",
@@ -66,7 +67,7 @@ class FormatIn(Schema):
     correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
     template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
     description: Annotated[str, Line(1000, shortest=0)] | None = None
-    reset_sequence_yearly: bool | None = Field(None, description="Left out: true where the template prints a year.")
+    reset_sequence_yearly: bool | None = Field(None, strict=True, description="Left out: true where the template prints a year.")
     overflow: Literal["widen", "refuse"] = "widen"
     reason: Annotated[str, Line(500)] | None = Field(None, description="Kept in the audit trail.")
 
@@ -76,7 +77,7 @@ class FormatChange(Schema):
 
     template: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     description: Annotated[str, Line(1000, shortest=0)] | None = None
-    reset_sequence_yearly: bool | None = None
+    reset_sequence_yearly: bool | None = Field(None, strict=True)
     overflow: Literal["widen", "refuse"] | None = None
     reason: Annotated[str, Line(500)] | None = None
 

@@ -37,6 +37,8 @@ log = structlog.get_logger(__name__)
 
 PageAnswer = Callable[[Request, DomainError, int], Response]
 
+_FOR_PROGRAMS = ("/api/", "/health", "/metrics", "/openapi.json")
+
 
 class MethodNotAllowed(DomainError):
     """The address exists, but not for this method (405). The `Allow` header names those that work."""
@@ -133,11 +135,15 @@ def problem(request: Request, error: DomainError, status: int) -> Response:
 
 
 def wants_page(request: Request) -> bool:
-    """This will say whether a person in a browser reads the answer: not the API, and HTML or htmx asked for."""
-    path = request.url.path
-    if path.startswith(("/api/", "/health", "/metrics", "/openapi.json")):
+    """This will say whether a person in a browser reads the answer: not the API, and HTML or htmx taken."""
+    if request.url.path.startswith(_FOR_PROGRAMS):
         return False
-    return "hx-request" in request.headers or "text/html" in request.headers.get("accept", "")
+    accept = request.headers.get("accept", "*/*")
+    if "hx-request" in request.headers or "text/html" in accept:
+        return True
+    # `curl` and link checkers take anything; where a page stands they get what a browser would.
+    stands_there = request.scope.get("endpoint") is not None and not request.url.path.startswith("/static")
+    return stands_there and request.method in {"GET", "HEAD"} and "*/*" in accept
 
 
 def refused_input(error: RequestValidationError) -> Invalid:
@@ -168,7 +174,7 @@ def from_http(error: HTTPException) -> DomainError:
 def from_fault(error: BaseException) -> DomainError:
     """This will log what nobody expected and give the little that a caller may know of it."""
     fault = fault_of(error)
-    if fault in {Fault.POOL, Fault.COLLISION}:
+    if fault in {Fault.POOL, Fault.COLLISION, Fault.LOCK_WAIT}:
         log.warning("database_busy", fault=fault, error=type(error).__name__)
         return DatabaseBusy(retry_after=2)
     log.error("database_lost" if fault else "unexpected_error", exc_info=_exc_info(error))

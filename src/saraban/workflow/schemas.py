@@ -156,7 +156,7 @@ class InboxPage(Schema):
 
 class DefinitionIn(Schema):
     dsl: Storable
-    activate: bool = False
+    activate: bool = Field(False, strict=True)
 
 
 class DefinitionText(Schema):

@@ -45,12 +45,23 @@ class TestAttempts:
         assert attempts.after(Failure.CONNECTION, elapsed=0).delay == 1.0
         assert attempts.retries == 3
 
-    def test_spend_no_version_conflict_on_a_number_that_was_taken(self) -> None:
+    def test_spend_nothing_on_a_number_that_was_taken(self) -> None:
         attempts = Attempts(Budget())
-        for _ in range(5):
+        for _ in range(100):
             attempts.after(Failure.TAKEN, elapsed=0)
 
+        assert attempts.retries == 0
         assert attempts.after(Failure.CONFLICT, elapsed=0).delay == 0.0
+
+    @pytest.mark.parametrize("failure", [Failure.LOCK, Failure.CONFLICT, Failure.COLLISION, Failure.TAKEN])
+    def test_end_at_the_deadline_whatever_they_wait_for(self, failure: Failure) -> None:
+        with pytest.raises(NumberingBusy):
+            Attempts(Budget()).after(failure, elapsed=35.0)
+
+    def test_leave_less_and_less_time_to_wait(self) -> None:
+        attempts = Attempts(Budget(deadline=35))
+
+        assert [attempts.left(elapsed) for elapsed in (0, 30, 40)] == [35, 5, 0]
 
     def test_say_when_to_come_back(self) -> None:
         attempts = Attempts(Budget(lock=0))

@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from saraban.kit.db import Database
+from saraban.kit.idempotency import IdempotencyKey
 from saraban.numbering.models import LedgerEntry, NumberCounter, NumberError
 from tests.conftest import SignIn
 
@@ -175,6 +176,11 @@ class TestGenerate:
             ({"year": 99999}, "/year"),
             ({"year": 2399}, "/year"),
             ({"year": "soon"}, "/year"),
+            ({"year": "2569"}, "/year"),
+            ({"year": 2569.0}, "/year"),
+            ({"year": True}, "/year"),
+            ({"rfaTypeCode": "RPT"}, "/rfaTypeCode"),
+            ({"categoryCode": "DRW"}, "/categoryCode"),
             ({"revision": "a"}, "/revision"),
             ({"revision": "ABCD"}, "/revision"),
             ({"colour": "red"}, "/colour"),
@@ -195,6 +201,57 @@ class TestGenerate:
         assert pointer in [error["pointer"] for error in problem["errors"]]
         assert problem["userMessage"] and all(error["message"] for error in problem["errors"])
         assert (await count(db, NumberCounter), await count(db, LedgerEntry)) == (counters, numbers)
+
+    async def test_has_two_sides(self, signed_in: SignIn) -> None:
+        client = await signed_in("dc.consultant")
+        project = await read_project(client)
+
+        answer = await client.post(GENERATE, json=project.letter(recipient="คคง."))
+
+        assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/recipientOrganizationPublicId")
+
+    async def test_of_a_key_that_was_forgotten_is_another_one_for_another_request(
+        self, signed_in: SignIn, db: Database
+    ) -> None:
+        client = await signed_in("dc.consultant")
+        project = await read_project(client)
+        headers = {"Idempotency-Key": "reused"}
+        first = await client.post(GENERATE, json=project.letter(), headers=headers)
+        async with db.writing() as session:
+            await session.execute(sa.delete(IdempotencyKey))
+
+        again = await client.post(GENERATE, json=project.letter(), headers=headers)
+        async with db.writing() as session:
+            await session.execute(sa.delete(IdempotencyKey))
+        other = await client.post(GENERATE, json=project.letter(recipient="ผรม.2"), headers=headers)
+
+        assert (again.status_code, again.json()) == (201, first.json())
+        assert again.headers["Idempotent-Replay"] == "true"
+        assert other.status_code == 201
+        assert other.json()["documentNumber"] != first.json()["documentNumber"]
+
+    @pytest.mark.parametrize("key", ["", " ", "x" * 129, "a\tb"])
+    async def test_is_refused_with_a_key_that_protects_nothing(self, signed_in: SignIn, key: str) -> None:
+        client = await signed_in("dc.consultant")
+        project = await read_project(client)
+
+        answer = await client.post(GENERATE, json=project.letter(), headers={"Idempotency-Key": key})
+
+        assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "header:Idempotency-Key")
+
+    async def test_that_is_refused_is_kept_whoever_refuses_it(self, signed_in: SignIn, db: Database) -> None:
+        viewer = await signed_in("viewer")
+        project = await read_project(viewer)
+
+        await viewer.post(PREVIEW, json=project.letter())
+        await viewer.post(GENERATE, json={"colour": "red"})
+        await viewer.put(CONFIGS, json={"projectPublicId": project.id, "template": "{SEQ:4}"})
+
+        async with db.reading() as session:
+            kept = list(await session.scalars(sa.select(NumberError)))
+        assert len(kept) == 3
+        assert {row.error_type for row in kept} == {"VALIDATION_ERROR"}
+        assert all(row.user_id and row.context_data and row.context_data["request"] for row in kept)
 
     async def test_wants_the_contract_where_a_code_is_in_several(self, signed_in: SignIn) -> None:
         client = await signed_in("admin")
@@ -310,6 +367,19 @@ class TestFormats:
 
         assert [one["code"] for one in meets.json()["warnings"]] == ["FORMATS_CAN_MEET"]
         assert apart.json()["warnings"] == []
+
+    async def test_warn_of_one_that_prints_alike_and_counts_apart(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        body = {"projectPublicId": project.id, "template": "{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"}
+
+        apart = await padmin.put(CONFIGS, json=body | {"correspondenceTypeCode": "RFI", "resetSequenceYearly": False})
+        together = await padmin.put(CONFIGS, json=body | {"correspondenceTypeCode": "MEMO"})
+
+        assert {one["code"] for one in apart.json()["warnings"]} == {"FORMATS_CAN_MEET"}
+        assert (
+            len(together.json()["warnings"]) == 1
+        )  # the one that counts apart, not the default it shares a series with
 
     async def test_may_refuse_to_widen(self, signed_in: SignIn, db: Database) -> None:
         padmin = await signed_in("padmin")

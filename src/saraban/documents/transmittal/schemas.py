@@ -13,7 +13,7 @@ Purpose = Literal["FOR_APPROVAL", "FOR_INFORMATION", "FOR_REVIEW", "OTHER"]
 
 class Item(Schema):
     document_public_id: UUID
-    quantity: Annotated[int, Field(ge=1, le=10_000)] = 1
+    quantity: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 1
     remarks: Annotated[str, Line(255)] | None = None
 
 

@@ -4,6 +4,7 @@ What to do after an attempt at a number failed: again, when, on which path, or n
 Each class of failure has its own budget. Pure: counts in, a decision out.
 """
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -49,22 +50,26 @@ class NumberingFailed(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How often each class of failure is tried again; every figure is a setting."""
+    """
+    How often each class of failure is tried again; every figure is a setting.
+
+    :param deadline: seconds in which waiting for the series and every rerun that costs no budget must end
+    """
 
     lock: int = 5
     conflict: int = 2
     connection: int = 3
-    deadline: float = 35.0
     collision: int = 10
-    taken: int = 20
+    deadline: float = 35.0
 
-    def allows(self, failure: Failure) -> int:
+    def allows(self, failure: Failure) -> float:
         return {
             Failure.LOCK: self.lock,
             Failure.CONFLICT: self.conflict,
             Failure.CONNECTION: self.connection,
             Failure.COLLISION: self.collision,
-            Failure.TAKEN: self.taken,
+            # A taken number is stepped over; that is no conflict and spends no retry (ruling N2).
+            Failure.TAKEN: math.inf,
         }[failure]
 
 
@@ -84,7 +89,12 @@ class Attempts:
 
     @property
     def retries(self) -> int:
-        return sum(self.failures.values())
+        """Attempts after the first, as the audit keeps them."""
+        return sum(count for failure, count in self.failures.items() if failure is not Failure.TAKEN)
+
+    def left(self, elapsed: float) -> float:
+        """This will give the seconds that may still be spent waiting."""
+        return max(self.budget.deadline - elapsed, 0.0)
 
     def after(self, failure: Failure, *, elapsed: float) -> Again:
         """
@@ -98,7 +108,8 @@ class Attempts:
         if count > self.budget.allows(failure):
             raise _END[failure](retry_after=3 if failure is not Failure.CONNECTION else None)
         delay = _delay(failure, count)
-        if failure is Failure.LOCK and elapsed + delay >= self.budget.deadline:
+        # The database's own budget is short, and what it ends with is not "busy".
+        if failure is not Failure.CONNECTION and elapsed + delay >= self.budget.deadline:
             raise NumberingBusy(retry_after=3)
         return Again(delay)
 
@@ -108,7 +119,6 @@ _END: dict[Failure, type[DomainError]] = {
     Failure.CONFLICT: NumberingConflict,
     Failure.CONNECTION: NumberingFailed,
     Failure.COLLISION: NumberingBusy,
-    Failure.TAKEN: NumberingConflict,
 }
 
 

@@ -112,7 +112,8 @@ class Allocator:
                     found = await self._recall(draw, recall)
                     if found is not None:
                         return found[0]
-                return await self._under_lock(draw, then, course)
+                patience = min(self._lock_timeout, attempts.left(stopwatch() - started))
+                return await self._under_lock(draw, then, course, patience)
             except Exception as error:
                 failure = _failure_of(error)
                 if failure is None:
@@ -122,7 +123,8 @@ class Allocator:
                 again = attempts.after(failure, elapsed=stopwatch() - started)
                 uncertain = uncertain or failure in {Failure.CONNECTION, Failure.TAKEN}
                 course = self._next_course(course, failure, attempts)
-                metrics.RETRY.labels(attempt=str(attempts.failures[failure]), reason=failure.value).inc()
+                if failure is not Failure.TAKEN:
+                    metrics.RETRY.labels(attempt=str(attempts.failures[failure]), reason=failure.value).inc()
                 log.warning("numbering.retry", reason=failure.value, delay=again.delay, error=str(error)[:300])
             await asyncio.sleep(again.delay)
 
@@ -144,13 +146,14 @@ class Allocator:
             entry = await repository.by_token(session, draw.token)
             return None if entry is None else (await recall(session, issued_of(entry)),)
 
-    async def _under_lock(self, draw: Draw, then: Then[T], course: Course) -> T:
+    async def _under_lock(self, draw: Draw, then: Then[T], course: Course, patience: float) -> T:
+        """:param patience: seconds that the turn and the lock together may take"""
         started = stopwatch()
         name = draw.plan.lock_name
-        async with self._queues.turn(name, within=self._lock_timeout):
+        async with self._queues.turn(name, within=patience):
             await self._ensure_counter(draw.plan)
             try:
-                async with self._locks.hold(name, within=self._lock_timeout):
+                async with self._locks.hold(name, within=max(patience - (stopwatch() - started), 0.05)):
                     if course.path == "redis":
                         metrics.REDIS_SUCCESS.inc()
                         metrics.REDIS_UP.set(1)
@@ -199,6 +202,14 @@ def _context(plan: Plan) -> dict[str, Any]:
     return {"series": plan.series, "template": plan.template.text, **plan.codes}
 
 
+_FAILURES = {
+    Fault.COLLISION: Failure.COLLISION,
+    Fault.LOCK_WAIT: Failure.LOCK,
+    Fault.CONNECTION: Failure.CONNECTION,
+    Fault.POOL: Failure.CONNECTION,
+}
+
+
 def _failure_of(error: Exception) -> Failure | None:
     if isinstance(error, LockBusy):
         return Failure.LOCK
@@ -210,6 +221,4 @@ def _failure_of(error: Exception) -> Failure | None:
         ours = broken_constraint(error, *repository.NUMBER_CONSTRAINTS, *repository.TOKEN_CONSTRAINTS)
         return Failure.TAKEN if ours else None
     fault = fault_of(error)
-    if fault is Fault.COLLISION:
-        return Failure.COLLISION
-    return Failure.CONNECTION if fault else None
+    return _FAILURES[fault] if fault else None

@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from saraban.kit.db import Database, fault_of
-from saraban.kit.errors import DomainError, Kind
+from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.kit.trace import trace_id
 from saraban.numbering import repository
@@ -37,11 +37,14 @@ class FailureLog:
         self._spool: deque[dict[str, Any]] = deque(maxlen=_SPOOLED)
 
     async def refused(
-        self, error: DomainError, *, context: dict[str, Any], user_id: int, address: str, now: datetime
+        self, error: DomainError, *, context: dict[str, Any], user_id: int | None, address: str, now: datetime
     ) -> None:
+        """This will keep a refusal, unless a log further in has kept it already."""
+        if error.kept:
+            return
+        error.kept = True
         kind, scenario = _TYPES.get(type(error), ("VALIDATION_ERROR", "none"))
-        if error.kind in {Kind.FORBIDDEN, Kind.NOT_FOUND}:
-            context = context | {"refused": error.code}
+        context = {**context, "code": error.code, "pointers": [field.pointer for field in error.fields]}
         await self._write(kind, scenario, str(error), context, user_id, address, now)
 
     async def redis_down(
@@ -50,7 +53,14 @@ class FailureLog:
         await self._write("REDIS_ERROR", "1", detail, context, user_id, address, now)
 
     async def _write(
-        self, kind: str, scenario: str, message: str, context: dict[str, Any], user_id: int, address: str, now: datetime
+        self,
+        kind: str,
+        scenario: str,
+        message: str,
+        context: dict[str, Any],
+        user_id: int | None,
+        address: str,
+        now: datetime,
     ) -> None:
         metrics.ERROR.labels(type=kind, scenario=scenario).inc()
         log.warning("numbering.failed", error_type=kind, scenario=scenario, error=message, **context)

@@ -138,13 +138,18 @@ async def meeting(session: AsyncSession, row: FormatRow) -> list[FormatRow]:
     others = [
         other
         for other in await repository.formats_of_project(session, row.project_id)
-        if other.format.public_id != row.format.public_id and other.format.format_template != row.format.format_template
+        if other.format.public_id != row.format.public_id and _counts_apart(other.format, row.format)
     ]
     if not others:
         return []
     codes = await _codes(session, row)
     mine = _shape(row, codes)
     return [other for other in others if can_meet(mine, _shape(other, codes))]
+
+
+def _counts_apart(one: NumberFormat, other: NumberFormat) -> bool:
+    """Formats of the same text and reset share their series, so they cannot collide; any other two have counters apart."""
+    return (one.format_template, one.reset_sequence_yearly) != (other.format_template, other.reset_sequence_yearly)
 
 
 def _checked(wanted: Wanted, *, drawing: bool) -> Template:

@@ -100,7 +100,7 @@ async def draw_number(session: AsyncSession, draw: Draw, course: Course) -> Issu
     )
     if not moved:
         raise CounterMoved(plan.series)
-    metrics.UTILIZATION.labels(project=plan.project.code, series=plan.series).set(
+    metrics.UTILIZATION.labels(project=plan.project.code, type=plan.type.code).set(
         sequence / (10**plan.template.width - 1)
     )
     return await _write(session, draw, course, seen, sequence)

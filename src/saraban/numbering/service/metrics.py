@@ -21,7 +21,7 @@ CONFLICT = Counter("docnum_conflict_version_total", "Compare-and-sets that were 
 RETRY = Counter("docnum_retry_total", "Attempts after the first.", ["attempt", "reason"])
 UTILIZATION = Gauge(
     "docnum_sequence_utilization_ratio",
-    "Last sequence of a series against the highest its template pads to.",
-    ["project", "series"],
+    "The latest sequence drawn for a type of a project against the highest its template pads to.",
+    ["project", "type"],
 )
 REDIS_UP = Gauge("docnum_redis_up", "1 while Redis answers, 0 while it does not.")

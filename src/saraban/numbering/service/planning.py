@@ -120,6 +120,7 @@ async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest,
     :raises Forbidden: when the caller may not create such a document
     :raises NotYourOrganization: when the caller does not act for the originator
     """
+    _check_codes(request)
     parties = await _parties(session, request)
     _check_right(caller, parties)
     _check_recipient_type(request, parties.recipient)
@@ -224,6 +225,29 @@ def _scope(parties: _Parties) -> Scope:
     for ref in (parties.rfa_type, parties.discipline, parties.sub_type):
         contract = contract or (ref.contract_id if ref else None)
     return Scope(organizations=frozenset({parties.originator.id}), project=parties.project.id, contract=contract)
+
+
+_BELONGS = {"rfa_type_code": ("RFA", "/rfaTypeCode"), "category_code": (DRAWING, "/categoryCode")}
+
+
+def _check_codes(request: NumberRequest) -> None:
+    """A code of another kind of document would stand in the books of this one; and nobody writes to himself."""
+    for name, (type_code, pointer) in _BELONGS.items():
+        if getattr(request, name) and request.correspondence_type_code != type_code:
+            raise invalid(
+                pointer,
+                "not_of_this_type",
+                "ใช้รหัสนี้กับเอกสารประเภท {type} ไม่ได้",
+                "This code does not belong to documents of type {type}.",
+                type=request.correspondence_type_code,
+            )
+    if request.recipient_organization_public_id == request.originator_organization_public_id:
+        raise invalid(
+            "/recipientOrganizationPublicId",
+            "self",
+            "ผู้ส่งและผู้รับเป็นองค์กรเดียวกันไม่ได้",
+            "The originator cannot be the recipient.",
+        )
 
 
 def _check_recipient_type(request: NumberRequest, recipient: OrganizationRef | None) -> None:

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.kit.idempotency import Answer, Remember, answer_once
-from saraban.kit.ids import derived_id, new_id
+from saraban.kit.idempotency import Answer, Remember, answer_once, request_token
+from saraban.kit.ids import new_id
 from saraban.numbering import service as numbering
 
 
@@ -54,11 +54,13 @@ async def issue(
     :param prepare: reads and checks, before any lock
     """
 
+    operation = f"POST {path}"
+
     async def run(remember: Remember) -> Answer:
         async with db.reading() as session:
             order = await prepare(session)
         holder = numbering.Holder(kind, new_id())
-        token = derived_id("create", path, str(caller.public_id), key) if key else new_id()
+        token = request_token(key=key, user=caller.public_id, operation=operation, payload=payload)
 
         async def then(session: AsyncSession, issued: numbering.Issued) -> Answer:
             answer = await order.write(session, issued, holder.public_id)
@@ -76,6 +78,4 @@ async def issue(
             recall=order.recall,
         )
 
-    return await answer_once(
-        db, key=key, user=caller.public_id, operation=f"POST {path}", payload=payload, now=now, run=run
-    )
+    return await answer_once(db, key=key, user=caller.public_id, operation=operation, payload=payload, now=now, run=run)
