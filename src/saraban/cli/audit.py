@@ -36,7 +36,7 @@ def show(
         saraban audit show
         saraban audit show --entity 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c
         saraban audit show --number LCBP3-C2-RFA-TER-RPT-0001-A
-        saraban audit show --action auth.login_failed --limit 200
+        saraban audit show --action login.failed --limit 200
     """
     if number is not None:
         _show_number(number)

@@ -9,6 +9,8 @@ import typer
 from saraban import config
 from saraban.cli.migrate import prepare_folder
 from saraban.cli.outcome import language, say, with_system
+from saraban.config import Settings
+from saraban.kit.errors import DomainError, Kind, Text
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -18,6 +20,20 @@ if TYPE_CHECKING:
 
     from saraban.bootstrap import System
     from saraban.documents.demo.service import Chapter, Scene
+
+
+class DemoNotForProduction(DomainError):
+    """The demo project was asked for with `SARABAN_ENV=production`; everybody knows the password of its accounts."""
+
+    kind, code = Kind.CONFLICT, "DEMO_NOT_FOR_PRODUCTION"
+    says = Text(
+        "โหลดโครงการสาธิตและบัญชีสาธิตในโหมด production ไม่ได้ ยังไม่มีสิ่งใดถูกสร้าง",
+        "The demo project with its demo accounts is not for SARABAN_ENV=production; nothing was made.",
+    )
+    recovery = (
+        Text("ละ --demo หรือเปลี่ยน SARABAN_ENV", "Leave --demo out, or choose another SARABAN_ENV."),
+        Text("เตรียมฐานข้อมูลจริงด้วย `saraban migrate`", "Prepare a real database with `saraban migrate`."),
+    )
 
 
 class Language(StrEnum):
@@ -63,13 +79,19 @@ def demo(
 
 
 def _prepare() -> None:
-    from saraban.bootstrap import DemoInProduction
     from saraban.kit import migrate as history
 
-    if config.load().env == "production":
-        raise DemoInProduction
+    refuse_production(config.load())
     prepare_folder()
     history.upgrade(config.load().sqlalchemy_url)
+
+
+def refuse_production(settings: Settings) -> None:
+    """
+    :raises DemoNotForProduction: before a folder, a key or a table is made
+    """
+    if settings.env == "production":
+        raise DemoNotForProduction
 
 
 async def _play(system: "System", console: "Console") -> "list[Chapter]":

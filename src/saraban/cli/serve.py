@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from saraban import config
+from saraban.cli.demo import refuse_production
 from saraban.cli.migrate import prepare_folder
 from saraban.cli.outcome import say, stop, with_system
 from saraban.config import Settings
@@ -37,6 +38,8 @@ def serve(
     os.environ.update({f"SARABAN_{name}": str(value) for name, value in chosen.items() if value is not None})
     config.load.cache_clear()
     settings = _settings()
+    if demo:
+        refuse_production(settings)
     refuse_taken_port(settings.host, settings.port)
     prepare_folder()
     has_demo = _prepare(settings, demo=demo)

@@ -3,14 +3,18 @@
 import asyncio
 import io
 import re
+import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+import saraban
 from saraban import config
 from saraban.cli.outcome import told
 from saraban.cli.root import NOUNS
@@ -41,6 +45,40 @@ def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     config.load.cache_clear()
 
 
+def commands(command: Any) -> Iterator[Any]:
+    yield command
+    for child in getattr(command, "commands", {}).values():
+        yield from commands(child)
+
+
+def examples() -> Iterator[str]:
+    """Every line of every help text that shows a command, without the remark behind it."""
+    from saraban.cli.root import app
+
+    for command in commands(typer.main.get_command(app)):
+        for line in re.sub(r"\\\n\s*", "", command.help or "").splitlines():
+            if found := re.match(r"\s*(?:[A-Z_]+=\S+ |.*\| )*(saraban .+)", line):
+                yield re.split(r"\s{3,}", found[1])[0].strip()
+
+
+def fault_in(line: str) -> str:
+    """What the parser has against it, nothing when it would run."""
+    from saraban.cli.root import app
+
+    words = shlex.split(line)[1:]
+    command = typer.main.get_command(app)
+    parent = command.context_class(command, info_name="saraban")
+    try:
+        while hasattr(command, "commands"):
+            command = command.commands[words.pop(0)]
+        command.make_context(line, words, parent=parent)
+    except (typer.Exit, SystemExit):
+        return ""
+    except Exception as fault:  # noqa: BLE001  whatever it is, it is the verdict
+        return f"{line}: {type(fault).__name__} {fault}"
+    return ""
+
+
 class TestHelp:
     @pytest.mark.parametrize("noun", NOUNS)
     def test_every_noun_has_words_to_learn_from(self, command: Command, noun: str) -> None:
@@ -52,6 +90,19 @@ class TestHelp:
     @pytest.mark.parametrize("verb", ["create", "list", "disable", "enable", "unlock", "password", "grant"])
     def test_every_verb_of_user_has_an_example(self, command: Command, verb: str) -> None:
         assert f"saraban user {'list' if verb == 'list' else verb}" in command("user", verb, "--help")[1]
+
+    def test_every_example_is_a_command_that_exists(self) -> None:
+        told = list(examples())
+
+        assert len(told) > 20
+        assert [fault for line in told if (fault := fault_in(line))] == []
+
+    def test_every_action_in_an_example_is_one_that_is_written(self) -> None:
+        written = "\n".join(path.read_text() for path in Path(saraban.__file__).parent.rglob("*.py"))
+        actions = {action for line in examples() for action in re.findall(r"--action (\S+)", line)}
+
+        assert actions
+        assert {action for action in actions if f'"{action}"' not in written} == set()
 
     def test_a_wrong_word_is_wrong_usage(self, command: Command) -> None:
         assert command("usr")[0] == 2
@@ -231,6 +282,25 @@ class TestServe:
         assert code == 6
         assert err.count("\n") == 1
         assert "demo accounts" in err
+
+    @pytest.mark.parametrize("words", [("serve", "--demo"), ("demo",)])
+    def test_makes_nothing_when_the_demo_is_asked_for_in_production(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...]
+    ) -> None:
+        folder = tmp_path / "not-there-yet"
+        monkeypatch.setenv("SARABAN_ENV", "production")
+        monkeypatch.setenv("SARABAN_DATA_DIR", str(folder))
+        config.load.cache_clear()
+
+        code, _, err = command(*words)
+
+        assert (code, folder.exists()) == (6, False)
+        assert err == (
+            "saraban: The demo project with its demo accounts is not for SARABAN_ENV=production; nothing was made.\n"
+        )
+
+        monkeypatch.setenv("SARABAN_LANG", "th")
+        assert "ในโหมด production ไม่ได้" in command(*words)[2]
 
     def test_names_a_setting_that_cannot_be_used(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SARABAN_PORT", "many")
