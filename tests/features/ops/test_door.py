@@ -175,3 +175,20 @@ class TestErrorPage:
         path, _, anchor = problem["type"].partition("#")
 
         assert f'id="{anchor}"' in (await client.get(path)).text
+
+
+class TestAPage:
+    @pytest.mark.parametrize("accept", ["*/*", "text/html", "text/html,application/xhtml+xml,*/*;q=0.8"])
+    @pytest.mark.parametrize(("path", "target"), [("/", "/login"), ("/rfas", "/login?next=/rfas")])
+    async def test_leads_to_the_log_in_whoever_takes_anything(
+        self, client: httpx.AsyncClient, path: str, target: str, accept: str
+    ) -> None:
+        answer = await client.get(path, headers={"Accept": accept})
+
+        assert (answer.status_code, answer.headers["location"]) == (303, target)
+
+    async def test_answers_a_program_as_a_program(self, client: httpx.AsyncClient) -> None:
+        assert_problem(await client.get("/rfas", headers={"Accept": "application/json"}), 401, "UNAUTHORIZED")
+        assert_problem(await client.get("/api/v1/rfas"), 401, "UNAUTHORIZED")
+        assert_problem(await client.get("/no/such/address/here"), 404, "NOT_FOUND")
+        assert_problem(await client.get("/static/nothing.js"), 404, "NOT_FOUND")
