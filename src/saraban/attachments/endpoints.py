@@ -15,7 +15,7 @@ from saraban.attachments.schemas import AttachmentAnswer, Upload
 from saraban.attachments.service import AttachmentRow
 from saraban.identity.dependencies import CurrentCaller, guarded
 from saraban.identity.domain.caller import Caller
-from saraban.kit.http import Address, Db, Now, PathId, ReadSession
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, PathId, ReadSession
 
 router = APIRouter(prefix="/attachments", tags=["attachments"])
 
@@ -48,7 +48,9 @@ _BINARY: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("", status_code=201, summary="Upload a file for a later document", openapi_extra=_MULTIPART)
+@router.post(
+    "", status_code=201, response_model=Upload, summary="Upload a file for a later document", openapi_extra=_MULTIPART
+)
 async def upload(
     caller: Annotated[Caller, guarded("document.attach_files")],
     sent: OneFile,
@@ -57,22 +59,26 @@ async def upload(
     rules: Uploads,
     clock: Now,
     address: Address,
-) -> Upload:
+    key: IdempotencyKey,
+) -> Response:
     """
     Takes PDF, DOCX, XLSX, DWG, ZIP, JPEG and PNG, told by content. The file is the uploader's alone until a document
-    or a workflow step names its `publicId`, and is removed when none has by `expiresAt`.
+    or a workflow step names its `publicId`, and is removed when none has by `expiresAt`. With an `Idempotency-Key` the
+    same file sent again is kept once; another file under that key is refused.
     """
-    row = await attachments.upload(
+    answer = await attachments.upload_once(
         db,
         storage,
         caller=caller,
+        key=key,
         name=sent.name,
         chunks=sent.chunks(),
         rules=rules,
         clock=clock,
         address=address,
     )
-    return Upload.of(row)
+    headers = {"Idempotent-Replay": "true"} if answer.replayed else {}
+    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
 
 
 @router.get("/{publicId}", summary="What is known of a file")

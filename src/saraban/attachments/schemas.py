@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import ConfigDict
 
 from saraban.attachments.domain.row import AttachmentRow
-from saraban.kit.http import Schema
+from saraban.kit.schema import Schema
 
 _EXAMPLE: dict[str, Any] = {
     "publicId": "019505a1-7c3e-7000-8000-abc123def456",

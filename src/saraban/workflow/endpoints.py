@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
+from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller, guarded
@@ -17,6 +18,7 @@ from saraban.kit.http import (
     PathId,
     ReadSession,
 )
+from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.workflow import schemas, service
 from saraban.workflow.dependencies import IfMatch, RegisteredSubjects
 from saraban.workflow.service import Command
@@ -46,14 +48,30 @@ async def list_definitions(
     dependencies=[guarded(MAY_MANAGE)],
 )
 async def publish_definition(
-    body: schemas.DefinitionIn, caller: CurrentCaller, db: Db, clock: Now, address: Address
-) -> Any:
+    body: schemas.DefinitionIn, caller: CurrentCaller, db: Db, clock: Now, address: Address, key: IdempotencyKey
+) -> RawResponse:
     """Keeps a definition as the next version of its code; it can never change afterwards."""
-    return await db.transact(
-        lambda session: service.create(
-            session, caller=caller, raw=body.dsl, activate=body.activate, now=clock.now(), address=address
+    now = clock.now()
+
+    async def publish(session: AsyncSession, remember: Remember) -> Answer:
+        made = await service.create(
+            session, caller=caller, raw=body.dsl, activate=body.activate, now=now, address=address
         )
+        shown = schemas.DefinitionDetailOut.model_validate(made)
+        answer = Answer(201, shown.model_dump(mode="json", by_alias=True))
+        await remember(session, answer)
+        return answer
+
+    answer = await answer_once(
+        db,
+        key=key,
+        user=caller.public_id,
+        operation="POST /workflow/definitions",
+        payload=body.model_dump(mode="json"),
+        now=now,
+        run=lambda remember: db.transact(lambda session: publish(session, remember)),
     )
+    return _sent(answer)
 
 
 @router.post("/workflow/definitions/validate", response_model=schemas.ValidationOut, dependencies=[guarded(MAY_MANAGE)])
@@ -159,7 +177,7 @@ async def take_step(
         address=address,
         key=key,
     )
-    return OrjsonResponse(answer.body, status_code=answer.status, headers=dict(answer.headers))
+    return _sent(answer)
 
 
 @router.get("/workflow/instances/{publicId}/history", response_model=schemas.HistoryList)
@@ -203,3 +221,8 @@ def _subject(view: service.InstanceView | service.InboxItem) -> schemas.SubjectO
         due_date=facts.due_date,
         priority=facts.priority,
     )
+
+
+def _sent(answer: Answer) -> RawResponse:
+    headers = dict(answer.headers) | ({"Idempotent-Replay": "true"} if answer.replayed else {})
+    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)

@@ -136,6 +136,38 @@ class TestUpload:
         assert (nobody.status_code, viewer.status_code) == (401, 403)
 
 
+class TestKey:
+    """The same upload sent twice, as after a timeout."""
+
+    async def send(self, client: httpx.AsyncClient, name: str, content: bytes, key: str = "k-1") -> httpx.Response:
+        return await client.post(URL, files={"file": (name, content)}, headers={"Idempotency-Key": key})
+
+    async def test_makes_one_file_and_gives_one_answer(self, uploader: httpx.AsyncClient, settings: Settings) -> None:
+        first = await self.send(uploader, "a.pdf", PDF)
+        again = await self.send(uploader, "a.pdf", PDF)
+
+        assert (first.status_code, again.status_code) == (201, 201)
+        assert first.json() == again.json()
+        assert again.headers["idempotent-replay"] == "true"
+        assert len(stored(settings)) == 1
+
+    @pytest.mark.parametrize(("name", "content"), [("b.pdf", PDF), ("a.pdf", PDF + b"y")])
+    async def test_is_refused_for_another_file(
+        self, uploader: httpx.AsyncClient, settings: Settings, name: str, content: bytes
+    ) -> None:
+        await self.send(uploader, "a.pdf", PDF)
+        other = await self.send(uploader, name, content)
+
+        assert (other.status_code, other.json()["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
+        assert len(stored(settings)) == 1
+
+    async def test_is_free_again_after_a_refusal(self, uploader: httpx.AsyncClient) -> None:
+        refused = await self.send(uploader, "a.pdf", b"MZ")
+        taken = await self.send(uploader, "a.pdf", PDF)
+
+        assert (refused.status_code, taken.status_code) == (422, 201)
+
+
 class TestLimit:
     @pytest.fixture
     def settings(self, settings: Settings) -> Settings:

@@ -178,6 +178,21 @@ class TestDefinitions:
         assert fault["pointer"] == "/dsl/states/0/on/submit/to"
         assert "nowhere" in fault["message"]["th"]
 
+    async def test_publish_once_under_one_key(self, signed_in: SignIn) -> None:
+        admin = await signed_in("admin")
+        headers = {"Idempotency-Key": "publish-1"}
+
+        async def publish(*, activate: bool = False) -> Any:
+            body = {"dsl": shorter(), "activate": activate}
+            return await admin.post(f"{API}/workflow/definitions", json=body, headers=headers)
+
+        first, again, other = await publish(), await publish(), await publish(activate=True)
+
+        assert (first.status_code, again.status_code) == (201, 201)
+        assert first.json() == again.json()
+        assert again.headers["idempotent-replay"] == "true"
+        assert (other.status_code, other.json()["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
+
     async def test_are_published_activated_and_read(self, signed_in: SignIn) -> None:
         admin = await signed_in("admin")
 

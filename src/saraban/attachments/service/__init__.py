@@ -14,6 +14,7 @@ from saraban.attachments.service.claims import (
     step_attachments,
 )
 from saraban.attachments.service.reading import AccessRule, AccessRules, FileUnavailable, find
+from saraban.attachments.service.repeating import upload_once
 from saraban.attachments.service.uploads import (
     FileTooLarge,
     FileTypeRefused,
@@ -38,4 +39,5 @@ __all__ = [
     "rows_of",
     "step_attachments",
     "upload",
+    "upload_once",
 ]

@@ -5,7 +5,7 @@ The row comes first and is completed last, so that a broken upload always leaves
 """
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -31,6 +31,8 @@ UNDER_WAY = timedelta(hours=1)
 # A claim takes its time from the request's arrival and commits later; until then the bytes must stay.
 GRACE = timedelta(minutes=10)
 CLEAN_UP_STEP = 100
+
+Then = Callable[[AsyncSession, AttachmentRow], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +83,28 @@ async def upload(
     rules: UploadRules,
     clock: Clock,
     address: str,
+    then: Then | None = None,
 ) -> AttachmentRow:
     """
     This will store a file for `caller` and give its temporary row.
 
     It takes the database and not a session: two short transactions, and none is open while bytes arrive.
 
+    :param then: is called with the finished row inside the second transaction
+
     :raises Invalid: when the name is unfit or the file is empty
     :raises FileTypeRefused: when the content is not of a taken kind, or not of the kind its name says
     :raises FileTooLarge: as soon as the limit is passed
     """
-    row = _new_row(_fit_name(name), caller, clock)
+    row = _new_row(fit_name(name), caller, clock)
     name, key, public_id = row.original_filename, row.file_path, row.public_id
     await db.transact(lambda session: _begin(session, row))
     deed = _Deed(caller, public_id, name, clock, address)
     try:
-        intake = _Intake(chunks, rules.max_bytes)
+        intake = Intake(chunks, rules.max_bytes)
         await storage.write(key, intake.pour())
         await _check_kind(storage, key, name)
-        return await db.transact(lambda session: _complete(session, deed, intake, keep=rules.keep))
+        return await db.transact(lambda session: _complete(session, deed, intake, keep=rules.keep, then=then))
     except Exception as error:
         await storage.delete(key)
         reason = error
@@ -155,7 +160,7 @@ class _Deed:
 
 
 @dataclass
-class _Intake:
+class Intake:
     """Counts and hashes what flows through it."""
 
     chunks: AsyncIterator[bytes]
@@ -174,7 +179,12 @@ class _Intake:
             raise invalid(FIELD, "empty", "ไฟล์ว่างเปล่า", "The file is empty.")
 
 
-def _fit_name(sent: str) -> str:
+def fit_name(sent: str) -> str:
+    """
+    This will give the name a file is kept under.
+
+    :raises Invalid: when it cannot be kept
+    """
     try:
         return clean_name(sent)
     except UnfitName as fault:
@@ -225,14 +235,19 @@ async def _begin(session: AsyncSession, row: Attachment) -> None:
     await session.flush()
 
 
-async def _complete(session: AsyncSession, deed: _Deed, intake: _Intake, *, keep: timedelta) -> AttachmentRow:
+async def _complete(
+    session: AsyncSession, deed: _Deed, intake: Intake, *, keep: timedelta, then: Then | None
+) -> AttachmentRow:
     row = await deed.lock_row(session)
     if row is None:
         raise invalid(FIELD, "too_slow", "อัปโหลดนานเกินไป กรุณาลองใหม่", "The upload took too long. Try again.")
     row.file_size, row.checksum = intake.size, intake.digest.hexdigest()
     row.expires_at = deed.clock.now() + keep
     await deed.note(session, "upload", size=row.file_size, checksum=row.checksum)
-    return as_row(row)
+    done = as_row(row)
+    if then is not None:
+        await then(session, done)
+    return done
 
 
 async def _abandon(session: AsyncSession, deed: _Deed, reason: Exception) -> None:

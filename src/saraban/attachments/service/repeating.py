@@ -1,0 +1,82 @@
+"""
+An upload with an `Idempotency-Key`: sent again after a timeout, it gives the first file's answer and makes no second one.
+
+What the content is shows only when it has been read, so the key is claimed for the name, and a repetition is read to
+its end, kept nowhere, and compared by checksum.
+"""
+
+from collections.abc import AsyncIterator
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments.domain.row import AttachmentRow
+from saraban.attachments.domain.storage import Storage
+from saraban.attachments.schemas import Upload
+from saraban.attachments.service.uploads import Intake, UploadRules, fit_name, upload
+from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import Clock
+from saraban.kit.db import Database
+from saraban.kit.errors import FieldProblem
+from saraban.kit.idempotency import Answer, KeyReused, Remember, answer_once
+
+OPERATION = "POST /attachments"
+
+
+async def upload_once(
+    db: Database,
+    storage: Storage,
+    *,
+    caller: Caller,
+    key: str | None,
+    name: str,
+    chunks: AsyncIterator[bytes],
+    rules: UploadRules,
+    clock: Clock,
+    address: str,
+) -> Answer:
+    """
+    This will do `upload` once for a key and give its answer to every repetition.
+
+    :raises KeyReused: when the key came before with another name or other content
+    """
+
+    async def run(remember: Remember) -> Answer:
+        async def keep(session: AsyncSession, row: AttachmentRow) -> None:
+            await remember(session, _answer(row))
+
+        row = await upload(
+            db,
+            storage,
+            caller=caller,
+            name=name,
+            chunks=chunks,
+            rules=rules,
+            clock=clock,
+            address=address,
+            then=keep,
+        )
+        return _answer(row)
+
+    answer = await answer_once(
+        db,
+        key=key,
+        user=caller.public_id,
+        operation=OPERATION,
+        payload={"file": fit_name(name)},
+        now=clock.now(),
+        run=run,
+    )
+    if answer.replayed:
+        await _compare(Intake(chunks, rules.max_bytes), answer)
+    return answer
+
+
+def _answer(row: AttachmentRow) -> Answer:
+    return Answer(201, Upload.of(row).model_dump(mode="json", by_alias=True))
+
+
+async def _compare(intake: Intake, answer: Answer) -> None:
+    async for _chunk in intake.pour():
+        pass
+    if intake.digest.hexdigest() != answer.body["checksum"]:
+        raise KeyReused(fields=[FieldProblem("header:Idempotency-Key", "reused", KeyReused.says)])
