@@ -67,7 +67,9 @@ class FormatIn(Schema):
     correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
     template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
     description: Annotated[str, Line(1000, shortest=0)] | None = None
-    reset_sequence_yearly: bool | None = Field(None, strict=True, description="Left out: true where the template prints a year.")
+    reset_sequence_yearly: bool | None = Field(
+        None, strict=True, description="Left out: true where the template prints a year."
+    )
     overflow: Literal["widen", "refuse"] = "widen"
     reason: Annotated[str, Line(500)] | None = Field(None, description="Kept in the audit trail.")
 

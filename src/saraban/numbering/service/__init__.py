@@ -3,10 +3,11 @@
 from saraban.numbering.domain.retry import Budget
 from saraban.numbering.repository import Trace
 from saraban.numbering.service.allocation import Allocator
+from saraban.numbering.service.checks import NumberRequest, permission_to_create
 from saraban.numbering.service.formats import FormatRow, Wanted, change, format_, formats, meeting, save
 from saraban.numbering.service.ledger import Holder, Issued
 from saraban.numbering.service.life import cancel, revise, traces
-from saraban.numbering.service.planning import NumberRequest, Plan, permission_to_create, plan
+from saraban.numbering.service.planning import Plan, plan
 from saraban.numbering.service.previewing import Preview, preview
 from saraban.numbering.service.seed import default_formats
 

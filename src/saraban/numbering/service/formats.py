@@ -19,7 +19,7 @@ from saraban.numbering.domain.meeting import Shape, can_meet
 from saraban.numbering.domain.template import Template, stored
 from saraban.numbering.models import NumberFormat
 from saraban.numbering.repository import FormatRow
-from saraban.numbering.service.planning import DRAWING, DRAWING_CATEGORIES
+from saraban.numbering.service.checks import DRAWING, DRAWING_CATEGORIES
 from saraban.projects import service as projects
 
 VIEW, MANAGE = "numbering.view_formats", "numbering.manage_formats"
