@@ -111,6 +111,7 @@ async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
             yield
             return
         worker.start()
+        system.db.listener = worker.wake
         try:
             yield
         finally:

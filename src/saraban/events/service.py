@@ -18,7 +18,7 @@ from saraban.events import repository
 from saraban.events.domain.event import Event
 from saraban.events.domain.retry import Dead, RetryAt, decide
 from saraban.events.models import DeadLetter, OutboxEvent
-from saraban.kit.db import fault_of
+from saraban.kit.db import announce, fault_of
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.ids import new_id
 
@@ -108,6 +108,7 @@ async def record(
         )
     )
     await session.flush()
+    announce(session)
     return public_id
 
 

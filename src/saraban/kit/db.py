@@ -144,6 +144,8 @@ class Database:
 
     :param url: `sqlite:///path` or `mysql://user:password@host:port/name`; the driver is chosen here
     :param read_timeout: seconds until a silent MariaDB connection counts as lost (ruling N9)
+
+    `listener`, when somebody sets it, is called after the commit of a transaction for which `announce` was called.
     """
 
     def __init__(
@@ -157,6 +159,7 @@ class Database:
     ) -> None:
         self.url = _with_driver(make_url(url))
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.listener: Callable[[], None] | None = None
         self._writer = asyncio.Lock()
         options: dict[str, Any] = {
             "pool_size": pool_size,
@@ -206,8 +209,11 @@ class Database:
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncSession]:
-        async with AsyncSession(self._writing_engine, expire_on_commit=False) as session, session.begin():
-            yield session
+        async with AsyncSession(self._writing_engine, expire_on_commit=False) as session:
+            async with session.begin():
+                yield session
+            if self.listener is not None and session.info.get(_NEWS):
+                self.listener()
 
     async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], *, attempts: int = 3) -> T:
         """
@@ -282,6 +288,14 @@ def _teach_sqlite(engine: sa.Engine) -> None:
     def on_begin(connection: sa.Connection) -> None:
         writes = connection.get_execution_options().get("saraban_writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+_NEWS = "saraban_news"
+
+
+def announce(session: AsyncSession) -> None:
+    """This will have the database's listener called once the session's transaction is committed."""
+    session.info[_NEWS] = True
 
 
 async def returning_id(connection: AsyncConnection | AsyncSession, statement: sa.Insert) -> int:

@@ -39,16 +39,16 @@ async def parties(session: AsyncSession, *, document: UUID) -> Parties:
     )
 
 
-def _reads() -> tuple[sa.ColumnElement[bool], ...]:
+def _reads() -> sa.ColumnElement[bool]:
     """People with an open account; a service account would only collect what nobody reads."""
-    return (User.is_active, User.is_service.is_(False), User.deleted_at.is_(None))
+    return sa.and_(User.is_active, User.is_service.is_(False), User.deleted_at.is_(None))
 
 
 async def public_ids_of(session: AsyncSession, *, user_ids: Collection[int]) -> dict[UUID, int]:
     """This will give those of the users who can read what they are told."""
     if not user_ids:
         return {}
-    found = sa.select(User.public_id, User.user_id).where(User.user_id.in_(user_ids), *_reads())
+    found = sa.select(User.public_id, User.user_id).where(User.user_id.in_(user_ids), _reads())
     return {row.public_id: row.user_id for row in await session.execute(found)}
 
 
@@ -63,7 +63,7 @@ async def user_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> d
     """This will give the keys of those users who can read what they are told."""
     if not public_ids:
         return {}
-    found = sa.select(User.public_id, User.user_id).where(User.public_id.in_(public_ids), *_reads())
+    found = sa.select(User.public_id, User.user_id).where(User.public_id.in_(public_ids), _reads())
     return {row.public_id: row.user_id for row in await session.execute(found)}
 
 

@@ -9,6 +9,7 @@ from saraban.attachments.domain.storage import Storage
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.kit.db import Database
+from saraban.kit.idempotency import forget_expired
 from saraban.worker import partitions, webhook
 from saraban.worker.metrics import DEAD_LETTERS, OLDEST_AGE, QUEUE_DEPTH
 
@@ -35,14 +36,6 @@ def standard_timers(*, db: Database, storage: Storage, ops_webhook_url: str) -> 
         OLDEST_AGE.set((now - backlog.oldest).total_seconds() if backlog.oldest else 0)
         DEAD_LETTERS.set(backlog.dead)
 
-    async def purge(now: datetime) -> None:
-        while await db.transact(lambda session: events.purge_delivered(session, now=now)):
-            pass
-
-    async def forget(now: datetime) -> None:
-        while await db.transact(lambda session: identity.forget_strangers(session, now=now)):
-            pass
-
     async def clean_up(now: datetime) -> None:
         await attachments.clean_up(db, storage, now=now)
 
@@ -52,8 +45,20 @@ def standard_timers(*, db: Database, storage: Storage, ops_webhook_url: str) -> 
     return [
         Timer("outbox_measure", timedelta(seconds=10), measure),
         Timer("dead_letter_announce", timedelta(seconds=5), announce),
-        Timer("outbox_purge", timedelta(hours=1), purge),
-        Timer("login_failure_purge", timedelta(hours=1), forget),
+        Timer("outbox_purge", timedelta(hours=1), _purge(db, events.purge_delivered)),
+        Timer("idempotency_purge", timedelta(hours=1), _purge(db, forget_expired)),
+        Timer("session_purge", timedelta(hours=1), _purge(db, identity.forget_sessions)),
+        Timer("login_failure_purge", timedelta(hours=1), _purge(db, identity.forget_strangers)),
         Timer("attachment_clean_up", timedelta(minutes=10), clean_up),
         Timer("partition_years", timedelta(hours=12), add_years),
     ]
+
+
+def _purge(db: Database, step: Callable[..., Awaitable[int]]) -> Callable[[datetime], Awaitable[object]]:
+    """This will give what repeats `step`, which deletes a bounded number, each time in a transaction of its own."""
+
+    async def purge(now: datetime) -> None:
+        while await db.transact(lambda session: step(session, now=now)):
+            pass
+
+    return purge

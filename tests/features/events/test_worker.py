@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
+import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from sqlalchemy.ext.asyncio import AsyncSession
 from structlog.testing import capture_logs
@@ -18,6 +19,8 @@ from saraban.events.service import Event, Handlers
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
+from saraban.kit.idempotency import IdempotencyKey
+from saraban.kit.ids import new_id
 from saraban.worker import Timer, Worker, standard_timers, webhook
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
@@ -124,10 +127,65 @@ class TestRun:
         assert {"timer": "fails", "reason": "RuntimeError: no partitions today"}.items() <= logs[1].items()
 
 
+class TestWake:
+    async def test_comes_with_the_commit_of_an_event(self, db: Database, clock: FixedClock) -> None:
+        delivered = asyncio.Event()
+
+        async def note(_session: AsyncSession, _event: Event) -> None:
+            delivered.set()
+
+        handlers = Handlers()
+        handlers.add("workflow.transitioned", note)
+        worker = Worker(db=db, clock=clock, handlers=handlers, poll=60)
+        db.listener = worker.wake
+        worker.start()
+        await asyncio.sleep(0.05)  # it has found nothing and waits
+        await record(db)
+
+        await asyncio.wait_for(delivered.wait(), 5)
+        await worker.stop()
+
+    async def test_comes_with_no_other_commit_and_no_rollback(self, db: Database) -> None:
+        calls: list[str] = []
+        db.listener = lambda: calls.append("woken")
+
+        async def record_and_fail(session: AsyncSession) -> None:
+            await events.record(
+                session, name="document.created", aggregate_type="document", aggregate_id="1", payload={}, now=NOW
+            )
+            raise NotFound("It was not to be.")
+
+        await db.transact(lambda session: session.execute(sa.text("SELECT 1")))
+        with pytest.raises(NotFound):
+            await db.transact(record_and_fail)
+
+        assert calls == []
+
+
 class TestTimers:
     async def test_all_run_on_an_empty_database(self, db: Database) -> None:
         for timer in standard_timers(db=db, storage=MemoryStorage(), ops_webhook_url=""):
             await timer.run(NOW)
+
+    async def test_forget_what_has_run_out(self, db: Database) -> None:
+        for key, expires in (("old", NOW - timedelta(seconds=1)), ("new", NOW + timedelta(hours=1))):
+            values = {
+                "user_uuid": new_id(),
+                "idempotency_key": key,
+                "operation": "POST /rfas",
+                "payload_hash": "",
+                "claim": new_id(),
+                "locked_until": expires,
+                "expires_at": expires,
+            }
+            await db.transact(lambda session, row=values: session.execute(sa.insert(IdempotencyKey).values(row)))
+
+        timers = {timer.name: timer for timer in standard_timers(db=db, storage=MemoryStorage(), ops_webhook_url="")}
+        await timers["idempotency_purge"].run(NOW)
+
+        async with db.reading() as session:
+            assert list(await session.scalars(sa.select(IdempotencyKey.idempotency_key))) == ["new"]
+        assert "session_purge" in timers
 
     async def test_measure_what_waits(self, db: Database) -> None:
         await record(db)

@@ -240,6 +240,19 @@ class TestRefresh:
         with pytest.raises(SessionEnded):
             await refresh(people_db, issuer, opened.refresh_token)
 
+    async def test_is_forgotten_when_it_has_run_out(
+        self, people_db: Database, issuer: TokenIssuer, clock: FixedClock
+    ) -> None:
+        await log_in(people_db, issuer)
+        clock.at += issuer.refresh_life - timedelta(hours=1)
+        young = await log_in(people_db, issuer)
+        clock.at += timedelta(hours=2)
+
+        gone = await people_db.transact(lambda session: identity.forget_sessions(session, now=clock.at))
+
+        assert gone == 1
+        assert (await refresh(people_db, issuer, young.refresh_token)).access_token
+
 
 class TestLogOut:
     async def test_ends_this_device_and_no_other(

@@ -30,6 +30,15 @@ async def family_lives(session: AsyncSession, *, family: UUID, now: datetime) ->
     return bool(await session.scalar(sa.select(living)))
 
 
+async def forget_expired(session: AsyncSession, *, before: datetime, limit: int) -> int:
+    """Found by a plain read and deleted by primary key, so that no range is locked while people log in."""
+    old = sa.select(RefreshToken.token_id).where(RefreshToken.expires_at < before).limit(limit)
+    keys = (await session.scalars(old)).all()
+    if keys:
+        await session.execute(sa.delete(RefreshToken).where(RefreshToken.token_id.in_(keys)))
+    return len(keys)
+
+
 def _revocation(now: datetime) -> sa.Update:
     return (
         sa.update(RefreshToken)

@@ -188,6 +188,11 @@ async def _count_stranger(
     return _locked(failures, now) or WrongCredentials()
 
 
+async def forget_sessions(session: AsyncSession, *, now: datetime) -> int:
+    """This will delete a bounded number of refresh tokens that have run out, and give their number."""
+    return await tokens.forget_expired(session, before=now, limit=1000)
+
+
 async def forget_strangers(session: AsyncSession, *, now: datetime) -> int:
     """This will delete the oldest failures of unknown names after a month without another one, and give their number."""
     return await strangers.forget(session, before=now - REMEMBERED, limit=1000)
