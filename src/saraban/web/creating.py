@@ -15,7 +15,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.service import Member
 from saraban.kit.clock import local_date
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, Kind
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.idempotency import Answer, KeyInUse
 from saraban.kit.ids import new_id
@@ -23,6 +23,7 @@ from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeLine, ContractLine, MemberLine, SubTypeLine
 from saraban.projects.service import ProjectRef
+from saraban.web import words
 from saraban.web.forms import Faults, faults_of, filled, order_from, text, texts
 from saraban.web.kinds import WebKind
 from saraban.web.page import Page, ThisPage
@@ -35,18 +36,6 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 Form = ImmutableMultiDict[str, Any]
 PATIENCE: Final = 40  # quarters of a second that the second of two equal requests waits for the first
-
-LABELS: Final[dict[str, Text]] = {
-    "projectPublicId": Text("โครงการ", "Project"),
-    "contractPublicId": Text("สัญญา", "Contract"),
-    "correspondenceTypeCode": Text("ประเภทเอกสาร", "Document type"),
-    "originatorOrganizationPublicId": Text("จาก", "From"),
-    "organizationPublicId": Text("องค์กร", "Organization"),
-    "to": Text("ถึง", "To"),
-    "disciplineCode": Text("สาขางาน", "Discipline"),
-    "rfaTypeCode": Text("ประเภท RFA", "RFA type"),
-    "subTypeCode": Text("ประเภทย่อย", "Sub type"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +167,9 @@ async def number(path: str, page: ThisPage, session: ReadSession, clock: Now, re
     form = await filled(request)
     missing = [name for name in _needed(shelf.web) if not form.get(name)]
     if missing:
-        return page.show("parts/number.html", number=None, missing=[LABELS[name] for name in missing], faults=Faults())
+        return page.show(
+            "parts/number.html", number=None, missing=[words.FIELDS[name] for name in missing], faults=Faults()
+        )
     try:
         plan = await numbering.plan(
             session, caller=page.caller, request=_asked(shelf.web, form), now=clock.now(), zone=clock.zone

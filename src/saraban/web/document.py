@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -30,6 +30,7 @@ from saraban.workflow.service import Command, Subjects, TakenStep
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
+CANCEL: Final = "cancel"
 # What can be said to people goes onto the page they are on; the rest goes to the page for failures.
 _TOLD_HERE = {Kind.INVALID, Kind.CONFLICT, Kind.STALE, Kind.FORBIDDEN, Kind.GONE, Kind.BUSY, Kind.THROTTLED}
 
@@ -44,11 +45,20 @@ class Sight:
     taken: tuple[TakenStep, ...]
     ahead: tuple[Text, ...]
 
-    def label_of(self, entry: Any) -> Text | None:
-        """The words that the workflow itself has for a step of the history, when it is one of the present revision."""
-        if entry.source != "workflow":
-            return None
-        return next((step.action_label for step in self.taken if step.created_at == entry.at), None)
+    @property
+    def history(self) -> list[Any]:
+        """What happened, each deed once: a cancellation is told by the workflow, with its reason, and by the audit trail."""
+        told = any(entry.source == "workflow" and entry.action == CANCEL for entry in self.around.history)
+        twice = {"audit"} if told else set()
+        return [one for one in self.around.history if not (one.source in twice and one.action.endswith(f".{CANCEL}"))]
+
+    @property
+    def said_its_end(self) -> bool:
+        """Whether the last step has the name of the state it led to, so that the state need not be told again."""
+        if not self.taken:
+            return False
+        last = self.taken[-1]
+        return last.to_state == self.state and (last.action == CANCEL or last.action_label.th == last.to_label.th)
 
     @property
     def offers(self) -> Offered:
@@ -281,7 +291,7 @@ async def edit_form(path: str, public_id: UUID, page: ThisPage, session: ReadSes
         "edit.html",
         kind=shelf.web,
         document=document,
-        version=shelf.etag(document),
+        etag=shelf.etag(document),
         form=_values(shelf, document),
         faults=Faults(),
     )
@@ -313,7 +323,7 @@ async def edit(path: str, public_id: UUID, page: ThisPage, db: Db, clock: Now, r
             status=status_of(error),
             kind=shelf.web,
             document=document,
-            version=text(form, "version") or "",
+            etag=text(form, "version") or "",
             form=form,
             faults=faults_of(error, page.language),
         )

@@ -77,12 +77,16 @@ def day_text(day: date | None, language: str) -> str:
     return f"{day.day} {_MONTHS[language][day.month - 1]} {year}"
 
 
+def clock_text(moment: datetime, language: str, zone: ZoneInfo) -> str:
+    """This will write the time of day in the deployment's zone: 14:05 น., or 14:05."""
+    return f"{moment.astimezone(zone):%H:%M}{' น.' if language == 'th' else ''}"
+
+
 def moment_text(moment: datetime | None, language: str, zone: ZoneInfo) -> str:
     """This will write a moment in the deployment's zone: 20 พ.ย. 2569 14:05 น., or 20 Nov 2026 14:05."""
     if moment is None:
         return "–"
-    clock = f"{moment.astimezone(zone):%H:%M}"
-    return f"{day_text(local_date(moment, zone), language)} {clock}{' น.' if language == 'th' else ''}"
+    return f"{day_text(local_date(moment, zone), language)} {clock_text(moment, language, zone)}"
 
 
 def size_text(size: int) -> str:

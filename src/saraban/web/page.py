@@ -6,6 +6,7 @@ Templates get plain objects; what they show is decided by services.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -20,6 +21,7 @@ from starlette.responses import HTMLResponse, Response
 import saraban
 from saraban.identity.dependencies import CurrentCaller
 from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import local_date
 from saraban.kit.http import Db, client_address
 from saraban.kit.trace import trace_id
 from saraban.notifications import service as notifications
@@ -50,6 +52,8 @@ def environment(language: str) -> Environment:
     found.filters |= {
         "day": partial(languages.day_text, language=language),
         "moment": _moment,
+        "moment_day": _moment_day,
+        "moment_clock": _moment_clock,
         "size": languages.size_text,
         "say": partial(_say, language),
         "iso": lambda value: value.isoformat() if value else "",
@@ -68,6 +72,16 @@ def environment(language: str) -> Environment:
 @pass_context
 def _moment(context: Context, value: Any) -> str:
     return languages.moment_text(value, context["language"], context["zone"])
+
+
+@pass_context
+def _moment_day(context: Context, value: datetime) -> str:
+    return languages.day_text(local_date(value, context["zone"]), context["language"])
+
+
+@pass_context
+def _moment_clock(context: Context, value: datetime) -> str:
+    return languages.clock_text(value, context["language"], context["zone"])
 
 
 def _say(language: str, label: Any) -> str:

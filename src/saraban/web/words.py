@@ -78,6 +78,7 @@ ACTIONS: Final[dict[str, Text]] = {
     "edit": Text("แก้ไข", "Edited"),
     "revise": Text("ออกฉบับแก้ไข", "Issued a new revision"),
     "cancel": Text("ยกเลิกเอกสาร", "Cancelled"),
+    "withdraw-revision": Text("ถอนฉบับแก้ไข", "Withdrew the revision"),
     "terminate": Text("ยุติขั้นตอน", "Terminated"),
 }
 
@@ -109,6 +110,30 @@ def outcome(code: str | None) -> tuple[str, str]:
 def tone(code: str | None) -> str:
     return TONES.get(code or "", "grey")
 
+
+# What the fields of forms are called where a fault or a missing choice is named away from its field.
+FIELDS: Final[dict[str, Text]] = {
+    "projectPublicId": Text("โครงการ", "Project"),
+    "contractPublicId": Text("สัญญา", "Contract"),
+    "correspondenceTypeCode": Text("ประเภทเอกสาร", "Document type"),
+    "originatorOrganizationPublicId": Text("จาก", "From"),
+    "organizationPublicId": Text("จาก", "From"),
+    "to": Text("ถึง", "To"),
+    "disciplineCode": Text("สาขางาน", "Discipline"),
+    "rfaTypeCode": Text("ประเภท RFA", "RFA type"),
+    "subTypeCode": Text("ประเภทย่อย", "Sub type"),
+    "subject": Text("เรื่อง", "Subject"),
+    "body": Text("รายละเอียด", "Body"),
+    "remarks": Text("หมายเหตุ", "Remarks"),
+    "dueDate": Text("กำหนดตอบ", "Due date"),
+    "deadlineDate": Text("กำหนดตอบ", "Due date"),
+    "priority": Text("ความเร่งด่วน", "Priority"),
+    "assignees": Text("ผู้ที่เวียนถึง", "Who is asked"),
+    "attachmentPublicIds": Text("ไฟล์แนบ", "Attachments"),
+    "items": Text("เอกสารที่นำส่ง", "Documents that go along"),
+    "correspondencePublicId": Text("เอกสารที่เวียน", "The document that is passed round"),
+    "referencePublicIds": Text("เอกสารอ้างอิง", "References"),
+}
 
 # Types of files that browsers show; the others are downloaded.
 SHOWN: Final = frozenset({"application/pdf", "image/jpeg", "image/png"})
