@@ -81,8 +81,8 @@ class MariaFloor:
                     db=self._url.database,
                 )
             )
-        await self._run("CREATE TABLE IF NOT EXISTS floor_counter (id INT PRIMARY KEY, last_number INT NOT NULL)")
-        await self._run("CREATE TABLE IF NOT EXISTS floor_audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT, t TEXT)")
+        await self._run("CREATE OR REPLACE TABLE floor_counter (id INT PRIMARY KEY, last_number INT NOT NULL)")
+        await self._run("CREATE OR REPLACE TABLE floor_audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT, t TEXT)")
         await self._run("REPLACE INTO floor_counter VALUES (1, 0)")
         return self.draw
 
@@ -122,7 +122,7 @@ class SqliteFloor:
         self._connection = await aiosqlite.connect(self._path, isolation_level=None)
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000"):
             await self._connection.execute(f"PRAGMA {pragma}")
-        await self._connection.execute("CREATE TABLE IF NOT EXISTS floor_counter (id INTEGER PRIMARY KEY, last_number)")
+        await self._connection.execute("CREATE OR REPLACE TABLE floor_counter (id INTEGER PRIMARY KEY, last_number)")
         await self._connection.execute("CREATE TABLE IF NOT EXISTS floor_audit (id INTEGER PRIMARY KEY, n, t)")
         await self._connection.execute("INSERT OR REPLACE INTO floor_counter VALUES (1, 0)")
         return self.draw
