@@ -9,13 +9,13 @@ from starlette.responses import Response, StreamingResponse
 from saraban.attachments import service as attachments
 from saraban.attachments.dependencies import FileStorage, OneFile, Readers, Uploads
 from saraban.attachments.domain.names import content_disposition
-from saraban.attachments.domain.ranges import Span, Unsatisfiable, byte_range, same_tag
+from saraban.attachments.domain.ranges import RangeNotSatisfiable, Span, byte_range, same_tag
 from saraban.attachments.domain.storage import Storage
 from saraban.attachments.schemas import AttachmentAnswer, Upload
 from saraban.attachments.service import AttachmentRow
 from saraban.identity.dependencies import CurrentCaller, guarded
 from saraban.identity.domain.caller import Caller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, PathId, ReadSession
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, PathId, ReadSession, problem_response
 
 router = APIRouter(prefix="/attachments", tags=["attachments"])
 
@@ -44,7 +44,6 @@ _BINARY: dict[int | str, dict[str, Any]] = {
     },
     206: {"description": "The range that was asked for."},
     304: {"description": "The file is what the client has."},
-    416: {"description": "Nothing of the range is in the file."},
 }
 
 
@@ -115,8 +114,10 @@ async def content(
     wanted = range_header if if_range is None or same_tag(if_range, headers["ETag"]) else None
     try:
         span = byte_range(wanted, size=row.size)
-    except Unsatisfiable:
-        return Response(status_code=416, headers={"Content-Range": f"bytes */{row.size}"})
+    except RangeNotSatisfiable as error:
+        refusal = problem_response(request, error)
+        refusal.headers["Content-Range"] = f"bytes */{row.size}"
+        return refusal
     return _stream(storage, row, span, headers)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.attachments.domain.ranges import Span, Unsatisfiable, byte_range, same_tag
+from saraban.attachments.domain.ranges import RangeNotSatisfiable, Span, byte_range, same_tag
 
 
 class TestByteRange:
@@ -27,7 +27,7 @@ class TestByteRange:
 
     @pytest.mark.parametrize("header", ["bytes=1000-", "bytes=-0"])
     def test_says_when_nothing_of_it_is_there(self, header: str) -> None:
-        with pytest.raises(Unsatisfiable):
+        with pytest.raises(RangeNotSatisfiable):
             byte_range(header, size=1000)
 
 

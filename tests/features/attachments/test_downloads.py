@@ -113,7 +113,6 @@ class TestContent:
         cases = [
             ("bytes=0-8", 206, PDF[:9], f"bytes 0-8/{len(PDF)}"),
             ("bytes=-4", 206, PDF[-4:], f"bytes {len(PDF) - 4}-{len(PDF) - 1}/{len(PDF)}"),
-            ("bytes=99999-", 416, b"", f"bytes */{len(PDF)}"),
             ("bytes=0-1,4-5", 200, PDF, None),
         ]
 
@@ -122,6 +121,16 @@ class TestContent:
 
             assert (answer.status_code, answer.content) == (status, sent)
             assert answer.headers.get("content-range") == content_range
+
+    async def test_has_nothing_behind_its_end(self, uploader: httpx.AsyncClient) -> None:
+        file = await upload(uploader)
+
+        answer = await uploader.get(content_of(file), headers={"Range": "bytes=99999-"})
+
+        assert (answer.status_code, answer.headers["content-range"]) == (416, f"bytes */{len(PDF)}")
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert (answer.json()["code"], answer.json()["status"]) == ("RANGE_NOT_SATISFIABLE", 416)
+        assert str(len(PDF)) in answer.json()["userMessage"]
 
     async def test_is_sent_whole_when_the_range_is_of_another_version(self, uploader: httpx.AsyncClient) -> None:
         file = await upload(uploader)

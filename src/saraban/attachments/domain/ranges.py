@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from saraban.kit.errors import DomainError, Kind, Text
+
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
@@ -17,15 +19,19 @@ class Span:
         return f"bytes {self.start}-{self.start + self.length - 1}/{size}"
 
 
-class Unsatisfiable(ValueError):
-    """The range lies outside the file."""
+class RangeNotSatisfiable(DomainError):
+    """The `Range` that was asked for begins behind the file's last byte; `Content-Range` says how long the file is."""
+
+    kind, code = Kind.BEYOND, "RANGE_NOT_SATISFIABLE"
+    says = Text("ช่วงที่ขออยู่นอกไฟล์ ({size} ไบต์)", "The range lies outside the file ({size} bytes).")
+    recovery = (Text("ดาวน์โหลดทั้งไฟล์ใหม่", "Download the whole file again."),)
 
 
 def byte_range(header: str | None, *, size: int) -> Span | None:
     """
     This will give the one range that was asked for; None means the whole file, also for what is not understood.
 
-    :raises Unsatisfiable: when nothing of the range is in the file
+    :raises RangeNotSatisfiable: when nothing of the range is in the file
     """
     match = _RANGE.fullmatch((header or "").strip())
     if not match or not any(match.groups()):
@@ -34,13 +40,13 @@ def byte_range(header: str | None, *, size: int) -> Span | None:
     if not first:
         wanted = min(int(last), size)
         if not wanted:
-            raise Unsatisfiable(header)
+            raise RangeNotSatisfiable(values={"size": size})
         return Span(size - wanted, wanted)
     start = int(first)
     if last and int(last) < start:
         return None
     if start >= size:
-        raise Unsatisfiable(header)
+        raise RangeNotSatisfiable(values={"size": size})
     end = min(int(last), size - 1) if last else size - 1
     return Span(start, end - start + 1)
 
