@@ -130,6 +130,15 @@ async def insert_rendering(session: AsyncSession, row: dict[str, Any]) -> None:
     await session.execute(_INSERT_RENDERING, row)
 
 
+async def printed_by(session: AsyncSession, *, project_id: int, number: str) -> int | None:
+    """This will give the key of the ledger entry that was ever printed like this."""
+    return await session.scalar(
+        sa.select(NumberRendering.reservation_id).where(
+            NumberRendering.project_id == project_id, NumberRendering.document_number == number
+        )
+    )
+
+
 async def insert_audit(session: AsyncSession, row: dict[str, Any]) -> None:
     await session.execute(_INSERT_AUDIT, row)
 

@@ -119,6 +119,28 @@ def test_finds_states_without_a_way_in_or_out() -> None:
     assert set(faults(raw)) == {("/dsl/states/2", "dead_end"), ("/dsl/states/3", "unreachable")}
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [False, 0, "", {"==": [1, 2]}, {"and": [True, {"!": [True]}]}, {"if": [False, True]}, {"substr": ["x", "y"]}],
+    ids=str,
+)
+def test_counts_an_exit_that_never_opens_as_none(rule: Any) -> None:
+    found = faults(changed(f"{CLOSE}/condition", {"type": "json-logic", "rule": rule}))
+
+    assert set(found) == {
+        ("/dsl/states/0/on/close/condition/rule", "never_holds"),
+        ("/dsl/states/0", "dead_end"),
+        ("/dsl/states/1", "unreachable"),
+    }
+
+
+@pytest.mark.parametrize(
+    "rule", [True, {"==": [1, 1]}, {"==": [{"var": "document.priority"}, 2]}, {"missing": []}], ids=str
+)
+def test_accepts_conditions_that_hold_or_read_facts(rule: Any) -> None:
+    assert faults(changed(f"{CLOSE}/condition", {"type": "json-logic", "rule": rule})) == []
+
+
 def test_escapes_a_key_in_the_pointer() -> None:
     raw = changed("/states/0/on", {"a/b~c": {"to": "closed", "label": WORDS}})
 

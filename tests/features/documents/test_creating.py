@@ -205,3 +205,25 @@ class TestRefuse:
 
         assert (answer.status_code, pointers(answer)) == (422, ["/items/0"])
         assert answer.json()["userMessage"] == f"{rfa['documentNumber']} ยังอยู่ใน Draft กรุณา Submit ก่อน"
+
+
+class TestContract:
+    @pytest.mark.parametrize("named", [{"disciplineCode": "TER"}, {"contractPublicId": "LCBP3-C2"}], ids=["code", "id"])
+    async def test_is_one_of_the_originators(self, desk: Desk, app: Any, named: dict[str, str]) -> None:
+        client = await desk.as_("dc.contractor")
+        contracts = (await client.get(f"/api/v1/projects/{desk.project}/contracts")).json()["items"]
+        known = {one["contractCode"]: one["publicId"] for one in contracts}
+        fields = {name: known.get(value, value) for name, value in named.items()}
+        before = await count_of(app.state.db, LedgerEntry)
+        stranger = {"originatorOrganizationPublicId": desk.organizations["ผรม.1"]}
+
+        letter = await client.post("/api/v1/correspondences", json=desk.letter("คคง.", **fields, **stranger))
+        mine = await client.post("/api/v1/correspondences", json=desk.letter("คคง.", **fields))
+        theirs = await (await desk.as_("dc.consultant")).post(
+            "/api/v1/correspondences", json=desk.letter("ผรม.2", **fields)
+        )
+
+        assert (letter.status_code, pointers(letter)) == (422, [f"/{next(iter(named))}"])
+        assert letter.json()["errors"][0]["code"] == "not_a_party"
+        assert (mine.status_code, theirs.status_code) == (201, 201)
+        assert await count_of(app.state.db, LedgerEntry) == before + 2

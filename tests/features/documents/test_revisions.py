@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.features.documents.conftest import Desk
+from saraban.audit import service as audit
+from tests.features.documents.conftest import Desk, pointers
 
 LETTER = ("correspondences", "request-revision", "revision_requested", "REPCSC")
 TRANSMITTAL = ("transmittals", "return", "returned", "REPCSC")
@@ -58,3 +59,149 @@ class TestSentBack:
         assert [row["publicId"] for row in await desk.listed("dc.consultant", path, status=state)] == [
             document["publicId"]
         ], status
+
+
+async def draft_b(desk: Desk) -> tuple[dict[str, Any], str]:
+    """An RFA whose revision A was rejected and whose revision B is a draft; with its address."""
+    rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+    await desk.act("dc.contractor", rfa, "submit")
+    await desk.act("reviewer.consultant", rfa, "reject", comment="ผลทดสอบไม่ครบ")
+    address = f"/api/v1/rfas/{rfa['publicId']}"
+    revised = await (await desk.as_("dc.contractor")).post(f"{address}/revisions", json={"subject": "ฉบับที่สอง"})
+    assert revised.status_code == 201, revised.text
+    return rfa, address
+
+
+class TestWithdrawRevision:
+    async def test_goes_back_to_the_revision_before(self, desk: Desk) -> None:
+        rfa, address = await draft_b(desk)
+        client, body = await desk.as_("dc.contractor"), {"reason": "ขอทำใหม่"}
+
+        answer = await client.post(f"{address}/withdraw-revision", json=body, headers={"Idempotency-Key": "w-1"})
+        again = await client.post(f"{address}/withdraw-revision", json=body, headers={"Idempotency-Key": "w-1"})
+        read = (await client.get(address)).json()
+        listed = (await client.get(f"{address}/revisions")).json()["items"]
+        history = (await client.get(f"{address}/history")).json()["items"]
+
+        assert answer.status_code == 200, answer.text
+        assert again.json() == answer.json()
+        assert (read["documentNumber"], read["revision"]["isCurrent"]) == (rfa["documentNumber"], True)
+        assert read["workflow"]["currentState"] == "rejected"
+        assert [(one["revisionLabel"], one["isCurrent"]) for one in listed] == [("B", False), ("A", True)]
+        assert listed[0]["workflow"]["currentState"] == "cancelled"
+        assert "rfa.withdraw-revision" in [entry["action"] for entry in history]
+        assert await desk.listed("dc.contractor", "rfas", status="draft") == []
+
+    async def test_leaves_the_label_to_the_next_one(self, desk: Desk) -> None:
+        rfa, address = await draft_b(desk)
+        client = await desk.as_("dc.contractor")
+        await client.post(f"{address}/withdraw-revision", json={"reason": "ขอทำใหม่"})
+
+        revised = await client.post(f"{address}/revisions", json={"subject": "ฉบับที่สองจริง"})
+
+        assert revised.status_code == 201, revised.text
+        assert revised.json()["documentNumber"] == rfa["documentNumber"].removesuffix("A") + "B"
+        assert revised.json()["subject"] == "ฉบับที่สองจริง"
+        await desk.act("dc.contractor", revised.json(), "submit")
+        read = (await desk.read("reviewer.consultant", "rfas", rfa["publicId"])).json()
+        assert (read["subject"], read["revision"]["revisionLabel"]) == ("ฉบับที่สองจริง", "B")
+
+    async def test_comes_before_cancelling_the_whole_document(self, desk: Desk) -> None:
+        _, rfa = await draft_b(desk)
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter())
+        await desk.act("dc.consultant", letter, "submit")
+        await desk.act("approver.owner", letter, "approve")
+        client = await desk.as_("dc.consultant")
+        paper = f"/api/v1/correspondences/{letter['publicId']}"
+        await client.post(f"{paper}/revisions", json={})
+
+        for account, address in (("dc.contractor", rfa), ("dc.consultant", paper)):
+            answer = await (await desk.as_(account)).post(f"{address}/cancel", json={"reason": "ไม่ใช้แล้ว"})
+            assert (answer.status_code, answer.json()["code"]) == (409, "WITHDRAW_REVISION_FIRST")
+        back = await client.post(f"{paper}/withdraw-revision", json={"reason": "ไม่แก้แล้ว"})
+        cancelled = await client.post(f"{paper}/cancel", json={"reason": "ไม่ใช้แล้ว"})
+
+        assert back.json()["workflow"]["currentState"] == "approved"
+        assert cancelled.status_code == 200, cancelled.text
+
+    async def test_is_for_drafts_that_follow_an_issue_and_for_the_originator(self, desk: Desk) -> None:
+        first = await desk.write("dc.contractor", "rfas", desk.rfa())
+        _, address = await draft_b(desk)
+
+        never = await (await desk.as_("dc.contractor")).post(
+            f"/api/v1/rfas/{first['publicId']}/withdraw-revision", json={"reason": "ไม่ใช้แล้ว"}
+        )
+        theirs = await (await desk.as_("dc.consultant")).post(
+            f"{address}/withdraw-revision", json={"reason": "ไม่ใช้แล้ว"}
+        )
+
+        assert (never.status_code, never.json()["code"]) == (409, "NO_DRAFT_REVISION")
+        assert theirs.status_code == 403
+
+
+class TestTransmittedItems:
+    async def test_stay_at_the_revision_that_was_sent(self, desk: Desk) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        await desk.act("dc.contractor", rfa, "submit")
+        sheet = await desk.write("dc.contractor", "transmittals", desk.transmittal(rfa["publicId"]))
+        await desk.act("dc.contractor", sheet, "submit")
+        await desk.act("reviewer.consultant", rfa, "reject", comment="ผลทดสอบไม่ครบ")
+        client = await desk.as_("dc.contractor")
+        revised = await client.post(f"/api/v1/rfas/{rfa['publicId']}/revisions", json={"subject": "ฉบับที่สอง"})
+        await desk.act("dc.contractor", revised.json(), "submit")
+
+        (item,) = (await desk.read("dc.consultant", "transmittals", sheet["publicId"])).json()["items"]
+
+        assert (item["documentNumber"], item["subject"]) == (rfa["documentNumber"], rfa["subject"])
+
+    async def test_go_along_as_they_stand_on_the_day_of_sending(self, desk: Desk) -> None:
+        rfa, address = await draft_b(desk)
+        client = await desk.as_("dc.contractor")
+        await client.post(f"{address}/withdraw-revision", json={"reason": "ขอทำใหม่"})
+        sheet = await desk.write("dc.contractor", "transmittals", desk.transmittal(rfa["publicId"]))
+        revised = (await client.post(f"{address}/revisions", json={"subject": "ฉบับที่สอง"})).json()
+        await desk.act("dc.contractor", revised, "submit")
+        await desk.act("dc.contractor", sheet, "submit")
+
+        (item,) = (await desk.read("dc.consultant", "transmittals", sheet["publicId"])).json()["items"]
+
+        assert (item["documentNumber"], item["subject"]) == (revised["documentNumber"], "ฉบับที่สอง")
+
+    async def test_are_not_cancelled_when_listed_nor_when_sent(self, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter())
+        await desk.act("dc.consultant", letter, "submit")
+        body = desk.transmittal(letter["publicId"], recipients=desk.to("ผรม.2"))
+        sheet = await desk.write("dc.consultant", "transmittals", body)
+        client = await desk.as_("dc.consultant")
+        await client.post(f"/api/v1/correspondences/{letter['publicId']}/cancel", json={"reason": "ออกซ้ำ"})
+
+        listed = await client.post("/api/v1/transmittals", json=body)
+        instance = sheet["workflow"]["instancePublicId"]
+        submitted = await client.post(f"/api/v1/workflow/instances/{instance}/transitions", json={"action": "submit"})
+
+        for answer in (listed, submitted):
+            assert (answer.status_code, answer.json()["code"]) == (422, "TRANSMITTAL_ITEM_CANCELLED")
+            assert pointers(answer) == ["/items/0"]
+            assert letter["documentNumber"] in answer.json()["userMessage"]
+
+
+class TestAuditOfAnEdit:
+    async def test_keeps_old_and_new_values_for_the_auditor_alone(self, desk: Desk, app: Any) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter(body="ก" * 900))
+        client, address = await desk.as_("dc.consultant"), f"/api/v1/correspondences/{letter['publicId']}"
+        changes = {"subject": "เรื่องใหม่", "body": "ข" * 900, "dueDate": "2099-01-02", "priority": letter["priority"]}
+        assert (await client.patch(address, json=changes)).status_code == 200
+
+        async with app.state.db.reading() as session:
+            trail = await audit.listing(
+                session, entity_type="correspondence", entity_id=letter["publicId"], cursor=None, limit=10
+            )
+        (edit,) = [entry for entry in trail.items if entry.action == "correspondence.edit"]
+        told = (await client.get(f"{address}/history")).json()["items"]
+
+        assert edit.details["changes"] == {
+            "subject": {"old": letter["subject"], "new": "เรื่องใหม่"},
+            "body": {"old": "ก" * 499 + "…", "new": "ข" * 499 + "…"},
+            "dueDate": {"old": None, "new": "2099-01-02"},
+        }
+        assert all("changes" not in entry["details"] for entry in told if entry["source"] == "audit")

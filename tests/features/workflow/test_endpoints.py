@@ -101,6 +101,7 @@ class TestTransitions:
             ({"action": "approve", "clientVersionNo": "2"}, "/clientVersionNo"),
             ({"action": "approve", "clientVersionNo": 0}, "/clientVersionNo"),
             ({"action": "approve", "roles": ["Superadmin"]}, "/roles"),
+            ({"action": "approve", "payload": {"actorPublicId": str(new_id())}}, "/payload/actorPublicId"),
             ({"action": "reject"}, "/comment"),
         ],
     )

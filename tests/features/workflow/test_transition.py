@@ -130,15 +130,27 @@ class TestTransition:
 
     async def test_keeps_the_payload_apart_from_the_actor(self, office: Office) -> None:
         instance = await office.pending()
-        forged = {"roles": ["Superadmin"], "actor": "somebody else", "code": "1A"}
+        sent = {"code": "1A", "reviewer": "somebody else"}
 
-        await office.act(instance, "approve", by="reviewer.consultant", payload=forged)
+        await office.act(instance, "approve", by="reviewer.consultant", payload=sent)
 
         (row,) = await rows(office, WorkflowInstance)
-        assert row.context == {"payload": forged}
+        assert row.context == {"payload": sent}
         history = (await rows(office, WorkflowHistory))[-1]
-        assert history.details["payload"] == forged
+        assert history.details["payload"] == sent
         assert history.action_by_user_uuid == str((await office.person("reviewer.consultant")).public_id)
+
+    @pytest.mark.parametrize(
+        "name", ["roles", "permissions", "actor", "actorPublicId", "userId", "userPublicId", "Roles", "ACTOR"]
+    )
+    async def test_refuses_a_payload_that_says_who_acts(self, office: Office, name: str) -> None:
+        instance = await office.pending()
+
+        with pytest.raises(Invalid) as refused:
+            await office.act(instance, "approve", by="reviewer.consultant", payload={"code": "1A", name: "x"})
+
+        assert [(fault.pointer, fault.code) for fault in refused.value.fields] == [(f"/payload/{name}", "reserved")]
+        assert len(await rows(office, WorkflowHistory)) == 1
 
     async def test_refuses_files_that_are_not_the_callers(self, office: Office) -> None:
         instance = await office.pending()

@@ -63,6 +63,7 @@ class CorrespondenceRevision(HasPublicId, Base):
     """
     What a document said at one revision, with the number as it was printed on it (ruling N8).
 
+    One that was withdrawn as a draft never counts again; its label may be printed on a later one.
     `current_corr_key` is computed by the database; its unique constraint lets one revision be current.
     """
 
@@ -85,6 +86,7 @@ class CorrespondenceRevision(HasPublicId, Base):
     priority: Mapped[str] = mapped_column(priority_type(), default="MEDIUM", server_default="MEDIUM")
     document_date: Mapped[date | None]
     issued_date: Mapped[datetime | None]
+    withdrawn_at: Mapped[datetime | None]
     received_date: Mapped[datetime | None]
     due_date: Mapped[datetime | None]
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)

@@ -45,6 +45,7 @@ async def create(
             now=now,
             zone=zone,
         )
+        await core.check_party(session, sheet)
         return sheet, _nothing_beside
 
     return await core.create(

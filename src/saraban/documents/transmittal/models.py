@@ -21,13 +21,14 @@ class Transmittal(Base):
 
 
 class TransmittalItem(Base):
-    """A document that a transmittal carries; the same one at most once."""
+    """A document that a transmittal carries, at the revision it was sent with; the same one at most once."""
 
     __tablename__ = "transmittal_items"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     transmittal_id: Mapped[int] = mapped_column(sa.ForeignKey("transmittals.correspondence_id"))
     item_correspondence_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondences.id"))
+    item_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("correspondence_revisions.id"))
     quantity: Mapped[int] = mapped_column(default=1, server_default="1")
     remarks: Mapped[str | None] = mapped_column(sa.String(255))
 

@@ -1,7 +1,8 @@
-"""The rows that only a transmittal has: its purpose and what it carries."""
+"""The rows that only a transmittal has: its purpose and what it carries, each document at the revision that was sent."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -15,7 +16,7 @@ from saraban.projects.models import CorrespondenceType
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A document in a transmittal, as it was last issued."""
+    """A document in a transmittal, as it was sent with it."""
 
     public_id: UUID
     number: str
@@ -23,6 +24,16 @@ class Carried:
     subject: str
     quantity: int
     remarks: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a document of the list stands now: its newest issued revision, if any."""
+
+    item_id: int
+    number: str
+    cancelled_at: datetime | None
+    issued_revision_id: int | None
 
 
 async def purposes(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, str | None]:
@@ -41,33 +52,48 @@ async def add(session: AsyncSession, row: Transmittal, items: Iterable[Transmitt
 
 async def carried(session: AsyncSession, *, document_id: int) -> list[Carried]:
     """This will give what a transmittal carries, in the order of its list."""
-    revision, other = CorrespondenceRevision, aliased(CorrespondenceRevision)
-    newest = (
-        sa.select(sa.func.max(other.revision_number))
-        .where(other.correspondence_id == Correspondence.id, other.issued_date.is_not(None))
-        .correlate(Correspondence)
-        .scalar_subquery()
-    )
+    revision = CorrespondenceRevision
     statement = (
         sa.select(
             Correspondence.public_id,
-            revision.correspondence_number,
+            # A list from before the revisions were kept may name a document that never had one.
+            sa.func.coalesce(revision.correspondence_number, Correspondence.correspondence_number),
             CorrespondenceType.type_code,
-            revision.subject,
+            sa.func.coalesce(revision.subject, ""),
             TransmittalItem.quantity,
             TransmittalItem.remarks,
         )
         .join(Correspondence, Correspondence.id == TransmittalItem.item_correspondence_id)
         .join(CorrespondenceType, CorrespondenceType.id == Correspondence.correspondence_type_id)
-        .join(
-            revision,
-            sa.and_(
-                revision.correspondence_id == Correspondence.id,
-                # What is a draft again was issued once, or it would not be here.
-                revision.revision_number == sa.func.coalesce(newest, 0),
-            ),
-        )
+        .outerjoin(revision, revision.id == TransmittalItem.item_revision_id)
         .where(TransmittalItem.transmittal_id == document_id)
         .order_by(TransmittalItem.id)
     )
     return [Carried(*row) for row in await session.execute(statement)]
+
+
+async def standing(session: AsyncSession, *, revision_id: int) -> list[Standing]:
+    """This will give how the documents stand that the transmittal of this revision carries, in the order of its list."""
+    issued, newer, own = CorrespondenceRevision, aliased(CorrespondenceRevision), aliased(CorrespondenceRevision)
+    newest = (
+        sa.select(sa.func.max(newer.revision_number))
+        .where(newer.correspondence_id == Correspondence.id, newer.issued_date.is_not(None))
+        .correlate(Correspondence)
+        .scalar_subquery()
+    )
+    statement = (
+        sa.select(TransmittalItem.id, Correspondence.correspondence_number, Correspondence.cancelled_at, issued.id)
+        .join(own, own.correspondence_id == TransmittalItem.transmittal_id)
+        .join(Correspondence, Correspondence.id == TransmittalItem.item_correspondence_id)
+        .outerjoin(issued, sa.and_(issued.correspondence_id == Correspondence.id, issued.revision_number == newest))
+        .where(own.id == revision_id)
+        .order_by(TransmittalItem.id)
+    )
+    return [Standing(*row) for row in await session.execute(statement)]
+
+
+async def fix(session: AsyncSession, *, item_id: int, revision_id: int) -> None:
+    """This will write down at which revision a document goes along."""
+    await session.execute(
+        sa.update(TransmittalItem).where(TransmittalItem.id == item_id).values(item_revision_id=revision_id)
+    )

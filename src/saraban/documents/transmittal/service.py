@@ -1,7 +1,7 @@
 """Transmittals: the shared verbs, with a purpose and a list of documents that have left their draft."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -12,7 +12,7 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Correspondence, CorrespondenceRevision
 from saraban.documents.transmittal import repository
-from saraban.documents.transmittal.domain import TRANSMITTAL
+from saraban.documents.transmittal.domain import SENT, TRANSMITTAL
 from saraban.documents.transmittal.models import Transmittal, TransmittalItem
 from saraban.documents.transmittal.schemas import (
     Item,
@@ -27,6 +27,8 @@ from saraban.kit.errors import CHECK_INPUT, FieldProblem, Invalid, Kind, Text, i
 from saraban.kit.idempotency import Answer
 from saraban.numbering.service import Allocator
 
+_Items = list[tuple[core.DocumentRow, Item]]
+
 
 class ItemIsDraft(Invalid):
     """A transmittal carries only what has been submitted (EC-RFA-004)."""
@@ -34,6 +36,14 @@ class ItemIsDraft(Invalid):
     kind, code = Kind.INVALID, "TRANSMITTAL_ITEM_DRAFT"
     says = Text("{number} ยังอยู่ใน Draft กรุณา Submit ก่อน", "{number} is still a draft. Submit it first.")
     recovery = (CHECK_INPUT, Text("Submit เอกสารในรายการก่อน", "Submit the documents of the list first."))
+
+
+class ItemIsCancelled(Invalid):
+    """A transmittal carries nothing that has been cancelled."""
+
+    kind, code = Kind.INVALID, "TRANSMITTAL_ITEM_CANCELLED"
+    says = Text("{number} ถูกยกเลิกแล้ว จึงนำส่งไม่ได้", "{number} has been cancelled and cannot be transmitted.")
+    recovery = (CHECK_INPUT, Text("นำเอกสารที่ถูกยกเลิกออกจากรายการ", "Leave the cancelled document out of the list."))
 
 
 async def _in_list(
@@ -64,8 +74,26 @@ async def _items(session: AsyncSession, document_id: int) -> list[ItemAnswer]:
     ]
 
 
+async def _moved(session: AsyncSession, revision_id: int, state: str, _day: date) -> None:
+    """What is sent is written down when it is sent: each document at the revision it has reached by then."""
+    if state != SENT:
+        return
+    for place, item in enumerate(await repository.standing(session, revision_id=revision_id)):
+        _check_standing(place, item.number, draft=item.issued_revision_id is None, cancelled=item.cancelled_at)
+        await repository.fix(session, item_id=item.item_id, revision_id=item.issued_revision_id or 0)
+
+
+def _check_standing(place: int, number: str, *, draft: bool, cancelled: datetime | None) -> None:
+    values = {"number": number}
+    if cancelled is not None:
+        fault = FieldProblem(f"/items/{place}", "cancelled", ItemIsCancelled.says, values)
+        raise ItemIsCancelled(values=values, fields=[fault])
+    if draft:
+        raise ItemIsDraft(values=values, fields=[FieldProblem(f"/items/{place}", "draft", ItemIsDraft.says, values)])
+
+
 REGISTER = core.Register(
-    TRANSMITTAL, summary=TransmittalSummary, answer=TransmittalAnswer, in_list=_in_list, in_full=_in_full
+    TRANSMITTAL, summary=TransmittalSummary, answer=TransmittalAnswer, in_list=_in_list, in_full=_in_full, moved=_moved
 )
 
 
@@ -84,6 +112,7 @@ async def create(
     This will write a draft transmittal with its number.
 
     :raises ItemIsDraft: naming the document that has not been submitted yet
+    :raises ItemIsCancelled: naming the document that is none any more
     :raises Invalid: naming the field; nothing has been written
     """
 
@@ -99,6 +128,7 @@ async def create(
             now=now,
             zone=zone,
         )
+        await core.check_party(session, sheet)
         return sheet, _beside(order, items)
 
     return await core.create(
@@ -115,9 +145,9 @@ async def create(
     )
 
 
-async def _check_items(session: AsyncSession, *, caller: Caller, order: NewTransmittal) -> list[tuple[int, Item]]:
+async def _check_items(session: AsyncSession, *, caller: Caller, order: NewTransmittal) -> _Items:
     rows = await core.visible(session, caller=caller, public_ids=[item.document_public_id for item in order.items])
-    found: list[tuple[int, Item]] = []
+    found: _Items = []
     named: set[UUID] = set()
     for place, item in enumerate(order.items):
         pointer = f"/items/{place}"
@@ -128,25 +158,25 @@ async def _check_items(session: AsyncSession, *, caller: Caller, order: NewTrans
             )
         if item.document_public_id in named:
             raise invalid(pointer, "duplicate", "ระบุเอกสารนี้ซ้ำ", "This document is named twice.")
-        if row.revision.issued_date is None:
-            values = {"number": row.revision.correspondence_number}
-            raise ItemIsDraft(values=values, fields=[FieldProblem(pointer, "draft", ItemIsDraft.says, values)])
+        draft = row.revision.issued_date is None
+        _check_standing(place, row.revision.correspondence_number, draft=draft, cancelled=row.head.cancelled_at)
         named.add(item.document_public_id)
-        found.append((row.head.id, item))
+        found.append((row, item))
     return found
 
 
-def _beside(order: NewTransmittal, items: Sequence[tuple[int, Item]]) -> core.Complete:
+def _beside(order: NewTransmittal, items: _Items) -> core.Complete:
     async def complete(session: AsyncSession, head: Correspondence, _revision: CorrespondenceRevision) -> None:
         row = Transmittal(correspondence_id=head.id, purpose=order.purpose, remarks=order.remarks)
         carried = [
             TransmittalItem(
                 transmittal_id=head.id,
-                item_correspondence_id=document_id,
+                item_correspondence_id=carries.head.id,
+                item_revision_id=carries.revision.id,
                 quantity=item.quantity,
                 remarks=item.remarks,
             )
-            for document_id, item in items
+            for carries, item in items
         ]
         await repository.add(session, row, carried)
 

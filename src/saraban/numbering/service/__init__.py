@@ -1,4 +1,4 @@
-"""Numbering as the rest of the product sees it: plan, issue, preview, revise, cancel, and the formats."""
+"""Numbering as the rest of the product sees it: plan, issue, preview, revise, restore, cancel, and the formats."""
 
 from saraban.numbering.domain.retry import Budget
 from saraban.numbering.repository import Trace
@@ -6,7 +6,7 @@ from saraban.numbering.service.allocation import Allocator
 from saraban.numbering.service.checks import NumberRequest, permission_to_create
 from saraban.numbering.service.formats import FormatRow, Wanted, change, format_, formats, meeting, save
 from saraban.numbering.service.ledger import Holder, Issued
-from saraban.numbering.service.life import cancel, revise, traces
+from saraban.numbering.service.life import cancel, restore, revise, traces
 from saraban.numbering.service.planning import Plan, plan
 from saraban.numbering.service.previewing import Preview, preview
 from saraban.numbering.service.seed import default_formats
@@ -31,6 +31,7 @@ __all__ = [
     "permission_to_create",
     "plan",
     "preview",
+    "restore",
     "revise",
     "save",
     "traces",

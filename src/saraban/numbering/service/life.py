@@ -32,12 +32,30 @@ async def revise(
     printed = stored(entry.format_template).render(
         entry.format_values, sequence=entry.sequence_number, revision=revision_label
     )
-    if printed != entry.document_number:
+    if printed != entry.document_number and not await _printed_before(session, entry, printed):
         await _insert_rendering(session, entry, printed, revision_label, now)
     old = entry.document_number
     entry.document_number, entry.revision_label = printed, revision_label
     await _note(session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=printed)
     return printed
+
+
+async def restore(
+    session: AsyncSession, *, caller: Caller, holder: Holder, revision_label: str, now: datetime, address: str
+) -> str:
+    """
+    This will take the holder's number back to an earlier revision; what was printed since stays taken.
+
+    :returns: the rendering that holds again
+    """
+    entry = await _held(session, holder)
+    old = entry.document_number
+    entry.revision_label = revision_label
+    entry.document_number = stored(entry.format_template).render(
+        entry.format_values, sequence=entry.sequence_number, revision=revision_label
+    )
+    await _note(session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=entry.document_number)
+    return entry.document_number
 
 
 async def cancel(
@@ -67,6 +85,11 @@ async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
     if entry is None or entry.holder_kind != holder.kind or entry.document_number_status != "CONFIRMED":
         raise NumberNotHeld
     return entry
+
+
+async def _printed_before(session: AsyncSession, entry: LedgerEntry, printed: str) -> bool:
+    """Whether a revision that was withdrawn has printed the same already."""
+    return await repository.printed_by(session, project_id=entry.project_id, number=printed) == entry.id
 
 
 async def _insert_rendering(

@@ -4,7 +4,8 @@ What publishing asks of the graph (ruling W5): one way in, every state on a way 
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from saraban.workflow.domain.definition import Definition, State
+from saraban.workflow.domain.condition import never_holds
+from saraban.workflow.domain.definition import Definition, State, Transition
 from saraban.workflow.domain.faults import Faults
 
 
@@ -34,7 +35,10 @@ def check(definition: Definition, found: Faults) -> None:
     if not _targets(definition, found):
         return
     places = {name: index for index, name in enumerate(definition.states)}
-    forwards = {name: [step.to for step in state.on.values()] for name, state in definition.states.items()}
+    _constants(definition, found)
+    forwards = {
+        name: [step.to for step in state.on.values() if not _closed(step)] for name, state in definition.states.items()
+    }
     backwards: dict[str, list[str]] = {name: [] for name in definition.states}
     for name, targets in forwards.items():
         for target in targets:
@@ -48,6 +52,20 @@ def check(definition: Definition, found: Faults) -> None:
         if name not in finishing and not definition.states[name].terminal:
             th, en = "จากสถานะ “{name}” ไม่มีทางไปถึงสถานะสุดท้าย", "From the state “{name}” no final state can be reached."
             found.add(f"/states/{index}", "dead_end", th, en, name=name)
+
+
+def _closed(step: Transition) -> bool:
+    """An exit that no facts will ever open is none."""
+    return step.condition is not None and never_holds(step.condition.rule)
+
+
+def _constants(definition: Definition, found: Faults) -> None:
+    for index, state in enumerate(definition.states.values()):
+        for action, step in state.on.items():
+            if _closed(step):
+                at = found.below(f"/states/{index}/on", action) + "/condition/rule"
+                th, en = "เงื่อนไขนี้ไม่มีวันเป็นจริง", "This condition reads nothing and never holds."
+                found.add(at, "never_holds", th, en)
 
 
 def _ends(definition: Definition, found: Faults) -> None:

@@ -16,6 +16,7 @@ MAX_DEPTH = 32
 MAX_NODES = 1_000
 MAX_STEPS = 10_000
 MAX_ARGUMENTS = 100
+LOOKUPS = frozenset({"var", "missing", "missing_some"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def apply(run: Run, rule: Any, data: Any) -> Any:
     if operator in LAZY:
         return LAZY[operator](run, arguments, data)
     values = [run.value(argument, data) for argument in arguments]
-    if operator in {"var", "missing", "missing_some"}:
+    if operator in LOOKUPS:
         return lookup(run, operator, values, data)
     if operator not in OPERATORS:
         raise ConditionError(f"there is no operator “{operator}”")
@@ -89,9 +90,27 @@ def _operator_faults(node: dict[str, Any]) -> list[str]:
     if len(node) != 1:
         return ["a rule is an object with exactly one operator"]
     (operator,) = node
-    if operator not in OPERATORS and operator not in LAZY and operator not in {"var", "missing", "missing_some"}:
+    if operator not in OPERATORS and operator not in LAZY and operator not in LOOKUPS:
         return [f"there is no operator “{operator[:40]}”"]
     return []
+
+
+def never_holds(rule: Any) -> bool:
+    """This will say whether a rule that looks nothing up, and so gives the same every time, does not hold."""
+    if _looks_up(rule):
+        return False
+    try:
+        return not truthy(evaluate(rule, {}))
+    except ConditionError:
+        return True
+
+
+def _looks_up(rule: Any) -> bool:
+    if isinstance(rule, list):
+        return any(_looks_up(part) for part in rule)
+    if not isinstance(rule, dict):
+        return False
+    return any(operator in LOOKUPS or _looks_up(given) for operator, given in rule.items())
 
 
 def reads(rule: Any) -> frozenset[str]:

@@ -40,6 +40,7 @@ async def perform(
     """
     async with db.reading() as session:
         seen = await moves.look(session, caller=caller, subjects=subjects, public_id=public_id)
+    moves.check_payload(command)
 
     async def run(remember: Remember) -> Answer:
         with watched(moves.watch(seen, command=command, caller=caller)) as watch:

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
-from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text
+from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text, invalid
 from saraban.kit.ids import new_id
 from saraban.workflow import repository
 from saraban.workflow.domain import engine
@@ -26,6 +26,9 @@ from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import definitions, instances, news
 from saraban.workflow.service.observe import Watch
 from saraban.workflow.service.subjects import SubjectPort, Subjects
+
+# Kept with the step, these would pass for evidence of who acted and with which right.
+RESERVED = frozenset({"roles", "permissions", "actor", "actorpublicid", "userid", "userpublicid"})
 
 
 class VersionConflict(DomainError):
@@ -95,6 +98,16 @@ def watch(seen: Seen, *, command: Command, caller: Caller) -> Watch:
     return Watch(seen.public_id, seen.workflow_code, command.action, known, seen.state, caller.public_id)
 
 
+def check_payload(command: Command) -> None:
+    """
+    :raises Invalid: at the first name that would read like the server's own word about who acts
+    """
+    for name in command.payload:
+        if name.casefold() in RESERVED:
+            th, en = "ชื่อนี้สงวนไว้สำหรับระบบ", "This name is reserved: who acts is known to the server."
+            raise invalid(f"/payload/{name}", "reserved", th, en)
+
+
 def check_version(command: Command, version_no: int) -> None:
     """
     :raises VersionConflict: when the body names another version
@@ -121,6 +134,7 @@ async def transition(
     This will take one step in the caller's transaction: lock, decide, write, and tell.
 
     :param seen: from `look`; without a version from the client it tells a lost race from an action out of place
+    :raises Invalid: for a reserved name in the payload
     :raises VersionConflict, StaleInstance, TransitionNotPossible, ActionForbidden, ConditionNotMet: nothing happened
     """
     row = await repository.instance(session, public_id, lock=True)
@@ -128,6 +142,7 @@ async def transition(
         raise NotFound(f"There is no workflow instance {public_id}.")
     port = subjects.port(row.entity_type)
     facts = await _facts(session, port, caller=caller, entity_id=row.entity_id)
+    check_payload(command)
     check_version(command, row.version_no)
     definition = await definitions.load(session, row.definition_id)
     step = await _decide(session, row, definition, caller=caller, facts=facts, command=command, seen=seen)

@@ -172,3 +172,31 @@ def _ending(router: APIRouter, register: Register, words: Words) -> None:
             key=key,
         )
         return sent(answer)
+
+    @router.post(
+        "/{publicId}/withdraw-revision",
+        response_model=register.answer,
+        summary="Withdraw the draft of the next revision",
+    )
+    async def withdraw_revision(
+        public_id: PathId,
+        body: Cancellation,
+        db: Db,
+        now: Now,
+        address: Address,
+        key: IdempotencyKey,
+        caller: Caller = guarded(register.kind.edit),
+    ) -> Response:
+        """The document stands at the revision before it again; the label may be printed on a later revision."""
+        answer = await core.withdraw_revision(
+            db,
+            register,
+            caller=caller,
+            public_id=public_id,
+            reason=body.reason,
+            now=now.now(),
+            zone=now.zone,
+            address=address,
+            key=key,
+        )
+        return sent(answer)

@@ -139,7 +139,11 @@ def _shown(reach: Reach) -> Sequence[sa.ColumnElement[bool]]:
     other = aliased(_revision)
     newest = (
         sa.select(sa.func.max(other.revision_number))
-        .where(other.correspondence_id == _head.id, sa.or_(other.issued_date.is_not(None), at_home(reach)))
+        .where(
+            other.correspondence_id == _head.id,
+            other.withdrawn_at.is_(None),
+            sa.or_(other.issued_date.is_not(None), at_home(reach)),
+        )
         .correlate(_head)
         .scalar_subquery()
     )
@@ -279,6 +283,26 @@ async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
         _revision.correspondence_id == document_id, _revision.issued_date.is_not(None)
     )
     return await session.scalar(statement.limit(1)) is not None
+
+
+async def newest_standing(session: AsyncSession, *, document_id: int) -> CorrespondenceRevision:
+    """This will give the newest revision of a document that has not been withdrawn."""
+    statement = (
+        sa.select(_revision)
+        .where(_revision.correspondence_id == document_id, _revision.withdrawn_at.is_(None))
+        .order_by(_revision.revision_number.desc())
+        .limit(1)
+    )
+    return (await session.scalars(statement)).one()
+
+
+async def revision_numbers(session: AsyncSession, *, document_id: int) -> tuple[int, int]:
+    """This will give the highest revision number of a document, and how many revisions were withdrawn."""
+    statement = sa.select(sa.func.max(_revision.revision_number), sa.func.count(_revision.withdrawn_at)).where(
+        _revision.correspondence_id == document_id
+    )
+    highest, withdrawn = (await session.execute(statement)).one()
+    return highest, withdrawn
 
 
 async def people(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, User]:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.cancelling import CancelOnlyDraft, cancel
+from saraban.documents.core.service.cancelling import CancelOnlyDraft, WithdrawRevisionFirst, cancel
 from saraban.documents.core.service.checking import (
     SentToSelf,
     Sheet,
     check_due,
+    check_party,
     contract_of,
     originator_of,
     prepare,
@@ -43,6 +44,7 @@ from saraban.documents.core.service.presenting import (
 from saraban.documents.core.service.reading import Search, find, listing, read, revisions, visible
 from saraban.documents.core.service.register import Follower, Register
 from saraban.documents.core.service.subject import DocumentSubject, ids_of
+from saraban.documents.core.service.withdrawing import NoDraftRevision, withdraw_revision
 
 Followers = Sequence[Follower]
 
@@ -55,6 +57,7 @@ __all__ = [
     "DocumentSubject",
     "Follower",
     "Followers",
+    "NoDraftRevision",
     "NotADraft",
     "NumberAlreadyDrawn",
     "Offers",
@@ -64,8 +67,10 @@ __all__ = [
     "Search",
     "SentToSelf",
     "Sheet",
+    "WithdrawRevisionFirst",
     "cancel",
     "check_due",
+    "check_party",
     "check_version",
     "coded",
     "concerned",
@@ -96,4 +101,5 @@ __all__ = [
     "step_file_answers",
     "step_files",
     "visible",
+    "withdraw_revision",
 ]

@@ -18,9 +18,10 @@ from saraban.documents.core.service.recording import tell
 from saraban.documents.core.service.register import Follower, Register
 from saraban.documents.core.service.rights import require_edit, require_withdraw
 from saraban.documents.core.service.subject import show_state
+from saraban.documents.core.service.withdrawing import is_draft_revision
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import REFRESH, DomainError, Kind, Text
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
@@ -33,6 +34,17 @@ class CancelOnlyDraft(DomainError):
     kind, code = Kind.CONFLICT, "CANCEL_ONLY_DRAFT"
     says = Text("สามารถยกเลิกได้เฉพาะในสถานะ Draft", "Only a draft can be cancelled.")
     recovery = (Text("ดำเนินการต่อใน Workflow", "Let the workflow take its course."),)
+
+
+class WithdrawRevisionFirst(DomainError):
+    """The next revision is being drafted; cancelling the whole document now is hardly what is meant."""
+
+    kind, code = Kind.CONFLICT, "WITHDRAW_REVISION_FIRST"
+    says = Text(
+        "ฉบับแก้ไขยังเป็นฉบับร่างอยู่ กรุณาถอนฉบับแก้ไขก่อน",
+        "The next revision is still a draft. Withdraw that revision first.",
+    )
+    recovery = (Text("ถอนฉบับแก้ไขที่ยังเป็นฉบับร่าง", "Withdraw the revision that is in draft."), REFRESH)
 
 
 async def cancel(
@@ -51,6 +63,7 @@ async def cancel(
     """
     This will cancel a document with all that hangs on it, in one transaction; there is no way back.
 
+    :raises WithdrawRevisionFirst: while the draft of a next revision is open
     :raises CancelOnlyDraft: for a kind that its workflow alone may end, once submitted
     :raises Forbidden: when the caller may not withdraw what has been issued
     """
@@ -124,6 +137,9 @@ async def _check_right(
     if in_draft and not await repository.ever_issued(session, document_id=row.head.id):
         require_edit(caller, register.kind, row.head)
         return
+    if await is_draft_revision(session, row=row, envelope=envelope):
+        require_edit(caller, register.kind, row.head)
+        raise WithdrawRevisionFirst
     if not register.kind.cancel_after_issue:
         # Whoever may not cancel it anyway learns just that; the state is told to those whom it concerns.
         require_edit(caller, register.kind, row.head)

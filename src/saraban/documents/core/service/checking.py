@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.documents.core.domain.belonging import may_write_in
 from saraban.documents.core.domain.due import earliest_due
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.schemas import NewDocument
@@ -169,6 +170,32 @@ async def prepare(
         zone=zone,
     )
     return Sheet(register, order, plan, recipients, references, contract_of(plan))
+
+
+async def check_party(session: AsyncSession, sheet: Sheet) -> None:
+    """
+    :raises Invalid: when the contract, stated or implied by a code, is none of the originator's
+    """
+    if sheet.contract_id is None:
+        return
+    plan = sheet.plan
+    of_contract = await projects.parties(session, project_id=plan.project.id, contract_id=sheet.contract_id)
+    of_project = await projects.parties(session, project_id=plan.project.id, contract_id=None)
+    if not may_write_in(plan.originator.id, of_contract=of_contract, of_project=of_project):
+        raise invalid(
+            _named_by(plan),
+            "not_a_party",
+            "{organization} ไม่ใช่คู่สัญญาของสัญญานี้ จึงออกเอกสารในสัญญานี้ไม่ได้",
+            "{organization} is no party of this contract and writes no documents in it.",
+            organization=plan.originator.code,
+        )
+
+
+def _named_by(plan: numbering.Plan) -> str:
+    """This will give the field that says which contract it is."""
+    if plan.contract:
+        return "/contractPublicId"
+    return "/disciplineCode" if plan.discipline else "/subTypeCode"
 
 
 def contract_of(plan: numbering.Plan) -> int | None:

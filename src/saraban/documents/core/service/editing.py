@@ -1,6 +1,6 @@
 """Changing a draft, and issuing the next revision of what has its final answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.documents.core.domain.changes import changed
 from saraban.documents.core.domain.kind import DRAFT
 from saraban.documents.core.domain.revision import label
 from saraban.documents.core.models import CorrespondenceRevision
@@ -133,12 +134,22 @@ async def edit(
     if envelope is None or envelope.current_state != DRAFT or not row.revision.is_current:
         raise NotADraft
     values = _values(changes, row, now, zone)
+    noted = _changed(changes, values, row, zone)
     await _change_files(session, caller, row, changes, now)
     await writes.change_revision(session, revision_id=row.revision.id, values={**values, "updated_by": caller.user_id})
     row = await find(session, register.kind, caller=caller, public_id=public_id)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
     await tell(
-        session, register.kind, "edited", "edit", caller=caller, row=row, address=address, now=now, details=details
+        session,
+        register.kind,
+        "edited",
+        "edit",
+        caller=caller,
+        row=row,
+        address=address,
+        now=now,
+        details=details,
+        audited={"changes": noted},
     )
     return await full(session, register, caller=caller, row=row, now=now, zone=zone)
 
@@ -190,6 +201,20 @@ def _values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone: Zon
         written = changes.document_date if "document_date" in given else row.revision.document_date
         check_due(due, written, today=local_date(now, zone))
     return values
+
+
+def _changed(
+    changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, zone: ZoneInfo
+) -> dict[str, dict[str, Any]]:
+    """What the audit trail keeps of an edit; taken before anything is written."""
+    after = {_alias(name): value for name, value in values.items() if name in _PLAIN}
+    before = {_alias(name): getattr(row.revision, name) for name in values if name in _PLAIN}
+    if "due_date" in values:
+        before["dueDate"], after["dueDate"] = day_of(row.revision.due_date, zone), changes.due_date
+    gone = [str(one) for one in changes.remove_attachment_public_ids] or None
+    came = [str(one) for one in changes.add_attachment_public_ids] or None
+    files = {"attachmentPublicIds": {"old": gone, "new": came}} if gone or came else {}
+    return changed(before, after) | files
 
 
 async def _change_files(
@@ -268,7 +293,9 @@ async def _revise(
     if envelope is None or not envelope.terminal or not row.revision.is_current:
         raise RevisionPending
     check_due(order.due_date, None, today=local_date(now, zone))
-    next_label = label(row.revision.revision_number + 1)
+    highest, withdrawn = await repository.revision_numbers(session, document_id=row.head.id)
+    # A draft that was withdrawn keeps its place in the count of revisions, not its label.
+    next_label = label(highest + 1 - withdrawn)
     number = await numbering.revise(
         session,
         caller=caller,
@@ -277,7 +304,8 @@ async def _revise(
         now=now,
         address=address,
     )
-    revision = await _next_revision(session, register, caller, row, order, next_label, number, now, zone)
+    place = highest + 1, next_label
+    revision = await _next_revision(session, register, caller, row, order, place, number, now, zone)
     await register.revised(session, revision)
     await claim_files(
         session,
@@ -308,7 +336,7 @@ async def _next_revision(
     caller: Caller,
     row: DocumentRow,
     order: NewRevision,
-    next_label: str,
+    place: tuple[int, str],
     number: str,
     now: datetime,
     zone: ZoneInfo,
@@ -320,8 +348,8 @@ async def _next_revision(
     revision = CorrespondenceRevision(
         correspondence_id=row.head.id,
         correspondence_number=number,
-        revision_number=old.revision_number + 1,
-        revision_label=next_label,
+        revision_number=place[0],
+        revision_label=place[1],
         is_current=True,
         correspondence_status_id=await repository.status_id(session, code=register.kind.status_code(DRAFT, None)),
         subject=order.subject or old.subject,

@@ -97,6 +97,8 @@ def _step(step: workflow.TakenStep, label: str | None) -> HistoryEntry:
 
 def _deed(entry: audit.AuditEntry, names: dict[UUID, PersonAnswer]) -> HistoryEntry:
     details = dict(entry.details)
+    # What a draft said before it was issued is the originator's; the audit trail keeps it.
+    details.pop("changes", None)
     return HistoryEntry(
         at=entry.created_at,
         source="audit",

@@ -42,6 +42,8 @@ async def offers(
     may_edit = _allowed(lambda: require_edit(caller, register.kind, row.head))
     if never_issued:
         may_cancel = may_edit
+    elif in_draft and row.revision.issued_date is None:
+        may_cancel = False
     else:
         may_cancel = register.kind.cancel_after_issue and _allowed(lambda: require_withdraw(caller, row.head))
     ended = envelope is not None and envelope.terminal

@@ -62,8 +62,13 @@ async def tell(
     address: str,
     now: datetime,
     details: dict[str, object] | None = None,
+    audited: dict[str, object] | None = None,
 ) -> None:
-    """This will record `document.<event>` and write the audit row `<kind>.<action>`."""
+    """
+    This will record `document.<event>` and write the audit row `<kind>.<action>`.
+
+    :param audited: details for the audit trail alone
+    """
     said = {
         "documentNumber": row.revision.correspondence_number,
         "revision": row.revision.revision_label,
@@ -90,7 +95,7 @@ async def tell(
         caller=caller,
         entity_type=kind.name,
         entity_id=str(row.head.public_id),
-        details=said,
+        details={**said, **(audited or {})},
         address=address,
         now=now,
     )

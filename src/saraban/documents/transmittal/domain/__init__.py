@@ -2,6 +2,8 @@
 
 from saraban.documents.core.domain.kind import Kind
 
+SENT = "submitted"
+
 TRANSMITTAL = Kind(
     name="transmittal",
     path="transmittals",
@@ -10,7 +12,7 @@ TRANSMITTAL = Kind(
     type_codes=frozenset({"TRANSMITTAL"}),
     statuses={
         "draft": "DRAFT",
-        "submitted": "SUBMITTED",
+        SENT: "SUBMITTED",
         "completed": "CLB*",
         "returned": "REP*",
         "cancelled": "CANCELLED",

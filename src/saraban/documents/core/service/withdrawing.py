@@ -1,0 +1,132 @@
+"""Withdrawing the next revision while it is a draft: the document stands at the revision before it again."""
+
+from datetime import datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.domain.kind import CANCELLED, DRAFT
+from saraban.documents.core.repository import documents as repository
+from saraban.documents.core.repository import writes
+from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.service.editing import current
+from saraban.documents.core.service.presenting import etag, full
+from saraban.documents.core.service.reading import find
+from saraban.documents.core.service.recording import tell
+from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.rights import require_edit
+from saraban.documents.core.service.subject import show_state
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.numbering import service as numbering
+from saraban.workflow import service as workflow
+from saraban.workflow.domain.subject import Envelope
+
+
+class NoDraftRevision(DomainError):
+    """Only a next revision that has not been submitted can be withdrawn."""
+
+    kind, code = Kind.CONFLICT, "NO_DRAFT_REVISION"
+    says = Text("ไม่มีฉบับแก้ไขที่ยังเป็นฉบับร่างให้ถอน", "There is no revision in draft that could be withdrawn.")
+    recovery = (Text("หากเป็นเอกสารที่ยังไม่เคยส่ง ให้ยกเลิกทั้งฉบับ", "Cancel the document if it has never been issued."),)
+
+
+async def is_draft_revision(session: AsyncSession, *, row: DocumentRow, envelope: Envelope | None) -> bool:
+    """This will say whether a document stands at a draft that follows an issued revision."""
+    in_draft = envelope is not None and envelope.current_state == DRAFT and row.revision.issued_date is None
+    return in_draft and await repository.ever_issued(session, document_id=row.head.id)
+
+
+async def withdraw_revision(
+    db: Database,
+    register: Register,
+    *,
+    caller: Caller,
+    public_id: UUID,
+    reason: str,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+    key: str | None,
+) -> Answer:
+    """
+    This will end the draft of the next revision, in one transaction; its label may be printed on a later one.
+
+    :raises NoDraftRevision: when the current revision has been submitted, or is the first one
+    """
+    path = f"/{register.kind.path}/{public_id}/withdraw-revision"
+
+    async def run(remember: Remember) -> Answer:
+        async def work(session: AsyncSession) -> Answer:
+            row = await _withdraw(session, register, caller, public_id, reason, now, zone, address)
+            answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
+            given = Answer(200, answer.model_dump(mode="json", by_alias=True), {"ETag": etag(answer)})
+            await remember(session, given)
+            return given
+
+        return await db.transact(work)
+
+    return await answer_once(
+        db, key=key, user=caller.public_id, operation=f"POST {path}", payload={"reason": reason}, now=now, run=run
+    )
+
+
+async def _withdraw(
+    session: AsyncSession,
+    register: Register,
+    caller: Caller,
+    public_id: UUID,
+    reason: str,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+) -> DocumentRow:
+    row, envelope = await current(session, register, caller=caller, public_id=public_id, zone=zone)
+    require_edit(caller, register.kind, row.head)
+    if not await is_draft_revision(session, row=row, envelope=envelope):
+        raise NoDraftRevision
+    await show_state(session, register, row=row, state=CANCELLED, now=now, zone=zone)
+    await workflow.terminate(
+        session,
+        entity_type=register.kind.entity_type,
+        entity_id=str(row.revision.public_id),
+        caller=caller,
+        reason=reason,
+        now=now,
+    )
+    details: dict[str, object] = {"reason": reason}
+    await tell(
+        session,
+        register.kind,
+        "withdrawn",
+        "withdraw-revision",
+        caller=caller,
+        row=row,
+        address=address,
+        now=now,
+        details=details,
+    )
+    await _go_back(session, register, caller, row, now, address)
+    return await find(session, register.kind, caller=caller, public_id=public_id)
+
+
+async def _go_back(
+    session: AsyncSession, register: Register, caller: Caller, row: DocumentRow, now: datetime, address: str
+) -> None:
+    """Makes the newest revision that still stands the current one, and its number the document's."""
+    withdrawn = {"is_current": False, "withdrawn_at": now}
+    await writes.change_revision(session, revision_id=row.revision.id, values=withdrawn)
+    before = await repository.newest_standing(session, document_id=row.head.id)
+    number = await numbering.restore(
+        session,
+        caller=caller,
+        holder=numbering.Holder(register.kind.name, row.head.public_id),
+        revision_label=before.revision_label,
+        now=now,
+        address=address,
+    )
+    await writes.change_revision(session, revision_id=before.id, values={"is_current": True})
+    await writes.change_head(session, document_id=row.head.id, values={"correspondence_number": number})

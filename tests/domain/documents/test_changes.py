@@ -1,0 +1,22 @@
+"""What the audit trail keeps of an edit."""
+
+from datetime import date
+
+from saraban.documents.core.domain.changes import LONGEST, changed
+
+
+class TestChanged:
+    def test_keeps_what_is_different_only(self) -> None:
+        before = {"subject": "a", "priority": "LOW", "documentDate": None}
+        after = {"subject": "b", "priority": "LOW", "documentDate": date(2026, 3, 2)}
+
+        assert changed(before, after) == {
+            "subject": {"old": "a", "new": "b"},
+            "documentDate": {"old": None, "new": "2026-03-02"},
+        }
+
+    def test_cuts_long_texts(self) -> None:
+        (kept,) = changed({"body": "ก" * 1000}, {"body": None}).values()
+
+        assert kept == {"old": "ก" * (LONGEST - 1) + "…", "new": None}
+        assert len(kept["old"]) == LONGEST
