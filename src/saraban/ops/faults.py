@@ -122,12 +122,12 @@ def pointer_of(location: Sequence[int | str], *, is_json: bool = True) -> str:
     if origin == "body":
         return "".join(f"/{_escaped(part)}" for part in path) if is_json else ""
     name = ".".join(str(part) for part in path)
-    return f"{origin}:{_header(name) if origin == 'header' else name}"
+    return f"{origin}:{header_name(name) if origin == 'header' else name}"
 
 
 def _escaped(part: int | str) -> str:
     return str(part).replace("~", "~0").replace("/", "~1")
 
 
-def _header(name: str) -> str:
+def header_name(name: str) -> str:
     return "-".join(word.capitalize() for word in name.replace("_", "-").split("-"))

@@ -1,5 +1,6 @@
 """
-The API description, completed: the problem schema, the problems each operation can give, and who may call without a token.
+The API description, completed: the problem schema, the problems each operation can give, examples of what goes in and
+comes out, and who may call without a token.
 
 FastAPI describes what endpoints return; what the door adds around all of them is added here, once.
 """
@@ -12,15 +13,14 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import iter_route_contexts
 
-from saraban.documents.core.service import DocumentChanged
 from saraban.identity.dependencies import current_caller
-from saraban.identity.service import AccountLocked, NotSignedIn
-from saraban.kit.errors import DomainError, FieldProblem, Forbidden, Invalid, NotFound, Text
 from saraban.kit.problem import MEDIA_TYPE, to_problem
-from saraban.ops.problems import DatabaseBusy, RequestTooLarge, Unexpected
-from saraban.workflow.service import StaleInstance, VersionConflict
+from saraban.ops import examples, refusals
+from saraban.ops.catalogue import status_of_class
+from saraban.ops.faults import header_name
 
 _TRACE = "0190a7c4d1e27b3f8a6c5d4e3f2a1b0c"
+_LANGUAGES = ("th", "en")
 _METHODS = ("get", "put", "post", "patch", "delete")
 
 
@@ -51,10 +51,13 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas.pop("ValidationError", None)
     schemas |= {"Problem": _PROBLEM, "FieldProblem": _FIELD}
     components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}}
+    components["examples"] = _problem_examples()
     for path, method, operation in operations(document):
         needs_caller = (method.upper(), path) in guarded
         operation["security"] = [{"bearer": []}] if needs_caller else []
+        _name_headers(operation)
         _add_problems(operation, path, method, needs_caller=needs_caller)
+        examples.add(operation, schemas)
     return document
 
 
@@ -82,43 +85,42 @@ def depends_on(dependant: Any, target: object) -> bool:
     return dependant.call is target or any(depends_on(child, target) for child in dependant.dependencies)
 
 
+def _name_headers(operation: dict[str, Any]) -> None:
+    """Header names as people write them: `If-Match`, whatever the parameter is called inside."""
+    for parameter in operation.get("parameters", []):
+        if parameter["in"] == "header":
+            parameter["name"] = header_name(parameter["name"])
+
+
 def _add_problems(operation: dict[str, Any], path: str, method: str, *, needs_caller: bool) -> None:
     responses = operation.setdefault("responses", {})
     responses.pop("422", None)
-    for error in _possible(operation, path, method, needs_caller=needs_caller):
-        problem = to_problem(error, language="th", trace_id=_TRACE)
-        responses.setdefault(str(problem["status"]), _response(problem))
+    known = refusals.classes()
+    for code in refusals.codes_of(operation, path, method, needs_caller=needs_caller):
+        status = status_of_class(known[code])
+        told = responses.setdefault(str(status), _refusal(status))["content"][MEDIA_TYPE]["examples"]
+        told |= {f"{code}.{language}": _example_at(code, language) for language in _LANGUAGES}
 
 
-def _possible(operation: dict[str, Any], path: str, method: str, *, needs_caller: bool) -> Iterator[DomainError]:
-    takes = {parameter["name"].lower() for parameter in operation.get("parameters", [])}
-    writes = method != "get"
-    if needs_caller:
-        yield NotSignedIn()
-        yield Forbidden()
-    elif path.startswith("/api/"):
-        yield NotSignedIn()
-        yield AccountLocked(values={"minutes": 15}, retry_after=900)
-    if "{" in path:
-        yield NotFound()
-    if writes and needs_caller:
-        yield VersionConflict()
-    if "if-match" in takes:
-        yield StaleInstance() if "workflow" in path else DocumentChanged()
-    if "requestBody" in operation:
-        yield RequestTooLarge(values={"limit": 2 * 1024 * 1024})
-    if takes or "requestBody" in operation:
-        text = Text("จำเป็นต้องระบุ", "This is required.")
-        yield Invalid("/subject: This is required.", fields=[FieldProblem("/subject", "required", text)])
-    yield Unexpected()
-    yield DatabaseBusy(retry_after=2)
-
-
-def _response(problem: dict[str, Any]) -> dict[str, Any]:
+def _refusal(status: int) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
+    return {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": schema, "examples": {}}}}
+
+
+def _example_at(code: str, language: str) -> dict[str, str]:
+    return {"$ref": f"#/components/examples/{code}.{language}"}
+
+
+def _problem_examples() -> dict[str, Any]:
+    """Every refusal once in each language; the operations point here."""
     return {
-        "description": HTTPStatus(problem["status"]).phrase,
-        "content": {MEDIA_TYPE: {"schema": schema, "example": problem}},
+        f"{code}.{language}": {
+            "summary": error.says.say(language, {}).split("{")[0].strip() or code,
+            "value": to_problem(refusals.sample(error), language=language, trace_id=_TRACE),
+        }
+        for code, error in refusals.classes().items()
+        if code not in refusals.ELSEWHERE
+        for language in _LANGUAGES
     }
 
 

@@ -1,0 +1,138 @@
+"""
+Which operation refuses with which code, for the API description.
+
+What every operation shares is told by its form (`openapi` asks it); what is its own stands in `OF`, by operation id.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from saraban.kit.errors import DomainError, FieldProblem, Text
+from saraban.ops.catalogue import loaded_errors
+
+# Not given by any operation of the API: by the command line alone, by the server's start, or by every address.
+ELSEWHERE: Final = {
+    "DEMO_IN_PRODUCTION": "the server's start",
+    "DEMO_MISSING": "saraban demo",
+    "DEMO_NOT_FOR_PRODUCTION": "saraban demo, saraban serve --demo",
+    "DEMO_NOT_IN_INBOX": "saraban demo",
+    "HTTP_ERROR": "a request that is no operation, such as one whose head cannot be read",
+    "METHOD_NOT_ALLOWED": "an address of an operation, with a method that makes it none",
+    "ROLE_SCOPE_MISMATCH": "saraban user grant",
+    "USERNAME_TAKEN": "saraban user create",
+}
+
+ALWAYS: Final = ("UNEXPECTED_ERROR", "DATABASE_ERROR", "DATABASE_BUSY")
+INPUT: Final = ("VALIDATION_ERROR", "REQUEST_TOO_LARGE")
+SIGNED_IN: Final = ("UNAUTHORIZED", "PERMISSION_DENIED")
+WITH_COOKIE: Final = ("CROSS_SITE_REQUEST",)
+ONE_THING: Final = ("NOT_FOUND",)
+ONCE: Final = ("IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_IN_USE")
+
+_PRINT = ("NUMBER_UNPRINTABLE", "SEQUENCE_EXHAUSTED")
+_DRAW = (*_PRINT, "NUMBERING_BUSY", "NUMBERING_CONFLICT", "NUMBERING_DATABASE_ERROR")
+_WRITE = (
+    *_DRAW,
+    "NOT_YOUR_ORGANIZATION",
+    "CORRESPONDENCE_TO_SELF",
+    "WORKFLOW_NOT_DEFINED",
+)
+_EDIT = ("DOCUMENT_NOT_DRAFT", "DOCUMENT_CANCELLED", "NUMBER_ALREADY_DRAWN", "DOCUMENT_CHANGED")
+_REVISE = (
+    *("REVISION_PENDING", "DOCUMENT_CANCELLED", "WORKFLOW_NOT_DEFINED"),
+    *("NUMBER_NOT_HELD", "NUMBER_TAKEN", "NUMBER_UNPRINTABLE"),
+)
+_CANCEL = ("CANCEL_ONLY_DRAFT", "WITHDRAW_REVISION_FIRST", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD")
+_WITHDRAW = ("NO_DRAFT_REVISION", "DOCUMENT_CANCELLED")
+
+OF: Final[dict[str, tuple[str, ...]]] = {
+    "auth_log_in": ("INVALID_CREDENTIALS", "ACCOUNT_LOCKED"),
+    "auth_refresh": ("SESSION_ENDED",),
+    "document_numbering_generate": (*_DRAW, "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_preview": (*_PRINT, "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_save_format": ("NUMBER_TEMPLATE_INVALID",),
+    "document_numbering_change_format": ("NUMBER_TEMPLATE_INVALID", "NUMBER_FORMAT_STALE"),
+    "correspondences_create": _WRITE,
+    "correspondences_edit": _EDIT,
+    "correspondences_revise": _REVISE,
+    "correspondences_cancel": _CANCEL,
+    "correspondences_withdraw_revision": _WITHDRAW,
+    "rfas_create": _WRITE,
+    "rfas_edit": _EDIT,
+    "rfas_revise": _REVISE,
+    "rfas_cancel": _CANCEL,
+    "rfas_withdraw_revision": _WITHDRAW,
+    "transmittals_create": (*_WRITE, "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
+    "transmittals_edit": _EDIT,
+    "transmittals_revise": _REVISE,
+    "transmittals_cancel": _CANCEL,
+    "transmittals_withdraw_revision": _WITHDRAW,
+    "circulations_create": (
+        *_DRAW,
+        *("NOT_YOUR_ORGANIZATION", "WORKFLOW_NOT_DEFINED", "CIRCULATION_EXISTS"),
+    ),
+    "circulations_edit": ("DOCUMENT_NOT_DRAFT", "DOCUMENT_CANCELLED", "DOCUMENT_CHANGED"),
+    "circulations_respond": (
+        *("CIRCULATION_NOT_ASSIGNED", "CIRCULATION_NOT_ROUTING", "CIRCULATION_ANSWERED", "DOCUMENT_CANCELLED"),
+    ),
+    "circulations_cancel": ("CIRCULATION_CLOSED", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD"),
+    "workflow_publish_definition": ("INVALID_WORKFLOW_DSL", "WORKFLOW_DEFINITION_CONFLICT"),
+    "workflow_take_step": (
+        *("WF_INVALID_TRANSITION", "WORKFLOW_ACTION_FORBIDDEN", "WORKFLOW_CONDITION_NOT_MET"),
+        *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED", "INVALID_ATTACHMENTS"),
+        *("CIRCULATION_NOT_ASSIGNED",),
+    ),
+    "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),
+    "attachments_content": ("FILE_UNAVAILABLE", "RANGE_NOT_SATISFIABLE"),
+}
+
+# What fills the sentences of the examples: as a caller of the demo project would read them.
+_VALUES: Final[dict[str, object]] = {
+    "minutes": 15,
+    "size": 1024,
+    "limit": 50,
+    "number": "คคง.-สคฉ.3-0001-2569",
+}
+_LIMITS: Final[dict[str, dict[str, object]]] = {"REQUEST_TOO_LARGE": {"limit": 2 * 1024 * 1024}}
+_RETRY: Final = {"ACCOUNT_LOCKED": 900.0, "DATABASE_BUSY": 2.0}
+_REQUIRED = Text("จำเป็นต้องระบุ", "This is required.")
+_POINTERS: Final[dict[str, tuple[str, str]]] = {
+    "VALIDATION_ERROR": ("/subject", "required"),
+    "IDEMPOTENCY_KEY_REUSED": ("header:Idempotency-Key", "reused"),
+    "FILE_TYPE_MISMATCH": ("/file", "type_not_allowed"),
+    "INVALID_ATTACHMENTS": ("/attachmentPublicIds/0", "unknown"),
+    "NUMBER_ALREADY_DRAWN": ("/recipients", "printed_in_number"),
+    "NUMBER_TEMPLATE_INVALID": ("/template", "unknown_token"),
+    "INVALID_WORKFLOW_DSL": ("/dsl/states/0/on/submit/to", "unknown_state"),
+}
+
+
+def classes() -> dict[str, type[DomainError]]:
+    return {error.code: error for error in loaded_errors()}
+
+
+def sample(error: type[DomainError]) -> DomainError:
+    """This will give one such refusal as it might come, without the circumstances that its own constructor asks for."""
+    refusal = error.__new__(error)
+    values = _VALUES | _LIMITS.get(error.code, {})
+    pointer = _POINTERS.get(error.code)
+    text = _REQUIRED if error.code == "VALIDATION_ERROR" else error.says
+    fields = [FieldProblem(pointer[0], pointer[1], text, values)] if pointer else []
+    DomainError.__init__(refusal, fields=fields, values=values, retry_after=_RETRY.get(error.code))
+    return refusal
+
+
+def codes_of(operation: dict[str, Any], path: str, method: str, *, needs_caller: bool) -> Iterator[str]:
+    """This will give every code that an operation can answer with, each once."""
+    takes = {parameter["name"] for parameter in operation.get("parameters", [])}
+    own = OF.get(operation["operationId"], ())
+    groups: list[tuple[str, ...]] = [own, ALWAYS]
+    if path.startswith("/api/"):
+        groups.append(INPUT)
+    if needs_caller:
+        groups += [SIGNED_IN, WITH_COOKIE if method != "get" else ()]
+    if "{" in path:
+        groups.append(ONE_THING)
+    if "Idempotency-Key" in takes:
+        groups.append(ONCE)
+    yield from dict.fromkeys(code for group in groups for code in group)
