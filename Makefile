@@ -18,7 +18,7 @@ help:  ## This list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(DONE)/installed $(VENDOR)  ## Install what is missing, load the demo project once, and serve it (SARABAN_PORT, SARABAN_DATA_DIR).
-	@SARABAN_LOG_FORMAT=$${SARABAN_LOG_FORMAT:-console} exec $(BIN)/saraban serve --demo
+	@exec $(BIN)/saraban serve --demo
 
 test: $(DONE)/dev $(VENDOR)  ## The whole suite, on SQLite and on MariaDB and Redis that the tests start themselves.
 	@scripts/test_needs.sh

@@ -40,7 +40,9 @@ class Settings(BaseSettings):
     lockout_attempts: int = Field(5, ge=1, description="Failed log-ins in a row that lock an account.")
     lockout_minutes: int = Field(15, ge=1, description="How long it stays locked.")
     log_level: str = Field("INFO", description="Least severe level that is logged.")
-    log_format: Literal["json", "console"] = Field("json", description="`console` is for people.")
+    log_format: Literal["auto", "json", "console"] = Field(
+        "auto", description="`console` is for people, `json` for programs; `auto`: `console` when stderr is a terminal."
+    )
     run_worker: bool = Field(
         default=True, description="Run the event worker inside the server; off when `saraban worker` runs apart."
     )

@@ -83,6 +83,8 @@ def _prepare(settings: Settings, *, demo: bool) -> bool:
 
     url = settings.sqlalchemy_url
     if demo:
+        if history.current(url) != history.head():
+            _say_now("กำลังเตรียมฐานข้อมูล…", "Preparing the database…")
         history.upgrade(url)
     elif history.current(url) != history.head():
         raise stop(
@@ -92,12 +94,20 @@ def _prepare(settings: Settings, *, demo: bool) -> bool:
 
     async def check(system: bootstrap.System) -> bool:
         if demo:
+            if not await bootstrap.has_demo(system):
+                _say_now("กำลังโหลดโครงการสาธิต ครั้งแรกใช้เวลาสักครู่…", "Loading the demo project; this takes a moment once…")
             await bootstrap.seed(system, demo=True)
             await bootstrap.load_documents(system)
         await bootstrap.refuse_demo_in_production(system)
         return await bootstrap.has_demo(system)
 
     return with_system(check)
+
+
+def _say_now(th: str, en: str) -> None:
+    """Said before what it tells of, also where stdout is a pipe."""
+    typer.echo(say(th, en))
+    sys.stdout.flush()
 
 
 def _greet(settings: Settings, *, has_demo: bool) -> None:

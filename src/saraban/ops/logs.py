@@ -1,4 +1,4 @@
-"""Structured logs on stderr, one JSON object a line, each with the trace id of the request or job it belongs to."""
+"""Structured logs on stderr, for programs one JSON object a line, each with the trace id of the request or job it belongs to."""
 
 import logging
 import sys
@@ -52,7 +52,7 @@ class _Stderr(logging.StreamHandler[Any]):
 
 def _renderers(form: str) -> list[Any]:
     strip = structlog.stdlib.ProcessorFormatter.remove_processors_meta
-    if form == "console":
+    if form == "console" or (form == "auto" and sys.stderr.isatty()):
         return [strip, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
     return [strip, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
 

@@ -4,6 +4,7 @@ import asyncio
 import io
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -328,3 +329,31 @@ def test_the_entry_point_runs_as_a_program() -> None:
     outcome = subprocess.run([str(program), "version"], capture_output=True, text=True, check=True)
 
     assert outcome.stdout.startswith("saraban 0.")
+
+
+class TestFirstStart:
+    def test_says_what_takes_so_long_before_it_does_it(
+        self, migrated_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        from saraban import bootstrap
+        from saraban.cli import serve
+
+        heard: list[str] = []
+
+        async def no_documents(_system: Any) -> int:  # they take most of the time, and another test loads them
+            heard.append(capsys.readouterr().out)
+            return 0
+
+        folder = tmp_path / "new"
+        folder.mkdir()
+        shutil.copy(migrated_file, folder / "saraban.db")
+        monkeypatch.setattr(bootstrap, "load_documents", no_documents)
+        monkeypatch.setenv("SARABAN_DATA_DIR", str(folder))
+        monkeypatch.setenv("SARABAN_LANG", "en")
+        config.load.cache_clear()
+        try:
+            assert [serve._prepare(config.load(), demo=True) for _ in range(2)] == [True, True]
+        finally:
+            config.load.cache_clear()
+
+        assert [text.startswith("Loading the demo project") for text in heard] == [True, False]
