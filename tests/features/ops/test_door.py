@@ -7,6 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from saraban.kit.trace import trace_id
+from saraban.ops.readiness import Dependency
 
 LOGIN = "/api/v1/auth/login"
 PROBLEM = "application/problem+json"
@@ -154,6 +155,21 @@ class TestHealth:
         assert answer.status_code == 503
         assert answer.json()["dependencies"]["storage"]["status"] == "down"
         assert answer.json()["status"] == "down"
+
+
+    async def test_ready_tells_no_address_of_what_is_down(self, app: FastAPI, client: httpx.AsyncClient) -> None:
+        async def fails() -> str:
+            raise ConnectionRefusedError(111, "Connect call failed ('10.1.2.3', 6379) for user saraban")
+
+        app.state.dependencies.append(Dependency("somewhere", fails, essential=True))
+        answer = await client.get("/health/ready")
+
+        assert answer.status_code == 503
+        assert answer.json()["dependencies"]["somewhere"] == {"status": "down", "reason": "fails (connection)"}
+        assert "10.1.2.3" not in answer.text
+
+    async def test_ready_tells_no_folder(self, app: FastAPI, client: httpx.AsyncClient) -> None:
+        assert str(app.state.settings.data_dir) not in (await client.get("/health/ready")).text
 
 
 class TestMetrics:
