@@ -13,7 +13,15 @@ def subjects(request: Request) -> Subjects:
 
 
 def if_match(
-    if_match: Annotated[str | None, Header(max_length=200, description='`"versionNo"`')] = None,
+    if_match: Annotated[
+        str | None,
+        Header(
+            max_length=200,
+            description="`versionNo` of the workflow in quotes, which is the `ETag` of the instance. "
+            "The `ETag` of a document is another thing, and refused.",
+            examples=['"3"'],
+        ),
+    ] = None,
 ) -> frozenset[str] | None:
     """This will give the version numbers of an `If-Match` header, `*` among them if it is there."""
     if if_match is None:
@@ -23,8 +31,8 @@ def if_match(
         raise invalid(
             "header:If-Match",
             "malformed",
-            'If-Match ต้องเป็นเลขเวอร์ชันในเครื่องหมายคำพูด เช่น "3"',
-            'If-Match is a version number in quotes, such as "3".',
+            'If-Match ที่นี่คือ versionNo ของ Workflow ในเครื่องหมายคำพูด เช่น "3" ไม่ใช่ ETag ของเอกสาร',
+            'If-Match here is the versionNo of the workflow in quotes, such as "3", not the ETag of a document.',
         )
     return tags
 

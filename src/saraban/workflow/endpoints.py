@@ -157,7 +157,8 @@ async def take_step(
     if_match: IfMatch,
 ) -> RawResponse:
     """
-    Takes one action. Send the version you saw, as `clientVersionNo` or `If-Match`, so that you approve what you read.
+    Takes one action. Send the `workflow.versionNo` you saw, as `clientVersionNo` or in quotes as `If-Match`, so that you
+    approve what you read. The `ETag` of a document guards its editing and is not taken here.
     """
     command = Command(
         action=body.action,

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import httpx
 import pytest
 import sqlalchemy as sa
 
@@ -123,6 +124,27 @@ class TestRevise:
         assert answer.status_code == 201, answer.text
         assert answer.json()["documentNumber"] == letter["documentNumber"]
         assert answer.json()["revision"]["revisionLabel"] == "B"
+
+
+class TestVersions:
+    async def test_of_a_document_and_of_its_workflow_are_not_taken_for_each_other(self, desk: Desk) -> None:
+        client = await desk.as_("dc.consultant")
+        created = await client.post("/api/v1/correspondences", json=desk.letter())
+        flow = created.json()["workflow"]
+        address = f"/api/v1/workflow/instances/{flow['instancePublicId']}"
+        tag, version = created.headers["etag"], (await client.get(address)).headers["etag"]
+
+        async def submit(if_match: str) -> httpx.Response:
+            return await client.post(
+                f"{address}/transitions", json={"action": "submit"}, headers={"If-Match": if_match}
+            )
+
+        wrong, right = await submit(tag), await submit(version)
+
+        assert version == f'"{flow["versionNo"]}"'
+        assert (wrong.status_code, pointers(wrong)) == (422, ["header:If-Match"])
+        assert "ETag of a document" in wrong.json()["errors"][0]["message"]
+        assert right.status_code == 200
 
 
 class TestSentBack:

@@ -14,7 +14,14 @@ from saraban.kit.idempotency import Answer
 from saraban.kit.pagination import Page
 from saraban.kit.text import control_character
 
-IfMatch = Annotated[str | None, Header(max_length=200, description="`ETag` of the version that was read.")]
+IfMatch = Annotated[
+    str | None,
+    Header(
+        max_length=200,
+        description="`ETag` of the document as it was read. It stands for the whole document, and is not the workflow's "
+        "`versionNo`, which is what a transition takes.",
+    ),
+]
 PublicId = Annotated[UUID, Path(description="`publicId` of the document.")]
 
 
