@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from saraban.audit import service as audit
+from saraban.documents.core.models import Correspondence
+from saraban.numbering.models import LedgerEntry, NumberAudit, NumberRendering
 from tests.features.documents.conftest import Desk, pointers
 
 LETTER = ("correspondences", "request-revision", "revision_requested", "REPCSC")
@@ -105,6 +108,31 @@ class TestWithdrawRevision:
         await desk.act("dc.contractor", revised.json(), "submit")
         read = (await desk.read("reviewer.consultant", "rfas", rfa["publicId"])).json()
         assert (read["subject"], read["revision"]["revisionLabel"]) == ("ฉบับที่สองจริง", "B")
+
+    async def test_takes_the_number_back_and_keeps_every_rendering(self, desk: Desk, app: Any) -> None:
+        rfa, address = await draft_b(desk)
+        client = await desk.as_("dc.contractor")
+        await client.post(f"{address}/withdraw-revision", json={"reason": "ขอทำใหม่"})
+        second = (await client.post(f"{address}/revisions", json={})).json()["documentNumber"]
+        await client.post(f"{address}/withdraw-revision", json={"reason": "ขอทำใหม่อีกครั้ง"})
+        first = rfa["documentNumber"]
+
+        async with app.state.db.reading() as session:
+            head = await session.scalar(sa.select(Correspondence).where(Correspondence.correspondence_number == first))
+            entry = await session.scalar(sa.select(LedgerEntry).where(LedgerEntry.document_number == first))
+            printed = await session.scalars(
+                sa.select(NumberRendering.document_number).where(NumberRendering.reservation_id == entry.id)
+            )
+            noted = await session.execute(
+                sa.select(NumberAudit.old_value, NumberAudit.new_value)
+                .where(NumberAudit.reservation_uuid == entry.public_id, NumberAudit.operation == "REVISE")
+                .order_by(NumberAudit.id)
+            )
+
+        assert head is not None
+        assert entry.revision_label == "A"
+        assert sorted(printed) == [first, second]
+        assert [tuple(row) for row in noted] == [(first, second), (second, first)] * 2
 
     async def test_comes_before_cancelling_the_whole_document(self, desk: Desk) -> None:
         _, rfa = await draft_b(desk)
