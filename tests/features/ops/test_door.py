@@ -156,7 +156,6 @@ class TestHealth:
         assert answer.json()["dependencies"]["storage"]["status"] == "down"
         assert answer.json()["status"] == "down"
 
-
     async def test_ready_tells_no_address_of_what_is_down(self, app: FastAPI, client: httpx.AsyncClient) -> None:
         async def fails() -> str:
             raise ConnectionRefusedError(111, "Connect call failed ('10.1.2.3', 6379) for user saraban")
