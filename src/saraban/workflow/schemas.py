@@ -156,7 +156,7 @@ class InboxPage(Schema):
 
 class DefinitionIn(Schema):
     dsl: Storable
-    activate: bool = Field(False, strict=True)
+    activate: bool = Field(default=False, strict=True)
 
 
 class DefinitionText(Schema):
