@@ -87,6 +87,19 @@ class Office:
             key=None,
         )
 
+    async def withdraw(self, letter: Answer) -> Answer:
+        return await core.withdraw_revision(
+            self.system.db,
+            LETTERS,
+            caller=await self.caller("dc.consultant"),
+            public_id=UUID(letter.body["publicId"]),
+            reason="ขอทำใหม่",
+            now=self.system.clock.now(),
+            zone=self.system.clock.zone,
+            address="127.0.0.1",
+            key=None,
+        )
+
 
 @pytest_asyncio.fixture
 async def office(any_url: str, tmp_path: Path) -> AsyncIterator[Office]:
@@ -118,6 +131,19 @@ class TestAtOnce:
         answers = await asyncio.gather(office.revise(letter), office.revise(letter), return_exceptions=True)
 
         assert sorted(type(answer) for answer in answers if not isinstance(answer, Answer)) == [core.RevisionPending]
+
+    async def test_withdraws_a_draft_revision_once_and_leaves_its_label_free(self, office: Office) -> None:
+        letter = await office.letter()
+        await office.act("dc.consultant", letter, "submit")
+        await office.act("approver.owner", letter, "approve")
+        await office.revise(letter)
+
+        answers = await asyncio.gather(office.withdraw(letter), office.withdraw(letter), return_exceptions=True)
+        revised = await office.revise(letter)
+
+        assert sorted(type(answer) for answer in answers if not isinstance(answer, Answer)) == [core.NoDraftRevision]
+        assert revised.body["revision"]["revisionLabel"] == "B"
+        assert revised.body["documentNumber"] == letter.body["documentNumber"]
 
     async def test_lets_one_of_two_editors_of_the_same_version_win(self, office: Office) -> None:
         letter, caller = await office.letter(), await office.caller("dc.consultant")
