@@ -42,13 +42,25 @@ def issuer() -> TokenIssuer:
     return TokenIssuer("a-key-of-this-test-and-of-nothing-else-at-all", access_minutes=15, refresh_days=7, clock=clock)
 
 
-async def log_in(db: Database, issuer: TokenIssuer, password: str = "saraban-demo") -> SignedIn:
+async def log_in(
+    db: Database, issuer: TokenIssuer, password: str = "saraban-demo", username: str = "viewer"
+) -> SignedIn:
     return await identity.log_in(
-        db, issuer=issuer, rules=RULES, username="viewer", password=password, device=Device("198.51.100.1")
+        db, issuer=issuer, rules=RULES, username=username, password=password, device=Device("198.51.100.1")
     )
 
 
 class TestSessions:
+    async def test_lock_a_name_that_no_account_has_like_a_real_one(
+        self, people_db: Database, issuer: TokenIssuer
+    ) -> None:
+        guesses = await asyncio.gather(
+            *(log_in(people_db, issuer, f"guess {n}", "nobody") for n in range(12)), return_exceptions=True
+        )
+
+        assert sum(isinstance(guess, WrongCredentials) for guess in guesses) == 2
+        assert sum(isinstance(guess, AccountLocked) for guess in guesses) == 10
+
     async def test_answer_only_so_many_of_many_guesses(self, people_db: Database, issuer: TokenIssuer) -> None:
         guesses = await asyncio.gather(
             *(log_in(people_db, issuer, f"guess {n}") for n in range(12)), return_exceptions=True
