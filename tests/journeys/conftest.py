@@ -7,12 +7,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, StorageState, ViewportSize, async_playwright
 
 from tests.conftest import PASSWORD, SIGNING_KEY
 from tests.servers import HOST, free_port, program
@@ -27,6 +28,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+DESK: ViewportSize = {"width": 1280, "height": 800}
 PICTURES = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 
 
@@ -62,8 +64,9 @@ def _wait(process: "subprocess.Popen[bytes]", address: str, log: Path) -> None:
     pytest.fail(f"the server did not start:\n{log.read_text('utf-8')}")
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
+    """One browser for all journeys; everybody sits in a context of their own."""
     async with async_playwright() as playwright:
         opened = await playwright.chromium.launch(
             executable_path=program("chromium", package="chromium"), args=ARGUMENTS
@@ -92,17 +95,46 @@ class Person:
     async def goto(self, path: str) -> None:
         await self.page.goto(self.site + path)
 
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            await self.page.keyboard.press(key)
+
     async def picture(self, name: str, *, whole: bool = False) -> None:
         await self.page.screenshot(path=PICTURES / f"{name}.png", full_page=whole)
 
 
-async def at_browser(
-    browser: Browser, site: str, *, language: str = "th", width: int = 1400, height: int = 900
-) -> Person:
-    """This will seat a person who reads `language` at a window of that size."""
-    context = await browser.new_context(viewport={"width": width, "height": height}, reduced_motion="no-preference")
-    if language != "th":
-        await context.add_cookies([{"name": "lang", "value": language, "url": site}])
-    page = await context.new_page()
-    page.set_default_timeout(15_000)
-    return Person(page, site)
+Sit = Callable[..., Awaitable[Person]]
+
+
+@pytest.fixture(scope="session")
+def sessions() -> dict[str, StorageState]:
+    """What a browser keeps of those who have signed in, so that each of them does it once."""
+    return {}
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def sit(browser: Browser, site: str, sessions: dict[str, StorageState]) -> AsyncIterator[Sit]:
+    """`await sit("viewer")` seats somebody who has signed in, at a browser that asks for `language`."""
+    async with AsyncExitStack() as stack:
+
+        async def sit_down(username: str = "", *, language: str = "th", size: ViewportSize = DESK) -> Person:
+            context = await browser.new_context(
+                viewport=size,
+                locale={"th": "th-TH", "en": "en-GB"}[language],
+                storage_state=sessions.get(username),
+                reduced_motion="no-preference",
+            )
+            stack.push_async_callback(context.close)
+            page = await context.new_page()
+            page.set_default_timeout(15_000)
+            person = Person(page, site)
+            if not username:
+                return person
+            if username not in sessions:
+                await person.log_in(username)
+                sessions[username] = await context.storage_state()
+            else:
+                await person.goto("/inbox")
+            return person
+
+        yield sit_down

@@ -4,11 +4,16 @@ import struct
 import zlib
 
 import pytest
-from playwright.async_api import Browser, FilePayload, expect
+from playwright.async_api import FilePayload, expect
 
-from tests.journeys.conftest import Person, at_browser
+from tests.journeys.conftest import Person, Sit
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.timeout(120),
+    pytest.mark.asyncio(loop_scope="session"),
+]
 
 NUMBER = "LCBP3-C2-RFA-TER-RPT-0001-A"
 SUBJECT = "ขออนุมัติรายงานผลการตอกเสาเข็มท่าเทียบเรือ ที่ตำแหน่ง A-12"
@@ -32,8 +37,8 @@ def png(width: int = 64, height: int = 48) -> bytes:
 
 
 class TestRfa:
-    async def test_goes_from_the_contractor_over_the_consultant_to_the_owner(self, browser: Browser, site: str) -> None:
-        contractor = await at_browser(browser, site)
+    async def test_goes_from_the_contractor_over_the_consultant_to_the_owner(self, sit: Sit) -> None:
+        contractor = await sit()
         await contractor.goto("/login")
         await contractor.picture("01-log-in-th")
         await contractor.log_in("dc.contractor")
@@ -41,13 +46,11 @@ class TestRfa:
         await self.preview_files(contractor)
         await self.act(contractor, "submit", "รอตรวจสอบ")
 
-        reviewer = await at_browser(browser, site)
-        await reviewer.log_in("reviewer.consultant")
+        reviewer = await sit("reviewer.consultant")
         await self.open_from_inbox(reviewer, "06-inbox-th")
         await self.act(reviewer, "approve", "รออนุมัติ", comment="ตรวจสอบแล้ว เห็นควรอนุมัติ")
 
-        owner = await at_browser(browser, site, language="en")
-        await owner.log_in("approver.owner")
+        owner = await sit("approver.owner", language="en")
         await self.open_from_inbox(owner, "08-inbox-en")
         await self.act(owner, "approve", "Approved")
         await owner.picture("09-approved-en", whole=True)
