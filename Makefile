@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 DONE := build/done
+JOBS ?= 2
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-virtualenv
 VENDOR := src/saraban/web/static/vendor/fonts.css
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
@@ -22,7 +23,7 @@ run: $(DONE)/installed $(VENDOR)  ## Install what is missing, load the demo proj
 
 test: $(DONE)/dev $(VENDOR)  ## The whole suite, on SQLite and on MariaDB and Redis that the tests start themselves.
 	@scripts/test_needs.sh
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile $(ARGS)
 
 check: $(DONE)/dev  ## Format, lint, types, imports and the quick tests.
 	$(BIN)/ruff format --check .
