@@ -51,6 +51,19 @@ class TestForm:
         assert 'value="TER"' not in answer.text
         assert "<html" not in answer.text
 
+    async def test_lets_codes_be_found_by_their_name_in_the_other_language(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor", "en")
+        page = (await browser.get("/rfas/new")).text
+
+        assert re.search(r'value="TER" data-also="ท่าเทียบเรือ">TER – Terminal', page)
+
+    async def test_asks_no_account_of_a_program_to_answer_a_sheet(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        page = (await browser.get("/circulations/new")).text
+
+        assert "ดวงใจ เอกสารครบ" in page
+        assert "บัญชีบริการ" not in page
+
 
 class TestNumber:
     async def test_shows_the_number_that_would_come(self, sit: Sit) -> None:
@@ -110,6 +123,7 @@ class TestCreate:
         assert answer.status_code == 422
         assert 'id="e-subject"' in answer.text
         assert 'aria-describedby="e-subject"' in answer.text
+        assert re.search(r'<a href="#f-subject">Subject</a>: \w', answer.text)
         assert "Piles A-12 to A-19" in answer.text
         assert selected(answer.text, "disciplineCode") == "TER"
         assert selected(answer.text, "key") != form["key"]

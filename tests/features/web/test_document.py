@@ -51,6 +51,16 @@ class TestPage:
         assert re.findall(r'(?:href|action|value|hx-get|hx-post)="[^"]*/(\d+)(?:[/?"])', page) == []
         assert re.findall(r'name="\w*[iI]d" value="(\d+)"', page) == []
 
+    @pytest.mark.parametrize(
+        ("language", "names"), [("th", ("TER – ท่าเทียบเรือ", "RPT – รายงาน")), ("en", ("TER – Terminal", "RPT – Report"))]
+    )
+    async def test_names_codes_in_the_readers_language(self, sit: Sit, language: str, names: tuple[str, ...]) -> None:
+        browser = await sit("dc.contractor", language)
+        page = (await browser.get(await new_rfa(browser))).text
+
+        for name in names:
+            assert name in page
+
     async def test_is_found_by_the_address_of_a_notification(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")
         address = await new_rfa(browser)
@@ -115,6 +125,7 @@ class TestChanges:
         assert answer.status_code == 303
         assert "เรื่องใหม่" in (await browser.get(address)).text
 
+        assert version[1] not in page.partition("<main")[0]
         late = await browser.post(f"{address}/edit", data=form | {"subject": "เรื่องที่มาทีหลัง"})
         assert late.status_code == 412
         assert "มีผู้แก้ไขเอกสารนี้หลังจากที่คุณเปิดดู" in late.text
@@ -130,8 +141,23 @@ class TestChanges:
         page = (await browser.get(address)).text
 
         assert "เอกสารนี้ถูกยกเลิกแล้ว" in page
-        assert "ไม่ต้องการส่งออกแล้ว" in page
+        assert "เหตุผล: ไม่ต้องการส่งออกแล้ว" in page
         assert "data-action=" not in page
+
+    async def test_a_cancelled_document_tells_it_once_in_each_place(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor", "en")
+        address = await new_rfa(browser)
+        form = hidden((await browser.get(address)).text, "cancel")
+        await browser.post(f"{address}/cancel", data=form | {"reason": "Replaced by another request"})
+        page = (await browser.get(address)).text
+        timeline, history = page.split('class="timeline"')[1], page.split('class="history"')[1].split("</ol>")[0]
+
+        assert timeline.count("Replaced by another request") == 1
+        assert history.count("Replaced by another request") == 1
+        assert history.count("<li>") == 2
+        assert "step is-done tone-grey" in timeline
+        assert "is-current" not in timeline
+        assert "Cancelled" in (await browser.get("/rfas?state=cancelled")).text.split("<tbody>")[1]
 
     async def test_files_can_be_put_on_a_draft_and_taken_off(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")

@@ -9,7 +9,7 @@ from babel.messages import Catalog
 
 from saraban.web import words
 from saraban.web.kinds import KINDS
-from saraban.web.language import catalogue, day_text, moment_text, size_text
+from saraban.web.language import catalogue, clock_text, day_text, moment_text, size_text
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 
@@ -56,6 +56,11 @@ class TestDates:
 
         assert moment_text(moment, "th", BANGKOK) == "1 ม.ค. 2570 00:05 น."
         assert moment_text(moment, "en", BANGKOK) == "1 Jan 2027 00:05"
+
+    def test_can_stand_apart_from_the_hour(self) -> None:
+        moment = datetime(2026, 12, 31, 17, 5, tzinfo=UTC)
+
+        assert (clock_text(moment, "th", BANGKOK), clock_text(moment, "en", BANGKOK)) == ("00:05 น.", "00:05")
 
     def test_show_a_dash_for_none(self) -> None:
         assert day_text(None, "th") == "–"
