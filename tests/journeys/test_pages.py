@@ -134,6 +134,24 @@ class TestKeyboard:
         await expect(page.locator("#f-disciplineCode")).to_have_value("TER – ท่าเทียบเรือ")
 
 
+async def test_the_number_is_asked_for_only_when_it_may_change(sit: Sit) -> None:
+    person = await sit("dc.contractor")
+    page = person.page
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/new/number") else None)
+    await person.goto("/rfas/new")
+    await expect(page.locator("#number")).to_contain_text("ยังต้องระบุ")
+    await page.select_option("[name=rfaTypeCode]", "RPT")
+    await expect(page.locator("#number")).to_have_text("ยังต้องระบุ: สาขางาน")
+    await page.fill("[name=subject]", "เรื่องที่ไม่เปลี่ยนเลขที่")
+    await page.select_option("[name=priority]", "HIGH")
+    await page.select_option("[name=disciplineCode]", "TER")
+    await expect(page.locator("#number [data-number]")).to_contain_text("-TER-RPT-")
+
+    assert len(asked) == 3
+    assert await page.get_attribute("#number", "aria-live") == "polite"
+
+
 async def test_a_date_is_told_in_the_readers_era(sit: Sit) -> None:
     for language, words in (("th", "5 ธ.ค. 2569"), ("en", "5 Dec 2026")):
         person = await sit("dc.contractor", language=language)

@@ -1,5 +1,6 @@
 """What codes of workflows, histories and files are called on a page, in both languages, and in which colour they show."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from saraban.kit.errors import Text
@@ -101,6 +102,12 @@ def state(code: str | None) -> Text | None:
     return STATES.get(code, Text(code, code)) if code else None
 
 
+def in_order_of_form(names: Iterable[str]) -> list[str]:
+    """This will put names of fields in the order in which a form asks for them."""
+    places = {name: place for place, name in enumerate(FIELDS)}
+    return sorted(names, key=lambda name: places.get(name, len(places)))
+
+
 def outcome(code: str | None) -> tuple[str, str]:
     """This will give the colour and the sign of a step by where it led: on its way, refused, or ended."""
     ends = {"red": ("red", "x"), "grey": ("grey", "ban")}
@@ -111,28 +118,28 @@ def tone(code: str | None) -> str:
     return TONES.get(code or "", "grey")
 
 
-# What the fields of forms are called where a fault or a missing choice is named away from its field.
+# What the fields of forms are called where a fault or a missing choice is named away from its field; in their order.
 FIELDS: Final[dict[str, Text]] = {
     "projectPublicId": Text("โครงการ", "Project"),
-    "contractPublicId": Text("สัญญา", "Contract"),
-    "correspondenceTypeCode": Text("ประเภทเอกสาร", "Document type"),
     "originatorOrganizationPublicId": Text("จาก", "From"),
     "organizationPublicId": Text("จาก", "From"),
-    "to": Text("ถึง", "To"),
-    "disciplineCode": Text("สาขางาน", "Discipline"),
+    "contractPublicId": Text("สัญญา", "Contract"),
+    "correspondenceTypeCode": Text("ประเภทเอกสาร", "Document type"),
     "rfaTypeCode": Text("ประเภท RFA", "RFA type"),
+    "disciplineCode": Text("สาขางาน", "Discipline"),
     "subTypeCode": Text("ประเภทย่อย", "Sub type"),
+    "to": Text("ถึง", "To"),
+    "assignees": Text("ผู้ที่เวียนถึง", "Who is asked"),
     "subject": Text("เรื่อง", "Subject"),
     "body": Text("รายละเอียด", "Body"),
-    "remarks": Text("หมายเหตุ", "Remarks"),
     "dueDate": Text("กำหนดตอบ", "Due date"),
     "deadlineDate": Text("กำหนดตอบ", "Due date"),
     "priority": Text("ความเร่งด่วน", "Priority"),
-    "assignees": Text("ผู้ที่เวียนถึง", "Who is asked"),
-    "attachmentPublicIds": Text("ไฟล์แนบ", "Attachments"),
+    "remarks": Text("หมายเหตุ", "Remarks"),
     "items": Text("เอกสารที่นำส่ง", "Documents that go along"),
     "correspondencePublicId": Text("เอกสารที่เวียน", "The document that is passed round"),
     "referencePublicIds": Text("เอกสารอ้างอิง", "References"),
+    "attachmentPublicIds": Text("ไฟล์แนบ", "Attachments"),
 }
 
 # Types of files that browsers show; the others are downloaded.

@@ -145,5 +145,5 @@ if (reopen) {
   const id = reopen.dataset.reopen;
   open(document.getElementById(id), $(`[data-dialog="${id}"]`));
 }
-const wrong = $("[aria-invalid=true]:not(.visually-hidden)");
+const wrong = $("[aria-invalid=true][autofocus]") || $("[aria-invalid=true]:not(.visually-hidden)");
 if (wrong && !told) wrong.focus();
