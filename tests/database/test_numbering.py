@@ -12,6 +12,7 @@ from redis.asyncio import BlockingConnectionPool
 from redis.asyncio import Redis as RedisClient
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
@@ -20,7 +21,8 @@ from saraban.numbering import repository
 from saraban.numbering import service as numbering
 from saraban.numbering.domain.retry import NumberingBusy, NumberingFailed
 from saraban.numbering.models import NumberCounter, NumberError
-from tests.numbering_world import World, check_accounts, world_of
+from saraban.numbering.service.formats import FormatStale
+from tests.numbering_world import NOW, World, check_accounts, world_of
 from tests.proxy import cutting_proxy
 from tests.servers import running_mariadb, running_redis
 
@@ -428,3 +430,37 @@ class TestPool:
             assert_consecutive(await hundred(world, world.allocator()))
         finally:
             await db.close()
+
+
+class TestFormat:
+    async def test_that_two_save_first_at_the_same_moment_is_saved_once(self, world: World) -> None:
+        wanted = numbering.Wanted(
+            template="{ORIGINATOR}-M-{SEQ:3}", description=None, resets=None, overflow="widen", reason=None
+        )
+
+        async def save() -> int:
+            async def work(session: AsyncSession) -> int:
+                row = await numbering.save(
+                    session,
+                    caller=world.caller,
+                    project_public_id=world.project,
+                    type_code="MEMO",
+                    wanted=wanted,
+                    now=NOW,
+                    address="",
+                )
+                await asyncio.sleep(0.1)
+                return row.format.version
+
+            return await world.db.transact(work)
+
+        outcomes = await asyncio.gather(*(save() for _ in range(4)), return_exceptions=True)
+
+        versions = [outcome for outcome in outcomes if isinstance(outcome, int)]
+        assert 1 in versions
+        assert all(isinstance(outcome, int | FormatStale) for outcome in outcomes), outcomes
+        async with world.db.reading() as session:
+            page = await numbering.formats(
+                session, caller=world.caller, project_public_id=world.project, cursor=None, limit=50
+            )
+        assert [row.type_code for row in page.items].count("MEMO") == 1

@@ -6,10 +6,12 @@ from datetime import datetime
 from uuid import UUID
 
 import orjson
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
+from saraban.kit.db import broken_constraint
 from saraban.kit.errors import DomainError, Kind, NotFound, Text, invalid
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
@@ -181,7 +183,12 @@ async def _write(
     row.format.overflow = wanted.overflow
     row.format.version += 1
     row.format.updated_at = now
-    await session.flush()
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        if broken_constraint(error, "unique_format", "document_number_formats.project_id"):
+            raise FormatStale from error  # somebody saved the first format of this type a moment earlier
+        raise
     await repository.insert_audit(
         session,
         {
