@@ -10,6 +10,12 @@
   const wide = root.scrollWidth > root.clientWidth ? [`the page is ${root.scrollWidth} wide`] : [];
   const cut = shown.filter((one) => one.matches(".card") && one.scrollWidth > one.clientWidth + 1);
 
+  // The top bar stays in sight, however long the page is.
+  const bar = document.querySelector(".topbar");
+  scrollTo(0, root.scrollHeight);
+  const lost = bar && Math.abs(bar.getBoundingClientRect().top) > 1 ? ["the top bar scrolls away"] : [];
+  scrollTo(0, 0);
+
   const unnamed = shown.filter((one) => one.matches("input:not([type=hidden]), select, textarea, button, a"))
     .filter((one) => !(one.labels && one.labels.length) && !one.getAttribute("aria-label") && !one.textContent.trim());
 
@@ -18,12 +24,15 @@
     .filter((one) => parseFloat(getComputedStyle(one).lineHeight) < 1.55 * parseFloat(getComputedStyle(one).fontSize));
 
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const known = new Map();
   const read = (text) => {
+    if (known.has(text)) return known.get(text);
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = text;
     canvas.fillRect(0, 0, 1, 1);
     const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
-    return [r, g, b, a / 255];
+    known.set(text, [r, g, b, a / 255]);
+    return known.get(text);
   };
   const over = (top, ground) => [0, 1, 2].map((i) => top[i] * top[3] + ground[i] * (1 - top[3]));
   const ground = (one) => {
@@ -49,6 +58,7 @@
   const ours = [...document.fonts].some((font) => font.family.includes("Sarabun") && font.status === "loaded");
   return [
     ...wide,
+    ...lost,
     ...cut.map((one) => `cut off: ${name(one)}`),
     ...unnamed.map((one) => `without a name: ${one.outerHTML.slice(0, 120)}`),
     ...tight.map((one) => `too tight: ${name(one)}`),
