@@ -90,7 +90,10 @@ def texts() -> list[tuple[str, Colour, Colour]]:
         ink = colour(declared.get("color", ""), names)
         if ink is None or selector.startswith((*DARK, ".badge")):
             continue
-        behind = colour(declared.get("background", declared.get("background-color", "")), names)
+        resting = rules().get(
+            selector.partition(":")[0], {}
+        )  # what a hovered thing stands on when nothing else is said
+        behind = colour((resting | declared).get("background", ""), names)
         found += [(selector, ink, one) for one in ([behind] if behind else [WHITE, BODY])]
     return found
 
