@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -32,9 +33,18 @@ DESK: ViewportSize = {"width": 1280, "height": 800}
 PICTURES = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 
 
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """A server process that has been asked to start."""
+
+    process: "subprocess.Popen[bytes]"
+    address: str
+    log: Path
+
+
 @pytest.fixture(scope="session")
-def site(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server process of its own."""
+def starting(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starting]:
+    """A server process of its own; it gets ready while the browser opens."""
     folder = tmp_path_factory.mktemp("journey") / "data"
     shutil.copytree(demo_folder, folder)
     port = free_port()
@@ -44,28 +54,33 @@ def site(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
     try:
-        address = f"http://{HOST}:{port}"
-        _wait(process, address, folder / "server.log")
-        yield address
+        yield Starting(process, f"http://{HOST}:{port}", folder / "server.log")
     finally:
         process.terminate()
         process.wait(20)
 
 
-def _wait(process: "subprocess.Popen[bytes]", address: str, log: Path) -> None:
+@pytest.fixture(scope="session")
+def site(starting: Starting) -> str:
+    """The address of the server, which answers."""
+    _wait(starting)
+    return starting.address
+
+
+def _wait(starting: Starting) -> None:
     for _ in range(300):
-        if process.poll() is not None:
+        if starting.process.poll() is not None:
             break
         try:
-            with urllib.request.urlopen(f"{address}/health/live", timeout=5):
+            with urllib.request.urlopen(f"{starting.address}/health/live", timeout=5):
                 return
         except (urllib.error.URLError, TimeoutError, ConnectionError):
             time.sleep(0.1)
-    pytest.fail(f"the server did not start:\n{log.read_text('utf-8')}")
+    pytest.fail(f"the server did not start:\n{starting.log.read_text('utf-8')}")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def browser() -> AsyncIterator[Browser]:
+async def browser(starting: Starting) -> AsyncIterator[Browser]:
     """One browser for all journeys; everybody sits in a context of their own."""
     async with async_playwright() as playwright:
         opened = await playwright.chromium.launch(
