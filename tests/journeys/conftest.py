@@ -115,6 +115,8 @@ class Person:
             await self.page.keyboard.press(key)
 
     async def picture(self, name: str, *, whole: bool = False) -> None:
+        if whole:
+            await self.page.evaluate("scrollTo(0, 0)")
         await self.page.screenshot(path=PICTURES / f"{name}.png", full_page=whole)
 
 
