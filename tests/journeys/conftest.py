@@ -134,12 +134,14 @@ async def sit(browser: Browser, site: str, sessions: dict[str, StorageState]) ->
     """`await sit("viewer")` seats somebody who has signed in, at a browser that asks for `language`."""
     async with AsyncExitStack() as stack:
 
-        async def sit_down(username: str = "", *, language: str = "th", size: ViewportSize = DESK) -> Person:
+        async def sit_down(
+            username: str = "", *, language: str = "th", size: ViewportSize = DESK, moves: bool = False
+        ) -> Person:
             context = await browser.new_context(
                 viewport=size,
                 locale={"th": "th-TH", "en": "en-GB"}[language],
                 storage_state=sessions.get(username),
-                reduced_motion="no-preference",
+                reduced_motion="no-preference" if moves else "reduce",
             )
             stack.push_async_callback(context.close)
             page = await context.new_page()

@@ -70,7 +70,7 @@ async def look_at_all(person: Person, language: str, draft: str) -> None:
         for device, size in SIZES.items():
             await person.page.set_viewport_size(size)
             assert await person.page.evaluate(FAULTS) == [], f"{path} on a {device}"
-            if device != "tablet":
+            if device == "desk" or (device == "phone" and language == "th"):
                 await person.picture(f"{device}-{language}-{name}", whole=device == "phone")
     assert [said for said in person.complaints if "404" not in said] == []
 

@@ -46,11 +46,11 @@ class TestRfa:
         await self.preview_files(contractor)
         await self.act(contractor, "submit", "รอตรวจสอบ")
 
-        reviewer = await sit("reviewer.consultant")
+        reviewer = await sit("reviewer.consultant", moves=True)
         await self.open_from_inbox(reviewer, "06-inbox-th")
         await self.act(reviewer, "approve", "รออนุมัติ", comment="ตรวจสอบแล้ว เห็นควรอนุมัติ")
 
-        owner = await sit("approver.owner", language="en")
+        owner = await sit("approver.owner", language="en", moves=True)
         await self.open_from_inbox(owner, "08-inbox-en")
         await self.act(owner, "approve", "Approved")
         await owner.picture("09-approved-en", whole=True)
@@ -105,7 +105,7 @@ class TestRfa:
         await expect(person.page.locator("#document-number")).to_have_text(NUMBER)
         marker = person.page.locator(".step.is-current .marker")
         assert await marker.evaluate("element => getComputedStyle(element).backgroundColor") == INDIGO
-        assert await marker.evaluate("element => getComputedStyle(element).animationName") == "pulse"
+        assert await marker.evaluate("element => getComputedStyle(element, '::after').animationName") == "pulse"
         await person.picture(f"{name}-document", whole=True)
 
     async def everybody_sees_it(self, person: Person, address: str) -> None:
