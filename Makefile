@@ -30,7 +30,7 @@ check: $(DONE)/dev  ## Format, lint, types, imports and the quick tests.
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q -m "not slow and not servers and not browser" tests/domain tests/features tests/architecture
+	$(BIN)/python -m pytest -q --numprocesses $(JOBS) --dist loadfile -m "not slow and not servers and not browser" tests/domain tests/features tests/architecture
 
 bench: $(DONE)/dev  ## Measure, with the floor each number is compared to.
 	$(BIN)/python -m benchmarks
