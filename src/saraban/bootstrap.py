@@ -171,7 +171,7 @@ def _redis(settings: Settings) -> Redis | None:
         socket_connect_timeout=settings.redis_timeout,
         retry=Retry(NoBackoff(), 0),
     )
-    return Redis(connection_pool=pool)
+    return Redis.from_pool(pool)  # so that closing the client closes the pool
 
 
 def _allocator(settings: Settings, db: Database, redis: Redis | None) -> Allocator:

@@ -1,10 +1,12 @@
 """The demo project's documents and the story on MariaDB and Redis: the same services, other locks and collations."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest_asyncio
+from redis import Redis
 
 from saraban import bootstrap
 from saraban.documents.demo.service import loading, tell
@@ -32,3 +34,22 @@ class TestDemo:
             assert len(chapters) == 4
             assert all(telling in chapter.document["documentNumber"] for chapter in chapters)
             assert all(chapter.document["workflow"]["terminal"] for chapter in chapters)
+
+
+async def test_closing_leaves_no_connection_behind(mariadb_demo_url: str, redis_url: str, tmp_path: Path) -> None:
+    name = "saraban-test-closing"
+    settings = settings_in(
+        tmp_path / "data", database_url=mariadb_demo_url, redis_url=f"{redis_url}?client_name={name}"
+    )
+    with Redis.from_url(redis_url) as watcher:
+
+        def connections() -> int:
+            return sum(client["name"] == name for client in watcher.client_list())
+
+        async with bootstrap.closing(bootstrap.wire(settings)) as system:
+            assert system.redis is not None
+            await system.redis.ping()
+            assert connections() == 1
+        async with asyncio.timeout(5):
+            while connections():
+                await asyncio.sleep(0.01)
