@@ -50,7 +50,8 @@ async def test_closing_leaves_no_connection_behind(mariadb_demo_url: str, redis_
             assert system.redis is not None
             await system.redis.ping()
             assert connections() == 1
-        deadline = asyncio.get_running_loop().time() + 5  # Redis notices a closed socket a moment later
-        while connections() and asyncio.get_running_loop().time() < deadline:
+        for _ in range(500):  # Redis notices a closed socket a moment later
+            if not connections():
+                break
             await asyncio.sleep(0.01)
         assert connections() == 0
