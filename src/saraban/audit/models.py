@@ -55,3 +55,29 @@ class AuditLog(HasPublicId, Base):
 @event.listens_for(AuditLog, "before_delete")
 def _refuse(_mapper: object, _connection: object, _row: AuditLog) -> None:
     raise RuntimeError("the audit trail is append-only")
+
+
+class AuditBlock(HasPublicId, Base):
+    """
+    The header of a sealed block of audit rows; it outlives the rows, whose lawful deletion it makes visible.
+
+    `head` is the SHA-256 over `previous_head` and the block's own facts; all digests in lower-case hex.
+    """
+
+    __tablename__ = "audit_blocks"
+    __table_args__ = public_id_index(
+        "audit_blocks", sa.Index("idx_audit_blocks_number", "journal", "number", unique=True)
+    )
+
+    id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
+    journal: Mapped[str] = mapped_column(sa.String(20))
+    number: Mapped[int]
+    first_id: Mapped[int] = mapped_column(sa.BigInteger)
+    last_id: Mapped[int] = mapped_column(sa.BigInteger)
+    row_count: Mapped[int]
+    rows_digest: Mapped[str] = mapped_column(sa.String(64))
+    previous_head: Mapped[str] = mapped_column(sa.String(64))
+    head: Mapped[str] = mapped_column(sa.String(64))
+    first_at: Mapped[datetime]
+    last_at: Mapped[datetime]
+    sealed_at: Mapped[datetime]

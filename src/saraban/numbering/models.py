@@ -52,8 +52,39 @@ class NumberCounter(Base):
     discipline_id: Mapped[int] = mapped_column(default=0)
     current_year: Mapped[int]
     last_number: Mapped[int] = mapped_column(default=0)
+    # Ranges that the main counter steps over; asking for them costs nothing while there are none.
+    range_count: Mapped[int] = mapped_column(default=0)
     version: Mapped[int] = mapped_column(default=0)
     updated_at: Mapped[datetime]
+
+
+class NumberRange(HasPublicId, Base):
+    """
+    A stretch of a series that the main counter steps over: kept for somebody, with a counter row of its own, or barred.
+
+    `number` is the `range` of its counter and its ledger entries; a barred stretch has neither.
+    """
+
+    __tablename__ = "document_number_ranges"
+    __table_args__ = public_id_index(
+        "document_number_ranges",
+        sa.Index("idx_docnum_ranges_number", "project_id", "series", "number", unique=True),
+        sa.CheckConstraint("first_number >= 1 AND last_number >= first_number", name="stretch"),
+        sa.CheckConstraint("kind IN ('KEPT', 'BARRED')", name="kind"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    series: Mapped[str] = mapped_column(Code(255))
+    number: Mapped[int]
+    kind: Mapped[str] = mapped_column(sa.String(10))
+    first_number: Mapped[int]
+    last_number: Mapped[int]
+    organization_id: Mapped[int | None] = mapped_column(sa.ForeignKey("organizations.id"))
+    reason: Mapped[str] = mapped_column(sa.String(500))
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    created_at: Mapped[datetime]
+    released_at: Mapped[datetime | None]
 
 
 class LedgerEntry(HasPublicId, Base):
@@ -66,6 +97,11 @@ class LedgerEntry(HasPublicId, Base):
         sa.Index("idx_docnum_ledger_base", "project_id", "base_number", unique=True),
         sa.Index("idx_docnum_ledger_series", "project_id", "series", "range", "sequence_number"),
         sa.Index("idx_docnum_ledger_holder", "holder_public_id"),
+        sa.Index("idx_docnum_ledger_expiry", "document_number_status", "expires_at"),
+        sa.CheckConstraint(
+            "document_number_status IN ('RESERVED', 'CONFIRMED', 'CANCELLED', 'EXPIRED', 'VOID')", name="status"
+        ),
+        sa.CheckConstraint("source IN ('DRAW', 'OVERRIDE', 'IMPORT', 'MIGRATED')", name="source"),
     )
 
     id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
@@ -81,6 +117,7 @@ class LedgerEntry(HasPublicId, Base):
     document_number: Mapped[str] = mapped_column(Code(255))
     revision_label: Mapped[str] = mapped_column(sa.String(10), default="A")
     document_number_status: Mapped[str] = mapped_column(sa.String(20))
+    source: Mapped[str] = mapped_column(sa.String(10), default="DRAW")
     holder_kind: Mapped[str | None] = mapped_column(sa.String(40))
     holder_public_id: Mapped[UUID | None]
     format_template: Mapped[str] = mapped_column(Code(255))
@@ -93,6 +130,9 @@ class LedgerEntry(HasPublicId, Base):
     expires_at: Mapped[datetime | None]
     confirmed_at: Mapped[datetime | None]
     cancelled_at: Mapped[datetime | None]
+    voided_at: Mapped[datetime | None]
+    replaces_uuid: Mapped[UUID | None]
+    replaced_by_uuid: Mapped[UUID | None]
     created_at: Mapped[datetime]
 
 
@@ -124,6 +164,7 @@ class NumberAudit(HasPublicId, Base):
         sa.Index("idx_audit_user", "user_id", "created_at"),
         sa.Index("idx_audit_created", "created_at"),
         sa.Index("idx_audit_reservation", "reservation_uuid"),
+        sa.Index("idx_audit_format", "format_uuid"),
         sa.CheckConstraint(
             "operation NOT IN ('GENERATE', 'RESERVE', 'REVISE') OR (document_number IS NOT NULL "
             "AND sequence_number IS NOT NULL AND template_used IS NOT NULL)",
@@ -136,6 +177,7 @@ class NumberAudit(HasPublicId, Base):
     operation: Mapped[str] = mapped_column(sa.String(20))
     project_id: Mapped[int | None]
     reservation_uuid: Mapped[UUID | None]
+    format_uuid: Mapped[UUID | None]
     document_number: Mapped[str | None] = mapped_column(Code(255))
     document_type: Mapped[str | None] = mapped_column(sa.String(50))
     holder_public_id: Mapped[UUID | None]
@@ -154,6 +196,32 @@ class NumberAudit(HasPublicId, Base):
     lock_wait_ms: Mapped[int] = mapped_column(default=0)
     lock_path: Mapped[str | None] = mapped_column(sa.String(10))
     created_at: Mapped[datetime]
+
+
+class NumberImport(HasPublicId, Base):
+    """One file of legacy numbers: what was asked, how far it is, what came of it."""
+
+    __tablename__ = "document_number_imports"
+    __table_args__ = public_id_index(
+        "document_number_imports",
+        sa.Index("idx_docnum_imports_project", "project_id", "created_at"),
+        sa.CheckConstraint("state IN ('CHECKING', 'CHECKED', 'IMPORTING', 'DONE', 'FAILED')", name="state"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    file_name: Mapped[str] = mapped_column(sa.String(255))
+    file_sha256: Mapped[str] = mapped_column(sa.String(64))
+    state: Mapped[str] = mapped_column(sa.String(10))
+    moves_counters: Mapped[bool] = mapped_column(default=False)
+    rows_total: Mapped[int] = mapped_column(default=0)
+    rows_done: Mapped[int] = mapped_column(default=0)
+    rows_refused: Mapped[int] = mapped_column(default=0)
+    report: Mapped[dict[str, Any] | None]
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
 
 
 class NumberError(HasPublicId, Base):
