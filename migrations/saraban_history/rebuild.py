@@ -32,6 +32,8 @@ def changing(table: str, *, without: Collection[str] = ()) -> Iterator[BatchOper
     ]
     columns = inspector.get_columns(table)
     with op.batch_alter_table(table, table_args=checks, reflect_kwargs={"resolve_fks": False}) as batch:
+        for name in without:
+            batch.drop_constraint(name, type_="check")
         yield batch
         for before, column in pairwise(columns):
             if "computed" in column:
