@@ -121,6 +121,7 @@ async def closing(system: System) -> AsyncIterator[System]:
     try:
         yield system
     finally:
+        await system.allocator.close()
         if system.redis is not None:
             await system.redis.aclose()
         await system.db.close()

@@ -228,10 +228,10 @@ class TestCounter:
         self, maria_world: World, monkeypatch: pytest.MonkeyPatch, redis_url: str
     ) -> None:
         """Reason for the patch: a writer outside the lock must come between our read and our write."""
-        allocator = maria_world.allocator(redis_locks(redis_url))
         request = maria_world.letter()
-        await maria_world.draw(allocator, request)
-        read = repository.counter
+        await maria_world.draw(maria_world.allocator(redis_locks(redis_url)), request)
+        allocator = maria_world.allocator(redis_locks(redis_url))  # one that remembers nothing, and so reads
+        read = repository.standing
         lost: list[bool] = []
 
         async def read_and_be_overtaken(session: Any, **kwargs: Any) -> Any:
@@ -242,7 +242,7 @@ class TestCounter:
                     await other.execute(sa.update(NumberCounter).values(version=NumberCounter.version + 1))
             return seen
 
-        monkeypatch.setattr(repository, "counter", read_and_be_overtaken)
+        monkeypatch.setattr(repository, "standing", read_and_be_overtaken)
         issued = await maria_world.draw(allocator, request)
 
         assert issued.sequence == 2
@@ -385,12 +385,18 @@ class TestDatabase:
                 allocator = world.allocator()
                 plan = await world.plan(world.letter())
 
-                async def some(count: int) -> list[numbering.Issued]:
-                    return [await draw_plan(world, allocator, plan) for _ in range(count)]
+                over = asyncio.Event()
 
-                drawing = [asyncio.create_task(some(25)) for _ in range(4)]
+                async def some() -> list[numbering.Issued]:
+                    issued = [await draw_plan(world, allocator, plan)]
+                    while not over.is_set():
+                        issued.append(await draw_plan(world, allocator, plan))
+                    return [*issued, await draw_plan(world, allocator, plan)]
+
+                drawing = [asyncio.create_task(some()) for _ in range(4)]
                 await asyncio.sleep(0.3)
                 await asyncio.to_thread(server.restart)
+                over.set()
                 issued = [one for batch in await asyncio.gather(*drawing) for one in batch]
 
                 assert_consecutive(issued)

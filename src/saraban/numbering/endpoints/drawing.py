@@ -49,24 +49,18 @@ async def generate(
         async with db.reading() as session:
             plan = await numbering.plan(session, caller=caller, request=_request(body), now=moment, zone=now.zone)
 
-        async def then(session: Any, issued: numbering.Issued) -> Answer:
-            answer = Answer(201, _number(issued))
-            await remember(session, answer)
-            return answer
+        async def keep(session: Any, issued: numbering.Issued) -> None:
+            await remember(session, Answer(201, _number(issued)))
 
-        async def recall(_session: Any, issued: numbering.Issued) -> Answer:
-            return Answer(201, _number(issued))
-
-        return await numbers.issue(
+        issued = await numbers.draw(
             plan,
             caller=caller,
-            holder=None,
             token=token,
             address=address,
             idempotency_key=key,
-            then=then,
-            recall=recall,
+            remember=keep if key is not None else None,
         )
+        return Answer(201, _number(issued))
 
     answer = await answer_once(
         db, key=key, user=caller.public_id, operation=_GENERATE, payload=payload, now=moment, run=draw

@@ -1,13 +1,15 @@
 """
-Drawing a number: the turn in this process, the lock of the series, one transaction, and what happens when any of
-them fails (rulings N9-N11).
+Drawing numbers: who waits for the same series shares one lock and one transaction (rulings N9-N11).
 
-The order is lock, begin, compare-and-set, ledger, rendering, audit, the caller's own rows, commit, release. No
-database connection is held while waiting for a turn, a lock or a back-off.
+For each series with somebody waiting runs one task. It takes the lock, then whoever has arrived by then, begins,
+advances the counter by that many with one compare-and-set, writes everybody's rows, commits, tells each his number in
+order of arrival, releases. Documents, which write their own rows beside the number, go one by one in the same order.
+No database connection is held while waiting for a lock or a back-off.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -19,26 +21,30 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, Fault, broken_constraint, fault_of
 from saraban.kit.errors import DomainError
-from saraban.kit.locks import LockBusy, Locks, LockServiceDown, Queues
+from saraban.kit.locks import LockBusy, Locks, LockServiceDown
 from saraban.numbering import repository
 from saraban.numbering.domain.retry import Attempts, Budget, Failure
+from saraban.numbering.repository import Standing
 from saraban.numbering.service import metrics
 from saraban.numbering.service.failures import FailureLog
 from saraban.numbering.service.ledger import (
     CounterMissing,
     CounterMoved,
-    Course,
     Draw,
+    FormatMoved,
     Holder,
     Issued,
-    draw_number,
+    cancel_stray,
+    draw_numbers,
     issued_of,
 )
-from saraban.numbering.service.planning import Plan
+from saraban.numbering.service.planning import Plan, plan_again
+from saraban.numbering.service.waiting import Line, Member, Work
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 _REMEMBERED_SERIES = 10_000
+_MOST_AT_ONCE = 500
 
 
 Then = Callable[[AsyncSession, Issued], Awaitable[T]]
@@ -48,8 +54,8 @@ class Allocator:
     """
     Issues numbers. One per process.
 
-    :param locks: Redis, or the database alone; on SQLite the turn in this process is the lock
-    :param lock_timeout: seconds one attempt waits for the turn and the lock
+    :param locks: Redis, or the database alone; on SQLite the line in this process is the lock
+    :param lock_timeout: seconds one attempt waits for the lock
     """
 
     def __init__(self, db: Database, locks: Locks, *, budget: Budget, lock_timeout: float) -> None:
@@ -57,8 +63,9 @@ class Allocator:
         self._locks = locks
         self._budget = budget
         self._lock_timeout = lock_timeout
-        self._queues = Queues()
-        self._known: set[tuple[int, str]] = set()
+        self._lines: dict[str, Line] = {}
+        self._remembered: dict[str, Standing] = {}
+        self._packet = 0
         self.failures = FailureLog(db)
 
     async def issue(
@@ -82,120 +89,267 @@ class Allocator:
         :raises NumberingBusy: after the lock's retries or its deadline
         :raises NumberingConflict: after the compare-and-set's retries
         :raises NumberingFailed: after the database's retries
-        :raises SequenceExhausted: where the format refuses to widen
+        :raises SequenceExhausted: where the format refuses to widen, or a kept range is used up
         """
         draw = Draw(plan, caller, holder, token, address, idempotency_key)
-        started = stopwatch()
-        try:
-            answer = await self._persist(draw, then, recall, started)
-        except DomainError as error:
-            await self._failed(draw, error)
-            raise
-        metrics.SUCCESS.inc()
-        metrics.GENERATE.observe(stopwatch() - started)
-        await self.failures.flush()
+        member = Member(draw, Attempts(self._budget), recall, work=then, uncertain=idempotency_key is not None)
+        answer: T = await self._served(member)
         return answer
+
+    async def draw(
+        self,
+        plan: Plan,
+        *,
+        caller: Caller,
+        token: UUID,
+        address: str,
+        idempotency_key: str | None = None,
+        remember: Then[None] | None = None,
+        lasts: timedelta | None = None,
+    ) -> Issued:
+        """
+        This will draw the next number of the plan's series for no document, in a transaction shared with who waits too.
+
+        :param remember: writes the answer kept for the request's key, in that transaction
+        :param lasts: reserve it for so long; None makes it final
+        :raises: what `issue` raises
+        """
+        draw = Draw(plan, caller, None, token, address, idempotency_key, lasts)
+        member = Member(draw, Attempts(self._budget), _itself, remember=remember, uncertain=idempotency_key is not None)
+        issued: Issued = await self._served(member)
+        return issued
 
     async def redis_up(self) -> bool:
         up = await self._locks.up()
         metrics.REDIS_UP.set(1 if up else 0)
         return up
 
-    async def _persist(self, draw: Draw, then: Then[T], recall: Then[T], started: float) -> T:
-        attempts = Attempts(self._budget)
-        course = Course(self._locks.path)
-        # A keyed request may be the repetition of one whose server died after the commit.
-        uncertain = draw.idempotency_key is not None
-        while True:
-            try:
-                if uncertain:
-                    found = await self._recall(draw, recall)
-                    if found is not None:
-                        return found[0]
-                patience = min(self._lock_timeout, attempts.left(stopwatch() - started))
-                return await self._under_lock(draw, then, course, patience)
-            except Exception as error:
-                failure = _failure_of(error)
-                if failure is None:
-                    raise
-                if isinstance(error, CounterMissing):
-                    self._known.discard((draw.plan.project.id, draw.plan.series))
-                again = attempts.after(failure, elapsed=stopwatch() - started)
-                uncertain = uncertain or failure in {Failure.CONNECTION, Failure.TAKEN}
-                course = self._next_course(course, failure, attempts)
-                if failure is not Failure.TAKEN:
-                    metrics.RETRY.labels(attempt=str(attempts.failures[failure]), reason=failure.value).inc()
-                log.warning("numbering.retry", reason=failure.value, delay=again.delay, error=str(error)[:300])
-            await asyncio.sleep(again.delay)
+    async def close(self) -> None:
+        """This will wait for the batches on their way; who still waits is told that the service ends."""
+        tasks = [line.task for line in self._lines.values() if line.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._lock_timeout)
 
-    def _next_course(self, course: Course, failure: Failure, attempts: Attempts) -> Course:
-        if failure is Failure.CONFLICT:
-            metrics.CONFLICT.inc()
-        return Course(
-            self._locks.path,
-            # Whoever lost a compare-and-set locks the row next time, and so cannot lose again.
-            locks_row=course.locks_row or failure is Failure.CONFLICT,
-            searches=course.searches or failure is Failure.TAKEN,
-            retries=attempts.retries,
-            waited=course.waited,
-        )
+    @property
+    def open_lines(self) -> int:
+        """Series with somebody waiting; the lines of idle series are forgotten."""
+        return len(self._lines)
 
-    async def _recall(self, draw: Draw, recall: Then[T]) -> tuple[T] | None:
-        """This will look the request's token up on a fresh connection: was it committed after all?"""
-        async with self._db.reading() as session:
-            entry = await repository.by_token(session, draw.token)
-            return None if entry is None else (await recall(session, issued_of(entry)),)
+    async def _served(self, member: Member) -> Any:
+        self._join(member)
+        try:
+            answer = await member.told()
+        except DomainError as error:
+            draw = member.draw
+            await self.failures.refused(
+                error,
+                context=_context(draw.plan),
+                user_id=draw.caller.user_id,
+                address=draw.address,
+                now=draw.plan.now,
+            )
+            raise
+        metrics.SUCCESS.inc()
+        metrics.GENERATE.observe(member.elapsed)
+        if self.failures.waiting:
+            await self.failures.flush()
+        return answer
 
-    async def _under_lock(self, draw: Draw, then: Then[T], course: Course, patience: float) -> T:
-        """:param patience: seconds that the turn and the lock together may take"""
-        started = stopwatch()
-        name = draw.plan.lock_name
-        async with self._queues.turn(name, within=patience):
-            await self._ensure_counter(draw.plan)
-            try:
-                async with self._locks.hold(name, within=max(patience - (stopwatch() - started), 0.05)):
-                    if course.path == "redis":
-                        metrics.REDIS_SUCCESS.inc()
-                        metrics.REDIS_UP.set(1)
-                    return await self._transaction(draw, then, course, started)
-            except LockServiceDown as down:
-                await self._note_redis_down(draw, down)
-                course.path, course.locks_row = "database", True
-                return await self._transaction(draw, then, course, started)
+    def _join(self, member: Member) -> None:
+        name = member.draw.plan.lock_name
+        line = self._lines.get(name)
+        if line is None:
+            line = self._lines[name] = Line(name)
+            line.waiting.append(member)
+            line.task = asyncio.get_running_loop().create_task(self._serve(line), name=f"numbers {name}")
+        else:
+            line.waiting.append(member)
 
-    async def _transaction(self, draw: Draw, then: Then[T], course: Course, started: float) -> T:
-        if course.path == "database":
-            course.locks_row = True
-        course.waited += stopwatch() - started
-        metrics.LOCK_WAIT.observe(course.waited)
+    async def _serve(self, line: Line) -> None:
+        """This will serve the line until nobody waits; a fault of one attempt is its members' fault, not the line's."""
+        try:
+            while line.waiting:
+                if delay := line.due_in():
+                    await asyncio.sleep(min(delay, 0.05))  # somebody who does not back off may arrive meanwhile
+                    line.drop_the_gone()
+                    continue
+                try:
+                    await self._round(line)
+                except Exception as error:  # noqa: BLE001  sorted by kind there; what is unknown goes to the callers
+                    self._after(line, error)
+        finally:
+            del self._lines[line.name]
+
+    async def _round(self, line: Line) -> None:
+        await self._settle_uncertain(line)
+        line.drop_the_gone()
+        if not line.waiting:
+            return
+        plan = line.waiting[0].draw.plan
+        await self._ensure_counter(line.name, plan)
+        line.course.path = self._locks.path
+        try:
+            async with self._locks.hold(line.name, within=max(line.patience(self._lock_timeout), 0.05)):
+                if line.course.path == "redis":
+                    metrics.REDIS_SUCCESS.inc()
+                    metrics.REDIS_UP.set(1)
+                await self._batch(line)
+        except LockServiceDown as down:
+            await self._note_redis_down(line, down)
+            line.course.path, line.course.locks_row = "database", True
+            await self._batch(line)
+
+    async def _batch(self, line: Line) -> None:
+        """One transaction for whoever waits now."""
+        members = line.take(most=_MOST_AT_ONCE, size=self._packet)
+        if not members:
+            return
+        draws = [member.draw for member in members]
+        for member in members:
+            member.draw.retries, member.draw.waited = member.attempts.retries, member.elapsed
+            metrics.LOCK_WAIT.observe(member.draw.waited)
+        line.course.remembered = self._remembered.get(line.name)
+        answers: list[Any] = []
         async with self._db.writing() as session:
-            issued = await draw_number(session, draw, course)
-            return await then(session, issued)
+            drawn = await draw_numbers(session, draws, line.course)
+            for member, outcome in zip(members, drawn.outcomes, strict=True):
+                answers.append(await _own_rows(session, member, outcome))
+        self._remember(line.name, drawn.standing)
+        line.course.locks_row = line.course.searches = False
+        line.settle()
+        strays = [
+            (member.draw, answer)
+            for member, answer in zip(members, answers, strict=True)
+            if member.answer.cancelled() and member.draw.idempotency_key is None and isinstance(answer, Issued)
+        ]
+        for member, answer in zip(members, answers, strict=True):
+            await self._tell(member, answer)
+        for draw, issued in strays:
+            await self._cancel(draw, issued)
 
-    async def _ensure_counter(self, plan: Plan) -> None:
-        name = (plan.project.id, plan.series)
-        if name in self._known:
+    async def _tell(self, member: Member, answer: Any) -> None:
+        if isinstance(answer, FormatMoved):
+            await self._replan(member)
+        elif isinstance(answer, DomainError):
+            member.fail(answer)
+        else:
+            member.succeed(answer)
+
+    async def _replan(self, member: Member) -> None:
+        """The format was changed between the plan and the draw: plan again and stand in the line that is right now."""
+        try:
+            async with self._db.reading() as session:
+                member.draw.plan = await plan_again(session, member.draw.plan)
+        except Exception as error:  # noqa: BLE001  whatever it is, it is this member's
+            member.fail(error)
+        else:
+            member.on_its_way = False
+            self._join(member)
+
+    async def _settle_uncertain(self, line: Line) -> None:
+        """This will look up, on a fresh connection, the tokens of those whose commit may have gone through already."""
+        asking = [member for member in line.waiting if member.uncertain]
+        if not asking:
+            return
+        async with self._db.reading() as session:
+            entries = await repository.by_tokens(session, [member.draw.token for member in asking])
+            for member in asking:
+                entry = entries.get(member.draw.token)
+                if entry is not None:
+                    member.succeed(await member.run(member.recall, session, issued_of(entry)))
+                member.uncertain = False
+
+    async def _cancel(self, draw: Draw, issued: Issued) -> None:
+        try:
+            await self._db.transact(lambda session: cancel_stray(session, draw, issued, now=draw.plan.now))
+        except Exception as error:  # noqa: BLE001  it stays confirmed without a holder, which is legal and shown as such
+            log.warning("numbering.stray_kept", number=issued.number, error=str(error)[:300])
+
+    def _after(self, line: Line, error: Exception) -> None:
+        """This will charge the failure to those it concerns, and have the others wait on."""
+        failure = _failure_of(error)
+        concerned = line.batch or [member for member in line.waiting if member.ready_at <= stopwatch()]
+        self._remembered.pop(line.name, None)
+        if failure is None:
+            for member in [error.member] if isinstance(error, _OwnFault) else concerned:
+                member.fail(error.__cause__ or error if isinstance(error, _OwnFault) else error)
+        else:
+            line.course.locks_row |= failure is Failure.CONFLICT  # who locks the row cannot lose again
+            line.course.searches |= failure is Failure.TAKEN
+            _count(failure)
+            for member in concerned:
+                _charge(member, failure)
+        line.put_back()
+        line.drop_the_gone()
+        log.warning("numbering.retry", reason=str(failure), waiting=len(line.waiting), error=str(error)[:300])
+
+    def _remember(self, name: str, standing: Standing) -> None:
+        if len(self._remembered) >= _REMEMBERED_SERIES:
+            self._remembered.clear()
+        self._remembered[name] = standing
+
+    async def _ensure_counter(self, name: str, plan: Plan) -> None:
+        if not self._packet:
+            async with self._db.reading() as session:
+                self._packet = await repository.largest_packet(session) // 2  # quoting may double what it quotes
+        if name in self._remembered or plan.range:
             return
         await self._db.transact(
             lambda session: repository.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
         )
-        if len(self._known) >= _REMEMBERED_SERIES:
-            self._known.clear()
-        self._known.add(name)
 
-    async def _note_redis_down(self, draw: Draw, down: LockServiceDown) -> None:
+    async def _note_redis_down(self, line: Line, down: LockServiceDown) -> None:
         metrics.REDIS_FAILED.inc()
         metrics.DB_FALLBACK.inc()
         metrics.REDIS_UP.set(0)
+        if not line.waiting:
+            return
+        draw = line.waiting[0].draw
         log.warning("Redis lock failed, falling back to DB lock", error=str(down), series=draw.plan.series)
         await self.failures.redis_down(
             str(down), context=_context(draw.plan), user_id=draw.caller.user_id, address=draw.address, now=draw.plan.now
         )
 
-    async def _failed(self, draw: Draw, error: DomainError) -> None:
-        await self.failures.refused(
-            error, context=_context(draw.plan), user_id=draw.caller.user_id, address=draw.address, now=draw.plan.now
-        )
+
+class _OwnFault(Exception):  # never leaves this module
+    """What one member's own rows raised: it concerns nobody else in the batch."""
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+
+
+async def _own_rows(session: AsyncSession, member: Member, outcome: Any) -> Any:
+    work: Work | None = member.work or member.remember
+    if work is None or not isinstance(outcome, Issued):
+        return outcome
+    try:
+        answer = await member.run(work, session, outcome)
+    except Exception as error:
+        if _failure_of(error) is not None:
+            raise
+        raise _OwnFault(member) from error
+    return answer if member.work else outcome
+
+
+async def _itself(_session: AsyncSession, issued: Issued) -> Issued:
+    return issued
+
+
+def _charge(member: Member, failure: Failure) -> None:
+    member.uncertain = member.uncertain or failure in {Failure.CONNECTION, Failure.TAKEN}
+    try:
+        again = member.attempts.after(failure, elapsed=member.elapsed)
+    except DomainError as end:
+        member.fail(end)
+    else:
+        member.ready_at = stopwatch() + again.delay if again.delay else 0.0
+        if failure is not Failure.TAKEN:
+            metrics.RETRY.labels(attempt=str(member.attempts.failures[failure]), reason=failure.value).inc()
+
+
+def _count(failure: Failure) -> None:
+    if failure is Failure.CONFLICT:
+        metrics.CONFLICT.inc()
 
 
 def _context(plan: Plan) -> dict[str, Any]:

@@ -51,6 +51,7 @@ class NumberRequest:
     year: int | None = None
     year_reason: str | None = None
     revision: str | None = None
+    range_public_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

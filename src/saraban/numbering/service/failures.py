@@ -78,6 +78,11 @@ class FailureLog:
         )
         await self.flush()
 
+    @property
+    def waiting(self) -> int:
+        """Rows that the database would not take yet."""
+        return len(self._spool)
+
     async def flush(self) -> None:
         """This will write what waits; on a database fault it stays for the next time."""
         if not self._spool:

@@ -1,23 +1,26 @@
 """
-Inside the transaction of a number: advance the counter, write the ledger, the rendering and the audit.
+Inside the transaction of numbers: advance the counter once, write ledger, renderings and audit for everybody at once.
 
-`allocation` decides when this runs and what its failures mean; here is only what one attempt does.
+`allocation` decides when this runs and what its failures mean; here is only what one attempt does. It takes requests
+of one series, in order of arrival, and gives each its outcome in the same order.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.numbering import repository
-from saraban.numbering.domain.counter import free_sequence
 from saraban.numbering.domain.sequence import SequenceExhausted
+from saraban.numbering.domain.stretch import open_sequences, stretches
 from saraban.numbering.models import LedgerEntry
-from saraban.numbering.repository import Counter
+from saraban.numbering.repository import Standing
 from saraban.numbering.service import metrics
 from saraban.numbering.service.planning import Plan
 
@@ -34,7 +37,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A number that stands in the ledger."""
+    """A number that stands in the ledger; `expires_at` only while it is reserved."""
 
     public_id: UUID
     number: str
@@ -43,27 +46,46 @@ class Issued:
     year: int
     template: str
     revision: str
+    status: str = "CONFIRMED"
+    expires_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Draw:
+    """
+    One request for a number, on its way.
+
+    :param lasts: how long a reservation holds; None for a number that is final
+    :param retries: attempts after the first, for the audit
+    :param waited: seconds until the transaction began, for the audit
+    """
+
     plan: Plan
     caller: Caller
     holder: Holder | None
     token: UUID
     address: str
     idempotency_key: str | None
+    lasts: timedelta | None = None
+    retries: int = 0
+    waited: float = 0.0
 
 
 @dataclass(slots=True)
 class Course:
-    """How this attempt goes about it, and what is remembered of it for the audit."""
+    """
+    How an attempt goes about it.
+
+    :param path: `redis` or `database`: what kept the others out
+    :param locks_row: read the counter `FOR UPDATE`
+    :param searches: look which numbers are taken before choosing
+    :param remembered: where the series stood after this process's last batch
+    """
 
     path: str
     locks_row: bool = False
     searches: bool = False
-    retries: int = 0
-    waited: float = 0.0
+    remembered: Standing | None = None
 
 
 class CounterMoved(Exception):  # never leaves this package
@@ -74,8 +96,24 @@ class CounterMissing(Exception):  # never leaves this package
     """The counter row that this process remembers is not there."""
 
 
+class FormatMoved(Exception):  # never leaves this package: the request is planned again
+    """The format that the request was planned with is no longer the one in force."""
+
+
+Outcome = Issued | DomainError | FormatMoved
+
+
+@dataclass(slots=True)
+class Drawn:
+    """What an attempt gave each request, and where the series stands if it is committed."""
+
+    outcomes: list[Outcome]
+    standing: Standing
+    skipped: list[int] = field(default_factory=list)
+
+
 def issued_of(entry: LedgerEntry) -> Issued:
-    """This will give what the caller of `issue` got for a row of the ledger."""
+    """This will give what the caller got for a row of the ledger."""
     return Issued(
         entry.public_id,
         entry.document_number,
@@ -84,127 +122,261 @@ def issued_of(entry: LedgerEntry) -> Issued:
         entry.issue_year,
         entry.format_template,
         entry.revision_label,
+        entry.document_number_status,
+        entry.expires_at,
     )
 
 
-async def draw_number(session: AsyncSession, draw: Draw, course: Course) -> Issued:
-    plan = draw.plan
-    seen = await repository.counter(session, project_id=plan.project.id, series=plan.series, lock=course.locks_row)
-    if seen is None:
+async def draw_numbers(session: AsyncSession, draws: Sequence[Draw], course: Course) -> Drawn:
+    """
+    This will give each request of one series its number, or the reason why it gets none, in one compare-and-set.
+
+    :raises CounterMoved: when another transaction came between
+    :raises CounterMissing: when there is no such counter
+    """
+    remembered = None if course.locks_row or course.searches else course.remembered
+    if remembered is not None and all(_in_force(draw.plan, remembered) for draw in draws):
+        drawn = await _attempt(session, draws, course, remembered)
+        if drawn is not None:
+            return drawn
+    plan = draws[0].plan
+    standing = await repository.standing(
+        session,
+        project_id=plan.project.id,
+        series=plan.series,
+        range_=plan.range,
+        lock=course.locks_row or course.path == "database",
+    )
+    if standing is None:
         raise CounterMissing(plan.series)
-    sequence = await _search(session, plan, seen) if course.searches else seen.last_number + 1
-    if plan.refuses_overflow and plan.template.overflows(sequence):
-        raise SequenceExhausted
+    drawn = await _attempt(session, draws, course, standing)
+    if drawn is None:
+        raise CounterMoved(plan.series)
+    return drawn
+
+
+def _in_force(plan: Plan, standing: Standing) -> bool:
+    return plan.format_mark == (standing.formats.get(plan.type.id) or standing.formats.get(0))
+
+
+async def _attempt(session: AsyncSession, draws: Sequence[Draw], course: Course, standing: Standing) -> Drawn | None:
+    """:returns: None when the compare-and-set was lost"""
+    taken = await _taken(session, draws, standing) if course.searches else frozenset()
+    outcomes, last = _assign(draws, standing, taken)
+    plan = draws[0].plan
+    drawn = Drawn(outcomes, Standing(last, standing.version + 1, standing.closed, standing.end, standing.formats))
+    if last == standing.last_number:
+        return drawn if standing is not course.remembered else None  # nobody gets a number: let the database say why
     moved = await repository.advance(
-        session, project_id=plan.project.id, series=plan.series, seen=seen, to=sequence, now=plan.now
+        session,
+        project_id=plan.project.id,
+        series=plan.series,
+        range_=plan.range,
+        seen=standing,
+        to=last,
+        now=plan.now,
     )
     if not moved:
-        raise CounterMoved(plan.series)
-    metrics.UTILIZATION.labels(project=plan.project.code, type=plan.type.code).set(
-        sequence / (10**plan.template.width - 1)
+        return None
+    drawn.skipped = [n for n in taken if standing.last_number < n < last]
+    await _write(session, draws, drawn, course)
+    metrics.UTILIZATION.labels(project=plan.project.code, type=plan.type.code).set(last / (10**plan.template.width - 1))
+    return drawn
+
+
+def _assign(draws: Sequence[Draw], standing: Standing, taken: frozenset[int]) -> tuple[list[Outcome], int]:
+    """This will render and check each number before anything is written; who is refused leaves his to the next."""
+    sequences = open_sequences(standing.last_number, closed=standing.closed, taken=taken)
+    outcomes: list[Outcome] = []
+    last, sequence = standing.last_number, next(sequences)
+    for draw in draws:
+        try:
+            outcomes.append(_issue(draw, sequence, standing))
+        except (DomainError, FormatMoved) as refusal:
+            outcomes.append(refusal)
+        else:
+            last, sequence = sequence, next(sequences)
+    return outcomes, last
+
+
+def _issue(draw: Draw, sequence: int, standing: Standing) -> Issued:
+    plan = draw.plan
+    if not _in_force(plan, standing):
+        raise FormatMoved
+    if (standing.end is not None and sequence > standing.end) or (
+        plan.refuses_overflow and plan.template.overflows(sequence)
+    ):
+        raise SequenceExhausted
+    return Issued(
+        new_id(), plan.number(sequence), plan.base(sequence), sequence, plan.year, plan.template.text, plan.revision
     )
-    return await _write(session, draw, course, seen, sequence)
 
 
-async def _search(session: AsyncSession, plan: Plan, seen: Counter) -> int:
-    """This will find the next sequence whose number is free, in growing blocks of plain reads (ruling N2)."""
-    after, block = seen.last_number, _FIRST_BLOCK
+async def _taken(session: AsyncSession, draws: Sequence[Draw], standing: Standing) -> frozenset[int]:
+    """This will look for enough free sequences, in growing blocks of plain reads (ruling N2), and give the taken ones."""
+    plans = {(draw.plan.template.text, draw.plan.revision): draw.plan for draw in draws}.values()
+    taken: set[int] = set()
+    after, free, block = standing.last_number, 0, max(_FIRST_BLOCK, len(draws))
     while True:
-        candidates = {
-            number: (plan.base(number), plan.number(number)) for number in range(after + 1, after + block + 1)
+        printed = {
+            sequence: {name for plan in plans for name in (plan.base(sequence), plan.number(sequence))}
+            for sequence in range(after + 1, after + block + 1)
         }
-        names = await repository.taken_numbers(
-            session,
-            project_id=plan.project.id,
-            bases=[base for base, _ in candidates.values()],
-            numbers=[printed for _, printed in candidates.values()],
+        names = sorted(set().union(*printed.values()))
+        found = await repository.taken_numbers(session, project_id=draws[0].plan.project.id, bases=names, numbers=names)
+        taken |= {sequence for sequence, forms in printed.items() if forms & found}
+        free += sum(
+            sequence not in taken and not any(sequence in stretch for stretch in standing.closed)
+            for sequence in printed
         )
-        taken = frozenset(n for n, (base, printed) in candidates.items() if base in names or printed in names)
-        free = free_sequence(after, taken, block=block)
-        if free is not None:
-            return free
+        if free >= len(draws):
+            return frozenset(taken)
         after, block = after + block, min(block * 2, _LAST_BLOCK)
 
 
-async def _write(session: AsyncSession, draw: Draw, course: Course, seen: Counter, sequence: int) -> Issued:
-    plan = draw.plan
-    issued = Issued(
-        new_id(), plan.number(sequence), plan.base(sequence), sequence, plan.year, plan.template.text, plan.revision
+async def _write(session: AsyncSession, draws: Sequence[Draw], drawn: Drawn, course: Course) -> None:
+    if any(draw.lasts is not None for draw in draws):
+        await _set_expiries(session, draws, drawn)
+    issued = [(draw, one) for draw, one in zip(draws, drawn.outcomes, strict=True) if isinstance(one, Issued)]
+    keys = await repository.insert_entries(session, (_ledger_row(draw, one) for draw, one in issued))
+    await repository.insert_renderings(
+        session,
+        (
+            (draw.plan.project.id, keys[one.sequence], one.number, one.revision, "ISSUE", draw.plan.now)
+            for draw, one in issued
+        ),
     )
-    entry_id = await repository.insert_entry(session, _ledger_row(draw, issued))
-    await repository.insert_rendering(
+    await repository.insert_audits(session, _audit_rows(issued, drawn.skipped, course))
+
+
+async def _set_expiries(session: AsyncSession, draws: Sequence[Draw], drawn: Drawn) -> None:
+    now = await repository.database_now(session)
+    for place, (draw, one) in enumerate(zip(draws, drawn.outcomes, strict=True)):
+        if draw.lasts is not None and isinstance(one, Issued):
+            drawn.outcomes[place] = Issued(
+                one.public_id,
+                one.number,
+                one.base_number,
+                one.sequence,
+                one.year,
+                one.template,
+                one.revision,
+                "RESERVED",
+                now + draw.lasts,
+            )
+
+
+def _ledger_row(draw: Draw, issued: Issued) -> tuple[Any, ...]:
+    """In the order of `repository.LEDGER_COLUMNS`."""
+    plan = draw.plan
+    reserved = issued.expires_at is not None
+    return (
+        issued.public_id,
+        draw.token,
+        plan.project.id,
+        plan.type.id,
+        plan.originator.id,
+        plan.key.recipient_organization_id,
+        plan.series,
+        plan.range,
+        issued.sequence,
+        issued.base_number,
+        issued.number,
+        issued.revision,
+        issued.status,
+        "DRAW",
+        draw.holder.kind if draw.holder else None,
+        draw.holder.public_id if draw.holder else None,
+        plan.template.text,
+        plan.values,
+        plan.year,
+        draw.caller.user_id,
+        draw.address[:45] or None,
+        plan.year_reason,
+        plan.now if reserved else None,
+        issued.expires_at,
+        None if reserved else plan.now,
+        plan.now,
+    )
+
+
+def _audit_rows(issued: Sequence[tuple[Draw, Issued]], skipped: list[int], course: Course) -> Iterator[tuple[Any, ...]]:
+    """In the order of `repository.AUDIT_COLUMNS`; first the stretches that were stepped over."""
+    for stretch in stretches(skipped):
+        yield _audit_row(issued[0][0], "SKIP", course, sequence=stretch.first, to=stretch.last)
+    for draw, one in issued:
+        yield _audit_row(
+            draw, "GENERATE" if one.expires_at is None else "RESERVE", course, sequence=one.sequence, issued=one
+        )
+
+
+def _audit_row(
+    draw: Draw, operation: str, course: Course, *, sequence: int, to: int | None = None, issued: Issued | None = None
+) -> tuple[Any, ...]:
+    plan = draw.plan
+    return (
+        new_id(),
+        operation,
+        plan.project.id,
+        issued.public_id if issued else None,
+        issued.number if issued else None,
+        plan.type.code if issued else None,
+        draw.holder.public_id if issued and draw.holder else None,
+        plan.series,
+        plan.codes_text,
+        plan.template.text,
+        sequence,
+        to,
+        plan.year_reason if issued else "The numbers of this stretch were already taken.",
+        draw.caller.user_id,
+        draw.address[:45] or None,
+        draw.idempotency_key,
+        draw.retries,
+        round(draw.waited * 1000),
+        course.path,
+        plan.now,
+    )
+
+
+async def cancel_stray(session: AsyncSession, draw: Draw, issued: Issued, *, now: datetime) -> None:
+    """This will cancel a number whose caller was gone before it could be told, with the reason (ruling N12)."""
+    reason = "Caller gone before the number could be handed over."
+    if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=now):
+        return
+    plan = draw.plan
+    await repository.insert_audit(
         session,
         {
+            "uuid": new_id(),
+            "operation": "CANCEL",
             "project_id": plan.project.id,
-            "reservation_id": entry_id,
+            "reservation_uuid": issued.public_id,
             "document_number": issued.number,
-            "revision_label": issued.revision,
-            "kind": "ISSUE",
-            "created_at": plan.now,
+            "document_type": plan.type.code,
+            "series": plan.series,
+            "counter_key": plan.codes_text,
+            "template_used": plan.template.text,
+            "sequence_number": issued.sequence,
+            "reason": reason,
+            "user_id": draw.caller.user_id,
+            "ip_address": draw.address[:45] or None,
+            "retry_count": 0,
+            "lock_wait_ms": 0,
+            "created_at": now,
         },
     )
-    if sequence > seen.last_number + 1:
-        skipped = {"operation": "SKIP", "sequence_number": seen.last_number + 1, "skipped_to": sequence - 1}
-        reason = "The numbers of this stretch were already taken."
-        await repository.insert_audit(session, _audit_row(draw, course) | skipped | {"reason": reason})
-    await repository.insert_audit(session, _audit_row(draw, course) | _issue_columns(draw, issued))
-    return issued
 
 
-def _ledger_row(draw: Draw, issued: Issued) -> dict[str, Any]:
-    plan = draw.plan
-    return {
-        "uuid": issued.public_id,
-        "token": draw.token,
-        "project_id": plan.project.id,
-        "correspondence_type_id": plan.type.id,
-        "originator_organization_id": plan.originator.id,
-        "recipient_organization_id": plan.key.recipient_organization_id,
-        "series": plan.series,
-        "range": 0,
-        "sequence_number": issued.sequence,
-        "base_number": issued.base_number,
-        "document_number": issued.number,
-        "revision_label": issued.revision,
-        "document_number_status": "CONFIRMED",
-        "holder_kind": draw.holder.kind if draw.holder else None,
-        "holder_public_id": draw.holder.public_id if draw.holder else None,
-        "format_template": plan.template.text,
-        "format_values": dict(plan.values),
-        "issue_year": plan.year,
-        "user_id": draw.caller.user_id,
-        "ip_address": draw.address[:45] or None,
-        "reason": plan.year_reason,
-        "confirmed_at": plan.now,
-        "created_at": plan.now,
-    }
-
-
-def _audit_row(draw: Draw, course: Course) -> dict[str, Any]:
-    plan = draw.plan
-    return {
-        "uuid": new_id(),
-        "project_id": plan.project.id,
-        "series": plan.series,
-        "counter_key": orjson.dumps(dict(plan.codes)).decode(),
-        "template_used": plan.template.text,
-        "user_id": draw.caller.user_id,
-        "ip_address": draw.address[:45] or None,
-        "idempotency_key": draw.idempotency_key,
-        "retry_count": course.retries,
-        "lock_wait_ms": round(course.waited * 1000),
-        "lock_path": course.path,
-        "created_at": plan.now,
-    }
-
-
-def _issue_columns(draw: Draw, issued: Issued) -> dict[str, Any]:
-    return {
-        "operation": "GENERATE",
-        "reservation_uuid": issued.public_id,
-        "document_number": issued.number,
-        "document_type": draw.plan.type.code,
-        "holder_public_id": draw.holder.public_id if draw.holder else None,
-        "sequence_number": issued.sequence,
-        "reason": draw.plan.year_reason,
-    }
+__all__ = [
+    "CounterMissing",
+    "CounterMoved",
+    "Course",
+    "Draw",
+    "Drawn",
+    "FormatMoved",
+    "Holder",
+    "Issued",
+    "cancel_stray",
+    "draw_numbers",
+    "issued_of",
+]

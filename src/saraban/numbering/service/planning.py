@@ -5,17 +5,17 @@ Reads only. What comes out is enough to draw the number without asking the datab
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import unknown
-from saraban.numbering import repository
 from saraban.numbering.domain import counter
-from saraban.numbering.domain.template import FALLBACK, Template, stored
+from saraban.numbering.domain.template import LONGEST, Template
 from saraban.numbering.service.checks import (
     DRAWING,
     DRAWING_CATEGORIES,
@@ -27,7 +27,7 @@ from saraban.numbering.service.checks import (
     revision_asked,
     year_asked,
 )
-from saraban.projects import service as projects
+from saraban.numbering.service.resolving import Resolved, resolve
 from saraban.projects.service import (
     ContractRef,
     DisciplineRef,
@@ -40,12 +40,19 @@ from saraban.projects.service import (
 
 # An RFA goes along its approval path and a sheet stays inside its organization: their counters have no recipient.
 _WITHOUT_RECIPIENT = frozenset({"RFA", "CIRCULATION", DRAWING})
+_ROWS = 1500  # what is left of the three rows when the texts are taken away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A request resolved: the series it counts in and all that its number prints."""
+    """
+    A request resolved: the series it counts in and all that its number prints.
 
+    :param format_mark: key and version of the format it was made with; None for the fallback
+    :param weight: bytes that its rows may take in a statement, generously
+    """
+
+    request: NumberRequest
     project: ProjectRef
     type: TypeRef
     originator: OrganizationRef
@@ -57,18 +64,20 @@ class Plan:
     template: Template
     source: str
     refuses_overflow: bool
+    format_mark: tuple[int, int] | None
     values: Mapping[str, str]
     series: str
+    range: int
     key: counter.CounterKey
     year: int
     year_reason: str | None
     revision: str
     now: datetime
-    codes: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def lock_name(self) -> str:
-        return f"docnum:{self.project.public_id}:{self.series}"
+    zone: ZoneInfo
+    codes: Mapping[str, object]
+    codes_text: str
+    lock_name: str
+    weight: int
 
     def number(self, sequence: int) -> str:
         return self.template.render(self.values, sequence=sequence, revision=self.revision)
@@ -87,15 +96,30 @@ async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest,
     :raises NotYourOrganization: when the caller does not act for the originator
     """
     check_codes(request)
-    parties = await _parties(session, request)
-    check_right(caller, parties)
-    check_recipient_type(request, parties.recipient)
-    year = year_asked(request, caller, parties, now, zone)
-    revision = revision_asked(request.revision)
-    template, source, resets, refuses = await _format(session, parties)
-    codes = _codes(parties, request.category_code)
-    values = counter.values_of(codes, year=year)
+    resolved = await resolve(session, request)
+    check_right(caller, resolved.parties)
+    check_recipient_type(request, resolved.parties.recipient)
+    year = year_asked(request, caller, resolved.parties, now, zone)
+    return _made(request, resolved, year=year, now=now, zone=zone)
+
+
+async def plan_again(session: AsyncSession, old: Plan) -> Plan:
+    """This will plan the same request, of the same moment, with the format that is in force now."""
+    resolved = await resolve(session, old.request, fresh=True)
+    return _made(old.request, resolved, year=old.year, now=old.now, zone=old.zone)
+
+
+def _made(request: NumberRequest, resolved: Resolved, *, year: int, now: datetime, zone: ZoneInfo) -> Plan:
+    parties, template = resolved.parties, resolved.template
+    values = counter.values_of(_codes(parties, request.category_code), year=year)
+    series = template.series(values, resets=resolved.resets)
+    if resolved.range_series is not None and resolved.range_series != series:
+        raise unknown("/rangePublicId", str(request.range_public_id))
+    codes = _key_in_codes(parties, year, request)
+    codes_text = orjson.dumps(codes).decode()
+    printed = counter.printed_values(template, values)
     made = Plan(
+        request=request,
         project=parties.project,
         type=parties.type,
         originator=parties.originator,
@@ -105,79 +129,25 @@ async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest,
         rfa_type=parties.rfa_type,
         discipline=parties.discipline,
         template=template,
-        source=source,
-        refuses_overflow=refuses,
-        values=counter.printed_values(template, values),
-        series=template.series(values, resets=resets),
+        source=resolved.source,
+        refuses_overflow=resolved.refuses_overflow,
+        format_mark=resolved.mark,
+        values=printed,
+        series=series,
+        range=resolved.range,
         key=_counter_key(parties, year),
         year=year,
         year_reason=request.year_reason,
-        revision=revision,
+        revision=revision_asked(request.revision),
         now=now,
-        codes=_key_in_codes(parties, year, request),
+        zone=zone,
+        codes=codes,
+        codes_text=codes_text,
+        lock_name=f"docnum:{parties.project.public_id}:{resolved.range}:{series}",
+        weight=_ROWS + 4 * (5 * LONGEST + 4 * len(codes_text) + len(request.year_reason or "")),
     )
     made.number(1)  # a number that cannot be printed is refused before any counter is touched
     return made
-
-
-async def _parties(session: AsyncSession, request: NumberRequest) -> Parties:
-    project = await projects.find_project(session, public_id=request.project_public_id, pointer="/projectPublicId")
-    kind = await projects.find_type(session, code=request.correspondence_type_code, pointer="/correspondenceTypeCode")
-    originator = await projects.find_member(
-        session,
-        project=project,
-        public_id=request.originator_organization_public_id,
-        pointer="/originatorOrganizationPublicId",
-    )
-    recipient = None
-    if request.recipient_organization_public_id is not None:
-        recipient = await projects.find_member(
-            session,
-            project=project,
-            public_id=request.recipient_organization_public_id,
-            pointer="/recipientOrganizationPublicId",
-        )
-    contract = None
-    if request.contract_public_id is not None:
-        contract = await projects.find_contract(
-            session, project=project, public_id=request.contract_public_id, pointer="/contractPublicId"
-        )
-    return await _with_master_data(
-        session, request, Parties(project, kind, originator, recipient, contract, None, None, None)
-    )
-
-
-async def _with_master_data(session: AsyncSession, request: NumberRequest, parties: Parties) -> Parties:
-    project, contract = parties.project, parties.contract
-    discipline = rfa_type = sub_type = None
-    if request.discipline_code:
-        discipline = await projects.find_discipline(
-            session, project=project, contract=contract, code=request.discipline_code, pointer="/disciplineCode"
-        )
-    if request.rfa_type_code:
-        rfa_type = await projects.find_rfa_type(
-            session, project=project, contract=contract, code=request.rfa_type_code, pointer="/rfaTypeCode"
-        )
-    if request.sub_type_code:
-        sub_type = await projects.find_sub_type(
-            session,
-            project=project,
-            contract=contract,
-            type_id=parties.type.id,
-            code=request.sub_type_code,
-            pointer="/subTypeCode",
-        )
-    return Parties(
-        project, parties.type, parties.originator, parties.recipient, contract, sub_type, rfa_type, discipline
-    )
-
-
-async def _format(session: AsyncSession, parties: Parties) -> tuple[Template, str, bool, bool]:
-    row = await repository.format_for(session, project_id=parties.project.id, type_id=parties.type.id)
-    if row is None:
-        return stored(FALLBACK), "fallback", True, False
-    source = "default" if row.correspondence_type_id is None else "specific"
-    return stored(row.format_template), source, row.reset_sequence_yearly, row.overflow == "refuse"
 
 
 def _codes(parties: Parties, category: str | None) -> counter.Codes:

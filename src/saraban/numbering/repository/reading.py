@@ -1,129 +1,25 @@
-"""The statements of numbering: Core, built once, because every number runs through them."""
+"""The plain reads of numbering, and the single rows that operations other than drawing write."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
 from saraban.kit.pagination import Page, cut, newest_first
-from saraban.numbering.domain.counter import CounterKey
-from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter, NumberError, NumberFormat, NumberRendering
+from saraban.numbering.models import LedgerEntry, NumberAudit, NumberError, NumberFormat, NumberRendering
 from saraban.projects.models import CorrespondenceType, Project
 
-COUNTERS = cast(sa.Table, NumberCounter.__table__)
-LEDGER = cast(sa.Table, LedgerEntry.__table__)
 RENDERINGS = cast(sa.Table, NumberRendering.__table__)
 AUDIT = cast(sa.Table, NumberAudit.__table__)
 ERRORS = cast(sa.Table, NumberError.__table__)
 
-_ONE_COUNTER = sa.and_(
-    COUNTERS.c.project_id == sa.bindparam("b_project"),
-    COUNTERS.c.series == sa.bindparam("b_series"),
-    COUNTERS.c.range == sa.bindparam("b_range"),
-)
-_READ = sa.select(COUNTERS.c.last_number, COUNTERS.c.version).where(_ONE_COUNTER)
-_LOCK = _READ.with_for_update()
-_ADVANCE = (
-    sa.update(COUNTERS)
-    .where(_ONE_COUNTER, COUNTERS.c.version == sa.bindparam("b_version"))
-    .values(last_number=sa.bindparam("b_last"), version=COUNTERS.c.version + 1, updated_at=sa.bindparam("b_now"))
-)
-_INSERT_LEDGER = sa.insert(LEDGER)
 _INSERT_RENDERING = sa.insert(RENDERINGS)
 _INSERT_AUDIT = sa.insert(AUDIT)
 _INSERT_ERROR = sa.insert(ERRORS)
-
-# What the driver says when a number (not a token or anything else) is already there.
-NUMBER_CONSTRAINTS = (
-    "idx_docnum_ledger_base",
-    "idx_docnum_rendering_number",
-    "document_number_reservations.base_number",
-    "document_number_renderings.document_number",
-)
-TOKEN_CONSTRAINTS = ("idx_docnum_ledger_token", "document_number_reservations.token")
-
-
-@dataclass(frozen=True, slots=True)
-class Counter:
-    """Where a series stands; `version` guards the compare-and-set."""
-
-    last_number: int
-    version: int
-
-
-async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str, now: datetime) -> None:
-    """
-    This will make the counter's row if it is absent.
-
-    `ON DUPLICATE KEY UPDATE`, not `IGNORE`, which would hide every other error too; in a transaction of its own,
-    because `FOR UPDATE` on a missing row deadlocks, and on 1 January every series is missing (ruling N10).
-    """
-    row = {
-        "project_id": key.project_id,
-        "series": series,
-        "range": 0,
-        "originator_organization_id": key.originator_organization_id,
-        "recipient_organization_id": key.recipient_organization_id,
-        "correspondence_type_id": key.correspondence_type_id,
-        "sub_type_id": key.sub_type_id,
-        "rfa_type_id": key.rfa_type_id,
-        "discipline_id": key.discipline_id,
-        "current_year": key.current_year,
-        "last_number": 0,
-        "version": 0,
-        "updated_at": now,
-    }
-    if session.get_bind().dialect.name == "sqlite":
-        await session.execute(sqlite.insert(COUNTERS).values(row).on_conflict_do_nothing())
-    else:
-        statement = mysql.insert(COUNTERS).values(row)
-        await session.execute(statement.on_duplicate_key_update(series=COUNTERS.c.series))
-
-
-async def counter(session: AsyncSession, *, project_id: int, series: str, lock: bool) -> Counter | None:
-    statement = _LOCK if lock else _READ
-    row = (await session.execute(statement, {"b_project": project_id, "b_series": series, "b_range": 0})).first()
-    return None if row is None else Counter(row[0], row[1])
-
-
-async def advance(
-    session: AsyncSession, *, project_id: int, series: str, seen: Counter, to: int, now: datetime
-) -> bool:
-    """This will move the counter if its version is still the one that was seen, and say whether it did."""
-    done: Any = await session.execute(
-        _ADVANCE,
-        {
-            "b_project": project_id,
-            "b_series": series,
-            "b_range": 0,
-            "b_version": seen.version,
-            "b_last": to,
-            "b_now": now,
-        },
-    )
-    return bool(done.rowcount == 1)
-
-
-async def taken_numbers(
-    session: AsyncSession, *, project_id: int, bases: Sequence[str], numbers: Sequence[str]
-) -> frozenset[str]:
-    """This will say which of these base numbers and renderings exist; plain reads, no locks (ruling N2)."""
-    held = sa.select(LEDGER.c.base_number).where(LEDGER.c.project_id == project_id, LEDGER.c.base_number.in_(bases))
-    printed = sa.select(RENDERINGS.c.document_number).where(
-        RENDERINGS.c.project_id == project_id, RENDERINGS.c.document_number.in_(numbers)
-    )
-    return frozenset(await session.scalars(held)) | frozenset(await session.scalars(printed))
-
-
-async def insert_entry(session: AsyncSession, row: dict[str, Any]) -> int:
-    result: Any = await session.execute(_INSERT_LEDGER, row)
-    return int(result.inserted_primary_key[0])
 
 
 async def insert_rendering(session: AsyncSession, row: dict[str, Any]) -> None:

@@ -1,0 +1,45 @@
+"""Which sequences a batch gets: the next ones that are neither closed nor taken."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Stretch:
+    """Sequences `first` to `last`, both included."""
+
+    first: int
+    last: int
+
+    def __contains__(self, sequence: int) -> bool:
+        return self.first <= sequence <= self.last
+
+
+def open_sequences(after: int, *, closed: Sequence[Stretch], taken: Collection[int] = ()) -> Iterator[int]:
+    """
+    This will give the sequences above `after` that may be issued, without end.
+
+    :param closed: sorted, not overlapping
+    """
+    sequence = after + 1
+    for stretch in closed:
+        while sequence < stretch.first:
+            if sequence not in taken:
+                yield sequence
+            sequence += 1
+        sequence = max(sequence, stretch.last + 1)
+    while True:
+        if sequence not in taken:
+            yield sequence
+        sequence += 1
+
+
+def stretches(sequences: Collection[int]) -> list[Stretch]:
+    """This will fold single sequences into stretches, in order."""
+    folded: list[Stretch] = []
+    for sequence in sorted(sequences):
+        if folded and folded[-1].last == sequence - 1:
+            folded[-1] = Stretch(folded[-1].first, sequence)
+        else:
+            folded.append(Stretch(sequence, sequence))
+    return folded

@@ -1,0 +1,175 @@
+"""
+What the codes and ids of a request stand for, and which format is in force for it.
+
+Resolving takes a dozen reads, and requests come in runs that ask for the same, so each process remembers what it found
+for a moment. Codes never change their meaning; a format that changed meanwhile is noticed inside the transaction of the
+number, which plans such a request again with `fresh`.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.kit.clock import stopwatch
+from saraban.kit.errors import invalid, unknown
+from saraban.numbering import repository
+from saraban.numbering.domain.template import FALLBACK, Template, stored
+from saraban.numbering.models import NumberFormat
+from saraban.numbering.service.checks import NumberRequest, Parties
+from saraban.projects import service as projects
+
+_REMEMBERED_FOR = 2.0  # seconds
+_MOST = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """
+    Everything about a request that does not depend on who asks and when.
+
+    :param mark: key and version of the format; None for the system's fallback
+    :param range: 0 for the main counter
+    """
+
+    parties: Parties
+    template: Template
+    source: str
+    resets: bool
+    refuses_overflow: bool
+    mark: tuple[int, int] | None
+    range: int = 0
+    range_series: str | None = None
+
+
+_remembered: WeakKeyDictionary[Any, OrderedDict[tuple[Any, ...], tuple[float, Resolved]]] = WeakKeyDictionary()
+
+
+async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool = False) -> Resolved:
+    """
+    :param fresh: ask the database whatever is remembered
+    :raises Invalid: naming the field
+    """
+    known = _remembered.setdefault(_engine(session), OrderedDict())
+    key = (
+        request.project_public_id,
+        request.correspondence_type_code,
+        request.originator_organization_public_id,
+        request.recipient_organization_public_id,
+        request.contract_public_id,
+        request.sub_type_code,
+        request.rfa_type_code,
+        request.discipline_code,
+        request.range_public_id,
+    )
+    found = known.get(key)
+    if found is not None and not fresh and found[0] > stopwatch():
+        return found[1]
+    resolved = await _resolved(session, request)
+    known[key] = (stopwatch() + _REMEMBERED_FOR, resolved)
+    if len(known) > _MOST:
+        known.popitem(last=False)
+    return resolved
+
+
+def forget(session: AsyncSession) -> None:
+    """This will have the process ask anew: a format was saved."""
+    _remembered.pop(_engine(session), None)
+
+
+def _engine(session: AsyncSession) -> sa.Engine:
+    bind = session.get_bind()
+    return bind if isinstance(bind, sa.Engine) else bind.engine
+
+
+async def _resolved(session: AsyncSession, request: NumberRequest) -> Resolved:
+    parties = await _parties(session, request)
+    row = await repository.format_for(session, project_id=parties.project.id, type_id=parties.type.id)
+    number, series = await _range(session, request, parties)
+    return Resolved(
+        parties=parties,
+        template=stored(row.format_template if row else FALLBACK),
+        source=_source(row),
+        resets=row.reset_sequence_yearly if row else True,
+        refuses_overflow=row is not None and row.overflow == "refuse",
+        mark=(row.id, row.version) if row else None,
+        range=number,
+        range_series=series,
+    )
+
+
+def _source(row: NumberFormat | None) -> str:
+    if row is None:
+        return "fallback"
+    return "default" if row.correspondence_type_id is None else "specific"
+
+
+async def _range(session: AsyncSession, request: NumberRequest, parties: Parties) -> tuple[int, str | None]:
+    if request.range_public_id is None:
+        return 0, None
+    row = await repository.range_by_public_id(session, request.range_public_id)
+    if row is None or row.project_id != parties.project.id or row.released_at is not None or row.kind != "KEPT":
+        raise unknown("/rangePublicId", str(request.range_public_id))
+    if row.organization_id is not None and row.organization_id != parties.originator.id:
+        raise invalid(
+            "/rangePublicId",
+            "not_yours",
+            "ช่วงเลขนี้กันไว้ให้องค์กรอื่น",
+            "This range is kept for another organization.",
+        )
+    return row.number, row.series
+
+
+async def _parties(session: AsyncSession, request: NumberRequest) -> Parties:
+    project = await projects.find_project(session, public_id=request.project_public_id, pointer="/projectPublicId")
+    kind = await projects.find_type(session, code=request.correspondence_type_code, pointer="/correspondenceTypeCode")
+    originator = await projects.find_member(
+        session,
+        project=project,
+        public_id=request.originator_organization_public_id,
+        pointer="/originatorOrganizationPublicId",
+    )
+    recipient = None
+    if request.recipient_organization_public_id is not None:
+        recipient = await projects.find_member(
+            session,
+            project=project,
+            public_id=request.recipient_organization_public_id,
+            pointer="/recipientOrganizationPublicId",
+        )
+    contract = None
+    if request.contract_public_id is not None:
+        contract = await projects.find_contract(
+            session, project=project, public_id=request.contract_public_id, pointer="/contractPublicId"
+        )
+    return await _with_master_data(
+        session, request, Parties(project, kind, originator, recipient, contract, None, None, None)
+    )
+
+
+async def _with_master_data(session: AsyncSession, request: NumberRequest, parties: Parties) -> Parties:
+    project, contract = parties.project, parties.contract
+    discipline = rfa_type = sub_type = None
+    if request.discipline_code:
+        discipline = await projects.find_discipline(
+            session, project=project, contract=contract, code=request.discipline_code, pointer="/disciplineCode"
+        )
+    if request.rfa_type_code:
+        rfa_type = await projects.find_rfa_type(
+            session, project=project, contract=contract, code=request.rfa_type_code, pointer="/rfaTypeCode"
+        )
+    if request.sub_type_code:
+        sub_type = await projects.find_sub_type(
+            session,
+            project=project,
+            contract=contract,
+            type_id=parties.type.id,
+            code=request.sub_type_code,
+            pointer="/subTypeCode",
+        )
+    return Parties(
+        project, parties.type, parties.originator, parties.recipient, contract, sub_type, rfa_type, discipline
+    )
