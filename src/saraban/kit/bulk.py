@@ -1,14 +1,16 @@
 """
 Many rows in one statement: how numbers that share a transaction, and imports, are written.
 
-The ORM and Core spend more on a row than the database does. Here the columns' own types still convert each value, and
-the driver still quotes it; only the statement is put together by hand, from names of the mapped table alone.
+The ORM and Core spend more on a row than the database does. Here the columns' own types still convert each value and the
+driver still quotes it, but a value that comes again in the same column, as most do in a batch, is converted and quoted
+once; columns in which every row has null are left out. Names come from the mapped table alone.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
@@ -30,38 +32,72 @@ async def insert_many(
     """
     This will insert the rows in as few statements as the database takes, in their order.
 
-    :param columns: attribute or column names; every row gives one value for each, all other columns take their server default
+    :param columns: names of columns; every row gives one value for each, all other columns take their server default
     :param returning: columns to give back of each row; in no promised order
     """
     connection = await session.connection() if isinstance(session, AsyncSession) else session
-    head, tail, mark, converts = _statement(table, tuple(columns), tuple(returning), connection.dialect)
-    most = min(_MOST_ROWS, _SQLITE_VARIABLES // len(columns))
+    chosen = tuple(columns)
+    converts = _converts(table, chosen, connection.dialect)
+    on_sqlite = connection.dialect.name == "sqlite"
+    most = _SQLITE_VARIABLES // len(chosen) if on_sqlite else _MOST_ROWS
+    tail = f" RETURNING {', '.join(_quoted(table, returning, connection.dialect))}" if returning else ""
     remaining = iter(rows)
     given: list[Any] = []
     while some := list(islice(remaining, most)):
-        values = [
-            value if convert is None or value is None else convert(value)
-            for row in some
-            for value, convert in zip(row, converts, strict=True)
-        ]
-        result = await connection.exec_driver_sql(f"{head}{','.join([mark] * len(some))}{tail}", tuple(values))
+        filled = [place for place, column in enumerate(zip(*some, strict=True)) if any(v is not None for v in column)]
+        names = _quoted(table, [chosen[place] for place in filled], connection.dialect)
+        head = f"INSERT INTO {_quoted_table(table, connection.dialect)} ({', '.join(names)}) VALUES "  # noqa: S608  quoted names of a mapped table
+        if on_sqlite:
+            mark = f"({', '.join('?' * len(filled))})"
+            values = [
+                value if convert is None or value is None else convert(value)
+                for row in some
+                for value, convert in ((row[place], converts[place]) for place in filled)
+            ]
+            result = await connection.exec_driver_sql(f"{head}{','.join([mark] * len(some))}{tail}", tuple(values))
+        else:
+            quoted = await _literals(connection, some, filled, converts)
+            result = await connection.exec_driver_sql(
+                f"{head}{','.join(quoted)}{tail}", execution_options={"no_parameters": True}
+            )
         if returning:
             given.extend(result.all())
     return given
 
 
+async def _literals(
+    connection: AsyncConnection, rows: list[Sequence[Any]], filled: list[int], converts: tuple[Convert, ...]
+) -> Iterable[str]:
+    """This will give `(…, …)` for each row, as the driver quotes it."""
+    raw = await connection.get_raw_connection()
+    literal = raw.driver_connection.literal  # type: ignore[union-attr]
+    columns = [_column(literal, converts[place], [row[place] for row in rows]) for place in filled]
+    return (f"({','.join(row)})" for row in zip(*columns, strict=True))
+
+
+def _column(literal: Callable[[Any], str], convert: Convert, values: list[Any]) -> list[str]:
+    known: dict[Any, str] = {None: "NULL"}
+    column = []
+    for value in values:
+        if isinstance(value, UUID):  # hardly ever the same twice, and 32 hexadecimal digits need no quoting
+            column.append(f"'{value.hex}'")
+            continue
+        key = value if value.__hash__ is not None else id(value)
+        text = known.get(key)
+        if text is None:
+            text = known[key] = literal(value if convert is None else convert(value))
+        column.append(text)
+    return column
+
+
 @lru_cache(maxsize=256)
-def _statement(
-    table: sa.Table, columns: tuple[str, ...], returning: tuple[str, ...], dialect: sa.Dialect
-) -> tuple[str, str, str, tuple[Convert, ...]]:
-    quote = dialect.identifier_preparer.quote
-    targets = [table.c[name] for name in columns]
-    names = ", ".join(quote(column.name) for column in targets)
-    mark = "?" if dialect.paramstyle == "qmark" else "%s"
-    tail = f" RETURNING {', '.join(quote(table.c[name].name) for name in returning)}" if returning else ""
-    return (
-        f"INSERT INTO {quote(table.name)} ({names}) VALUES ",  # noqa: S608  names of mapped tables, quoted
-        tail,
-        f"({', '.join([mark] * len(targets))})",
-        tuple(column.type.dialect_impl(dialect).bind_processor(dialect) for column in targets),
-    )
+def _converts(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) -> tuple[Convert, ...]:
+    return tuple(table.c[name].type.dialect_impl(dialect).bind_processor(dialect) for name in columns)
+
+
+def _quoted(table: sa.Table, columns: Iterable[str], dialect: sa.Dialect) -> list[str]:
+    return [dialect.identifier_preparer.quote(table.c[name].name) for name in columns]
+
+
+def _quoted_table(table: sa.Table, dialect: sa.Dialect) -> str:
+    return dialect.identifier_preparer.quote(table.name)

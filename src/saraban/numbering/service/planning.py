@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import unknown
 from saraban.numbering.domain import counter
-from saraban.numbering.domain.template import LONGEST, Template
+from saraban.numbering.domain.template import LONGEST, REV, SEQ, Literal, Template
 from saraban.numbering.service.checks import (
     DRAWING,
     DRAWING_CATEGORIES,
@@ -49,6 +49,7 @@ class Plan:
     A request resolved: the series it counts in and all that its number prints.
 
     :param format_mark: key and version of the format it was made with; None for the fallback
+    :param around: what the number prints left and right of its sequence; `around_base` the same without `{REV}`
     :param weight: bytes that its rows may take in a statement, generously
     """
 
@@ -77,13 +78,22 @@ class Plan:
     codes: Mapping[str, object]
     codes_text: str
     lock_name: str
+    width: int
+    around: tuple[str, str]
+    around_base: tuple[str, str]
     weight: int
 
     def number(self, sequence: int) -> str:
-        return self.template.render(self.values, sequence=sequence, revision=self.revision)
+        return self._join(sequence, self.around)
 
     def base(self, sequence: int) -> str:
-        return self.template.base(self.values, sequence=sequence)
+        return self._join(sequence, self.around_base)
+
+    def _join(self, sequence: int, around: tuple[str, str]) -> str:
+        number = f"{around[0]}{str(sequence).zfill(self.width)}{around[1]}"
+        if len(number) > LONGEST:  # a widened sequence may be what makes it too long
+            self.template.render(self.values, sequence=sequence, revision=self.revision)
+        return number
 
 
 async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest, now: datetime, zone: ZoneInfo) -> Plan:
@@ -118,7 +128,10 @@ def _made(request: NumberRequest, resolved: Resolved, *, year: int, now: datetim
     codes = _key_in_codes(parties, year, request)
     codes_text = orjson.dumps(codes).decode()
     printed = counter.printed_values(template, values)
-    made = Plan(
+    revision = revision_asked(request.revision)
+    # A number that cannot be printed is refused here, before any counter is touched.
+    template.render(printed, sequence=1, revision=revision)
+    return Plan(
         request=request,
         project=parties.project,
         type=parties.type,
@@ -138,16 +151,31 @@ def _made(request: NumberRequest, resolved: Resolved, *, year: int, now: datetim
         key=_counter_key(parties, year),
         year=year,
         year_reason=request.year_reason,
-        revision=revision_asked(request.revision),
+        revision=revision,
         now=now,
         zone=zone,
         codes=codes,
         codes_text=codes_text,
         lock_name=f"docnum:{parties.project.public_id}:{resolved.range}:{series}",
+        width=template.width,
+        around=_around(template, printed, revision),
+        around_base=_around(template, printed, ""),
         weight=_ROWS + 4 * (5 * LONGEST + 4 * len(codes_text) + len(request.year_reason or "")),
     )
-    made.number(1)  # a number that cannot be printed is refused before any counter is touched
-    return made
+
+
+def _around(template: Template, values: Mapping[str, str], revision: str) -> tuple[str, str]:
+    """Printing a template part by part for every number would cost more than all the rest of drawing it."""
+    sides = ["", ""]
+    side = 0
+    for part in template.parts:
+        if isinstance(part, Literal):
+            sides[side] += part.text
+        elif part.name == SEQ:
+            side = 1
+        else:
+            sides[side] += revision if part.name == REV else values[part.name]
+    return sides[0], sides[1]
 
 
 def _codes(parties: Parties, category: str | None) -> counter.Codes:
