@@ -81,6 +81,7 @@ class System:
     followers: Followers
     handlers: Handlers
     redis: Redis | None
+    lock_masters: list[Redis]
     dependencies: list[Dependency]
 
 
@@ -94,7 +95,8 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         pool_timeout=settings.db_pool_timeout,
         read_timeout=settings.db_read_timeout,
     )
-    redis = _redis(settings)
+    redis = _redis(settings, settings.redis_url) if settings.redis_url else None
+    lock_masters = [_redis(settings, url.strip()) for url in settings.lock_redis_urls.split(",") if url.strip()]
     subjects = _subjects(settings.zone)
     storage = FolderStorage(settings.data_dir / "files")
     return System(
@@ -106,11 +108,12 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         storage=storage,
         uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),
         readers=_readers(subjects),
-        allocator=_allocator(settings, db, redis),
+        allocator=_allocator(settings, db, lock_masters or ([redis] if redis else [])),
         subjects=subjects,
         followers=_followers(),
         handlers=_handlers(),
         redis=redis,
+        lock_masters=lock_masters,
         dependencies=dependencies(db=db, redis=redis, files=settings.data_dir / "files"),
     )
 
@@ -122,8 +125,9 @@ async def closing(system: System) -> AsyncIterator[System]:
         yield system
     finally:
         await system.allocator.close()
-        if system.redis is not None:
-            await system.redis.aclose()
+        for redis in (system.redis, *system.lock_masters):
+            if redis is not None:
+                await redis.aclose()
         await system.db.close()
 
 
@@ -160,12 +164,10 @@ def _tokens(settings: Settings, clock: Clock) -> TokenIssuer:
     )
 
 
-def _redis(settings: Settings) -> Redis | None:
-    if not settings.redis_url:
-        return None
+def _redis(settings: Settings, url: str) -> Redis:
     # The default pool raises at its limit instead of waiting; a retry inside the client would hide a frozen server.
     pool = BlockingConnectionPool.from_url(
-        settings.redis_url,
+        url,
         max_connections=50,
         timeout=settings.redis_timeout,
         socket_timeout=settings.redis_timeout,
@@ -175,7 +177,7 @@ def _redis(settings: Settings) -> Redis | None:
     return Redis.from_pool(pool)  # so that closing the client closes the pool
 
 
-def _allocator(settings: Settings, db: Database, redis: Redis | None) -> Allocator:
+def _allocator(settings: Settings, db: Database, masters: list[Redis]) -> Allocator:
     budget = Budget(
         lock=settings.lock_retries,
         conflict=settings.conflict_retries,
@@ -183,7 +185,7 @@ def _allocator(settings: Settings, db: Database, redis: Redis | None) -> Allocat
         collision=settings.collision_retries,
         deadline=settings.lock_deadline,
     )
-    locks = RedisLocks(redis, ttl=settings.lock_ttl, rest=settings.redis_breaker) if redis else DatabaseOnly()
+    locks = RedisLocks(*masters, ttl=settings.lock_ttl, rest=settings.redis_breaker) if masters else DatabaseOnly()
     return Allocator(db, locks, budget=budget, lock_timeout=settings.lock_timeout)
 
 

@@ -50,6 +50,11 @@ class Settings(BaseSettings):
     db_pool_size: int = Field(10, ge=1, description="Connections kept per process; as many again may open under load.")
     db_pool_timeout: float = Field(2.0, gt=0, description="Seconds to wait for a free connection.")
     db_read_timeout: float = Field(15.0, gt=0, description="Seconds until a silent database connection counts as lost.")
+    lock_redis_urls: str = Field(
+        "",
+        description="Independent Redis masters for the series locks, commas between, an odd number: the lock is then held "
+        "with a majority of them (Redlock). Empty: `SARABAN_REDIS_URL` alone.",
+    )
     lock_ttl: float = Field(5.0, gt=0, description="Seconds a series lock lives in Redis.")
     lock_timeout: float = Field(10.0, gt=0, description="Seconds one attempt waits for a series lock.")
     lock_retries: int = Field(5, ge=0, description="Further attempts after a lock timeout (1, 2, 4, 8, 16 s apart).")

@@ -1,20 +1,22 @@
 """
-Named locks across processes, and the queue in front of them.
+Named locks across processes.
 
 A lock here makes waiting orderly; it never makes a number unique. That is the work of the compare-and-set in the
 database, which holds even when a paused process outlives its lock (ruling N10).
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from time import monotonic
 from typing import Protocol
 
 import structlog
 from redis.asyncio import Redis
-from redis.asyncio.lock import Lock
-from redis.exceptions import LockError, RedisError
+from redis.commands.core import AsyncScript
+from redis.exceptions import RedisError
+
+from saraban.kit.ids import new_secret
 
 log = structlog.get_logger(__name__)
 
@@ -50,94 +52,132 @@ class DatabaseOnly:
         return True
 
 
+# Who asks while the lock is held stands in a queue beside it, and only its head gets the lock: a server that releases
+# and asks again at once, as a hot series makes it do, cannot starve the others. Whoever stops asking leaves the queue.
+_ACQUIRE = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - ARGV[3])
+for _, gone in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
+  if not redis.call('ZSCORE', KEYS[3], gone) then redis.call('LREM', KEYS[2], 1, gone) end
+end
+local head = redis.call('LINDEX', KEYS[2], 0)
+if (not head or head == ARGV[1]) and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  redis.call('LREM', KEYS[2], 1, ARGV[1])
+  redis.call('ZREM', KEYS[3], ARGV[1])
+  return 1
+end
+if redis.call('ZADD', KEYS[3], now, ARGV[1]) == 1 then redis.call('RPUSH', KEYS[2], ARGV[1]) end
+redis.call('PEXPIRE', KEYS[2], 60000)
+redis.call('PEXPIRE', KEYS[3], 60000)
+return 0
+"""
+_RELEASE = """
+redis.call('LREM', KEYS[2], 1, ARGV[1])
+redis.call('ZREM', KEYS[3], ARGV[1])
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0
+"""
+_POLL = 0.002  # seconds; one task per process and series asks, so this is no storm
+_SILENT = 500  # milliseconds without asking after which one is no longer in the queue
+
+
 class RedisLocks:
     """
-    One Redis; a breaker keeps a frozen one from costing every request its timeout.
+    One Redis, or several that are masters of their own: then the lock is held with a majority of them (Redlock).
 
+    A breaker keeps a frozen Redis from costing every request its timeout.
+
+    :param masters: an odd number of independent servers
     :param ttl: seconds after which a lock frees itself
-    :param rest: seconds a Redis that failed is left alone
+    :param rest: seconds without a majority after which Redis is asked again
     """
 
     path = "redis"
 
-    def __init__(self, redis: Redis, *, ttl: float, rest: float) -> None:
-        self._redis = redis
+    def __init__(self, *masters: Redis, ttl: float, rest: float) -> None:
+        self._masters = [_Master(redis, rest) for redis in masters]
+        self._quorum = len(masters) // 2 + 1
         self._ttl = ttl
-        self._rest = rest
-        self._closed_until = 0.0
 
     async def up(self) -> bool:
+        """Whether a majority answers."""
+        answers = await asyncio.gather(*(master.answers() for master in self._masters))
+        return sum(answers) >= self._quorum
+
+    @asynccontextmanager
+    async def hold(self, name: str, *, within: float) -> AsyncIterator[None]:
+        """
+        :raises LockBusy: when another holder did not let go in `within` seconds
+        :raises LockServiceDown: when no majority of the servers can be reached
+        """
+        token = new_secret(16)
+        try:
+            await self._acquire(name, token, within)
+            yield
+        finally:
+            await self._release(name, token)
+
+    async def _acquire(self, name: str, token: str, within: float) -> None:
+        end = monotonic() + within
+        # Two servers that each hold a part of several masters must not ask again at the same moment; tokens are random.
+        pause = _POLL if len(self._masters) == 1 else _POLL * (1 + 4 * ord(token[0]) / 128)
+        while True:
+            started = monotonic()
+            answers = await asyncio.gather(*(master.acquire(name, token, self._ttl) for master in self._masters))
+            if sum(answer is not None for answer in answers) < self._quorum:
+                raise LockServiceDown("; ".join(filter(None, (master.fault for master in self._masters))) or "resting")
+            # What is left of the lock's life counts only while it is longer than what getting it has taken.
+            if sum(answer is True for answer in answers) >= self._quorum and monotonic() - started < self._ttl / 2:
+                return
+            if any(answers):  # a part of the locks helps nobody: give it back, or two servers block each other
+                await self._release(name, token)
+            if monotonic() >= end:
+                raise LockBusy(name)
+            await asyncio.sleep(pause)
+
+    async def _release(self, name: str, token: str) -> None:
+        """What was done under the lock is committed; where it cannot be released it ends with its TTL."""
+        await asyncio.gather(*(master.release(name, token) for master in self._masters))
+
+
+class _Master:
+    """One Redis server, left alone for a while after it failed."""
+
+    def __init__(self, redis: Redis, rest: float) -> None:
+        self._redis, self._rest = redis, rest
+        self._closed_until = 0.0
+        self._acquire: AsyncScript = redis.register_script(_ACQUIRE)
+        self._free: AsyncScript = redis.register_script(_RELEASE)
+        self.fault = ""
+
+    async def answers(self) -> bool:
         try:
             await self._redis.ping()
         except (RedisError, OSError, TimeoutError):
             return False
         return True
 
-    @asynccontextmanager
-    async def hold(self, name: str, *, within: float) -> AsyncIterator[None]:
-        """
-        :raises LockBusy: when another holder did not let go in `within` seconds
-        :raises LockServiceDown: when Redis cannot be reached or does not answer
-        """
-        lock = await self._acquire(name, within)
-        try:
-            yield
-        finally:
-            await self._release(lock, name)
-
-    async def _acquire(self, name: str, within: float) -> Lock:
+    async def acquire(self, name: str, token: str, ttl: float) -> bool | None:
+        """:returns: whether the lock is ours; None when the server does not answer"""
         if monotonic() < self._closed_until:
-            raise LockServiceDown("Redis is left alone after a failure.")
-        # The queue in front lets one task per process and lock through, so polling every 4 ms is not a storm.
-        lock = Lock(self._redis, name, timeout=self._ttl, sleep=0.004, blocking_timeout=within, thread_local=False)
+            return None
         try:
-            acquired = await lock.acquire()
+            return bool(await self._acquire(keys=_keys(name), args=[token, int(ttl * 1000), _SILENT]))
         except (RedisError, OSError, TimeoutError) as fault:
+            self.fault = f"{type(fault).__name__}: {fault}"
             self._closed_until = monotonic() + self._rest
-            raise LockServiceDown(f"{type(fault).__name__}: {fault}") from fault
-        if not acquired:
-            raise LockBusy(name)
-        return lock
+            return None
 
-    async def _release(self, lock: Lock, name: str) -> None:
+    async def release(self, name: str, token: str) -> None:
+        if monotonic() < self._closed_until:
+            return
         try:
-            await lock.release()
-        except (LockError, RedisError, OSError, TimeoutError) as fault:
-            # What was done under the lock is committed; a lock that cannot be released ends with its TTL.
+            await self._free(keys=_keys(name), args=[token])
+        except (RedisError, OSError, TimeoutError) as fault:
             log.warning("lock.release_failed", lock=name, error=f"{type(fault).__name__}: {fault}")
 
 
-class Queues:
-    """First come, first served within this process: one task at a time for each name; idle names are forgotten."""
-
-    def __init__(self) -> None:
-        self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
-
-    @asynccontextmanager
-    async def turn(self, name: str, *, within: float) -> AsyncIterator[None]:
-        """
-        :raises LockBusy: when the turn did not come in `within` seconds
-        """
-        lock, waiting = self._turns.get(name, (asyncio.Lock(), 0))
-        self._turns[name] = (lock, waiting + 1)
-        try:
-            try:
-                await asyncio.wait_for(lock.acquire(), within)
-            except TimeoutError as late:
-                raise LockBusy(name) from late
-            try:
-                yield
-            finally:
-                lock.release()
-        finally:
-            self._leave(name)
-
-    def _leave(self, name: str) -> None:
-        lock, waiting = self._turns[name]
-        if waiting == 1:
-            del self._turns[name]
-        else:
-            self._turns[name] = (lock, waiting - 1)
-
-    def __len__(self) -> int:
-        return len(self._turns)
+def _keys(name: str) -> Sequence[str]:
+    # The braces keep the three in one slot of a cluster.
+    return f"{{{name}}}", f"{{{name}}}:queue", f"{{{name}}}:asked"
