@@ -89,6 +89,19 @@ class World:
             idempotency_key=key,
         )
 
+    async def take(
+        self,
+        allocator: numbering.Allocator,
+        request: numbering.NumberRequest,
+        *,
+        token: UUID | None = None,
+        **more: Any,
+    ) -> numbering.Issued:
+        """A number for no document, which shares its transaction with whoever waits for the same series."""
+        return await allocator.draw(
+            await self.plan(request), caller=self.caller, token=token or new_id(), address="127.0.0.1", **more
+        )
+
     async def ledger(self) -> Sequence[LedgerEntry]:
         async with self.db.reading() as session:
             return (await session.scalars(sa.select(LedgerEntry).order_by(LedgerEntry.id))).all()

@@ -1,0 +1,445 @@
+"""Requests for one series that wait at the same moment share a lock and a transaction; each keeps what it was promised."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+from redis.asyncio import Redis as RedisClient
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.kit.db import Database
+from saraban.kit.ids import new_id
+from saraban.kit.locks import RedisLocks
+from saraban.numbering import service as numbering
+from saraban.numbering.domain.retry import NumberingBusy
+from saraban.numbering.domain.sequence import SequenceExhausted
+from saraban.numbering.models import NumberCounter, NumberFormat, NumberRange
+from tests.numbering_world import NOW, World, check_accounts, world_of
+from tests.servers import running_redis
+
+
+@pytest_asyncio.fixture
+async def world(any_demo_url: str) -> AsyncIterator[World]:
+    """The test runs once on each database."""
+    db = Database(any_demo_url)
+    yield await world_of(db)
+    await db.close()
+
+
+async def moves(world: World) -> int:
+    """How often the counters were moved: once a batch."""
+    async with world.db.reading() as session:
+        return int(await session.scalar(sa.select(sa.func.coalesce(sa.func.sum(NumberCounter.version), 0))) or 0)
+
+
+async def many(world: World, allocator: numbering.Allocator, count: int, **request: Any) -> list[numbering.Issued]:
+    plan = await world.plan(world.letter(**request))
+    return list(
+        await asyncio.gather(
+            *(allocator.draw(plan, caller=world.caller, token=new_id(), address="") for _ in range(count))
+        )
+    )
+
+
+class TestBatch:
+    async def test_gives_everybody_a_number_in_order_of_arrival(self, world: World) -> None:
+        issued = await many(world, world.allocator(), 300)
+
+        assert [one.sequence for one in issued] == list(range(1, 301))
+        await check_accounts(world)
+
+    async def test_moves_the_counter_once_for_all_who_wait(self, world: World) -> None:
+        allocator = world.allocator()
+        await many(world, allocator, 300)
+
+        # The first to come is served at once, alone; the rest waits meanwhile and is served together.
+        assert await moves(world) <= 3
+
+    async def test_leaves_no_line_behind(self, world: World) -> None:
+        allocator = world.allocator()
+        await asyncio.gather(
+            many(world, allocator, 20), many(world, allocator, 20, originator="ผรม.1", recipient="คคง.")
+        )
+        await asyncio.sleep(0)
+
+        assert allocator.open_lines == 0
+
+    async def test_with_documents_between_keeps_the_order(self, world: World) -> None:
+        """A document goes alone, with its own rows; who came before it has a lower number, who came after a higher."""
+        allocator = world.allocator()
+        plan = await world.plan(world.letter())
+
+        async def loose() -> numbering.Issued:
+            return await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+
+        async def document() -> numbering.Issued:
+            return await world.draw(allocator, world.letter(), holder=numbering.Holder("letter", new_id()))
+
+        first = asyncio.gather(*(loose() for _ in range(10)))
+        await asyncio.sleep(0)
+        second = await document()
+        third = await loose()
+
+        assert max(one.sequence for one in await first) < second.sequence < third.sequence
+        await check_accounts(world)
+
+    async def test_goes_on_when_one_member_is_refused(self, world: World) -> None:
+        """Letters and memos count in one series; only the memos' format refuses to widen."""
+        async with world.db.writing() as session:
+            default = await session.scalar(
+                sa.select(NumberFormat).where(NumberFormat.format_template.startswith("{ORIGINATOR}-{RECIPIENT}-{SEQ"))
+            )
+            assert default is not None
+            memo = await session.scalar(sa.text("SELECT id FROM correspondence_types WHERE type_code = 'MEMO'"))
+            session.add(
+                NumberFormat(
+                    public_id=new_id(),
+                    project_id=default.project_id,
+                    correspondence_type_id=memo,
+                    format_template="{ORIGINATOR}-{RECIPIENT}-{SEQ:1}-{YEAR:B.E.}",
+                    reset_sequence_yearly=True,
+                    overflow="refuse",
+                    created_at=NOW,
+                    updated_at=NOW,
+                )
+            )
+        allocator = world.allocator()
+        await many(world, allocator, 9)
+        plans = [await world.plan(world.letter(type_code=kind)) for kind in ("LETTER", "MEMO", "LETTER")]
+
+        answers = await asyncio.gather(
+            *(allocator.draw(plan, caller=world.caller, token=new_id(), address="") for plan in plans),
+            return_exceptions=True,
+        )
+
+        assert isinstance(answers[1], SequenceExhausted)
+        assert [one.sequence for one in answers if isinstance(one, numbering.Issued)] == [10, 11]
+        await check_accounts(world)
+
+    async def test_that_meets_taken_numbers_assigns_again(self, world: World) -> None:
+        allocator = world.allocator()
+        await many(world, allocator, 5)
+        async with world.db.writing() as session:
+            await session.execute(sa.update(NumberCounter).values(last_number=0))
+
+        issued = await many(world, allocator, 20)
+
+        assert [one.sequence for one in issued] == list(range(6, 26))
+        (skip,) = await world.audit("SKIP")
+        assert (skip.sequence_number, skip.skipped_to) == (1, 5)
+
+    async def test_gives_one_number_to_a_request_that_came_twice(self, world: World) -> None:
+        allocator, token = world.allocator(), new_id()
+
+        twice = await asyncio.gather(*(world.take(allocator, world.letter(), token=token) for _ in range(5)))
+
+        assert len({one.number for one in twice}) == 1
+        assert len(await world.ledger()) == 1
+
+    async def test_keeps_the_answer_of_each_in_its_transaction(self, world: World) -> None:
+        """Somebody whose answer cannot be kept gets no number; nobody else in the batch notices."""
+        allocator = world.allocator()
+        plan = await world.plan(world.letter())
+        kept: list[int] = []
+
+        class Refused(Exception):
+            """Raised by the caller's own part."""
+
+        async def keep(_session: AsyncSession, issued: numbering.Issued) -> None:
+            kept.append(issued.sequence)
+
+        async def refuse(_session: AsyncSession, _issued: numbering.Issued) -> None:
+            raise Refused
+
+        answers = await asyncio.gather(
+            *(
+                allocator.draw(plan, caller=world.caller, token=new_id(), address="", remember=part)
+                for part in (keep, keep, refuse, keep)
+            ),
+            return_exceptions=True,
+        )
+
+        issued = [one for one in answers if isinstance(one, numbering.Issued)]
+        assert isinstance(answers[2], Refused)
+        assert sorted(one.sequence for one in issued) == [1, 2, 3]
+        assert set(kept) >= {1, 2, 3}
+        await check_accounts(world)
+
+
+class TestCaller:
+    async def test_that_left_before_its_turn_costs_no_number(self, world: World) -> None:
+        allocator = world.allocator()
+        plan = await world.plan(world.letter())
+
+        async def slow(_session: AsyncSession, issued: numbering.Issued) -> numbering.Issued:
+            await asyncio.sleep(0.3)
+            return issued
+
+        blocking = asyncio.create_task(
+            allocator.issue(plan, caller=world.caller, holder=None, token=new_id(), address="", then=slow, recall=slow)
+        )
+        await asyncio.sleep(0.1)
+        leaving = asyncio.create_task(allocator.draw(plan, caller=world.caller, token=new_id(), address=""))
+        staying = asyncio.create_task(allocator.draw(plan, caller=world.caller, token=new_id(), address=""))
+        await asyncio.sleep(0.05)
+        leaving.cancel()
+
+        assert ((await blocking).sequence, (await staying).sequence) == (1, 2)
+        assert len(await world.ledger()) == 2
+        await check_accounts(world)
+
+    async def test_that_left_on_the_way_has_its_number_cancelled_with_the_reason(self, world: World) -> None:
+        allocator = world.allocator()
+        plan = await world.plan(world.letter())
+        leaving: list[asyncio.Task[Any]] = []
+
+        async def leave(_session: AsyncSession, _issued: numbering.Issued) -> None:
+            leaving[0].cancel()
+
+        leaving.append(
+            asyncio.create_task(allocator.draw(plan, caller=world.caller, token=new_id(), address="", remember=leave))
+        )
+        with pytest.raises(asyncio.CancelledError):
+            await leaving[0]
+        following = await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+
+        gone = (await world.ledger())[0]
+        assert following.sequence == 2
+        assert gone.document_number_status == "CANCELLED"
+        assert "Caller gone" in (gone.reason or "")
+        assert [row.document_number for row in await world.audit("CANCEL")] == [gone.document_number]
+
+    async def test_that_left_on_the_way_finds_its_number_again_by_its_key(self, world: World) -> None:
+        allocator = world.allocator()
+        plan, token = await world.plan(world.letter()), new_id()
+        leaving: list[asyncio.Task[Any]] = []
+
+        async def leave(_session: AsyncSession, _issued: numbering.Issued) -> None:
+            leaving[0].cancel()
+
+        leaving.append(
+            asyncio.create_task(
+                allocator.draw(plan, caller=world.caller, token=token, address="", idempotency_key="k", remember=leave)
+            )
+        )
+        with pytest.raises(asyncio.CancelledError):
+            await leaving[0]
+        again = await allocator.draw(plan, caller=world.caller, token=token, address="", idempotency_key="k")
+
+        assert again.sequence == 1
+        assert [entry.document_number_status for entry in await world.ledger()] == ["CONFIRMED"]
+
+
+class TestFormat:
+    async def test_that_was_changed_after_the_plan_is_the_one_that_counts(self, world: World) -> None:
+        allocator = world.allocator()
+        await world.take(allocator, world.letter())
+        plan = await world.plan(world.letter())
+        async with world.db.writing() as session:
+            await session.execute(
+                sa.update(NumberFormat)
+                .where(NumberFormat.format_template == plan.template.text)
+                .values(
+                    format_template="{ORIGINATOR}/{RECIPIENT}/{SEQ:5}/{YEAR:A.D.}", version=NumberFormat.version + 1
+                )
+            )
+            await session.execute(sa.update(NumberCounter).values(version=NumberCounter.version + 1))
+
+        issued = await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+
+        assert issued.number == "คคง./ผรม.1/00001/2026"
+
+
+class TestRange:
+    async def add(
+        self, world: World, plan: numbering.Plan, number: int, kind: str, first: int, last: int
+    ) -> NumberRange:
+        row = NumberRange(
+            public_id=new_id(),
+            project_id=plan.project.id,
+            series=plan.series,
+            number=number,
+            kind=kind,
+            first_number=first,
+            last_number=last,
+            reason="For the tests.",
+            user_id=world.caller.user_id,
+            created_at=NOW,
+        )
+        async with world.db.writing() as session:
+            session.add(row)
+            counter = await session.scalar(sa.select(NumberCounter).where(NumberCounter.series == plan.series))
+            assert counter is not None
+            counter.range_count += 1
+            counter.version += 1
+            if kind == "KEPT":
+                columns = {c.key: getattr(counter, c.key) for c in sa.inspect(NumberCounter).columns}
+                session.add(
+                    NumberCounter(
+                        **(columns | {"range": number, "last_number": first - 1, "range_count": 0, "version": 0})
+                    )
+                )
+        return row
+
+    async def test_is_stepped_over_by_the_main_counter(self, world: World) -> None:
+        allocator = world.allocator()
+        await many(world, allocator, 2)
+        plan = await world.plan(world.letter())
+        await self.add(world, plan, 1, "KEPT", 4, 6)
+        await self.add(world, plan, 2, "BARRED", 8, 8)
+
+        issued = await many(world, allocator, 4)
+
+        assert [one.sequence for one in issued] == [3, 7, 9, 10]
+
+    async def test_counts_by_itself_and_ends_at_its_end(self, world: World) -> None:
+        allocator = world.allocator()
+        await many(world, allocator, 2)
+        kept = await self.add(world, await world.plan(world.letter()), 1, "KEPT", 100, 102)
+        request = world.letter(range_public_id=kept.public_id)
+
+        issued = [await world.take(allocator, request) for _ in range(3)]
+        with pytest.raises(SequenceExhausted):
+            await world.take(allocator, request)
+
+        assert [one.sequence for one in issued] == [100, 101, 102]
+        assert (await world.take(allocator, world.letter())).sequence == 3
+
+
+class TestReservation:
+    async def test_is_drawn_with_its_expiry_by_the_databases_clock(self, world: World) -> None:
+        issued = await world.take(world.allocator(), world.letter(), lasts=timedelta(minutes=5))
+
+        (entry,) = await world.ledger()
+        assert (issued.status, entry.document_number_status) == ("RESERVED", "RESERVED")
+        assert issued.expires_at == entry.expires_at is not None
+        assert [row.operation for row in await world.audit("RESERVE")] == ["RESERVE"]
+
+
+class TestLinearizability:
+    async def test_who_saw_a_number_never_gets_a_lower_one_later(self, world: World) -> None:
+        allocators = [world.allocator(), world.allocator()]
+        plan = await world.plan(world.letter())
+        seen = 0
+
+        async def client(number: int) -> None:
+            nonlocal seen
+            for _ in range(15):
+                before = seen
+                issued = await allocators[number % 2].draw(plan, caller=world.caller, token=new_id(), address="")
+                assert issued.sequence > before
+                seen = max(seen, issued.sequence)
+
+        await asyncio.gather(*(client(number) for number in range(8)))
+        await check_accounts(world)
+
+
+class TestDeadline:
+    async def test_ends_the_wait_of_who_is_not_yet_on_the_way(self, world: World) -> None:
+        allocator = world.allocator(deadline=0.2)
+        plan = await world.plan(world.letter())
+
+        async def slow(_session: AsyncSession, issued: numbering.Issued) -> numbering.Issued:
+            await asyncio.sleep(0.6)
+            return issued
+
+        blocking = asyncio.create_task(
+            allocator.issue(plan, caller=world.caller, holder=None, token=new_id(), address="", then=slow, recall=slow)
+        )
+        await asyncio.sleep(0.1)
+        with pytest.raises(NumberingBusy):
+            await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+
+        assert (await blocking).sequence == 1
+        assert len(await world.ledger()) == 1
+
+
+class TestSeveralMasters:
+    async def test_hold_the_lock_while_a_majority_lives_and_leave_it_to_the_database_after(
+        self, mariadb_demo_url: str
+    ) -> None:
+        db = Database(mariadb_demo_url)
+        with running_redis() as one, running_redis() as two, running_redis() as three:
+            clients = [RedisClient.from_url(server.url, socket_timeout=0.5) for server in (one, two, three)]
+            try:
+                world = await world_of(db)
+                allocator = world.allocator(RedisLocks(*clients, ttl=5, rest=0.05))
+                await many(world, allocator, 20)
+                one.stop()
+                await many(world, allocator, 20)
+                paths = [row.lock_path for row in await world.audit("GENERATE")]
+                two.freeze()
+                await many(world, allocator, 20)
+                two.thaw()
+                await asyncio.sleep(0.1)
+                await many(world, allocator, 20)
+
+                after = [row.lock_path for row in await world.audit("GENERATE")]
+                assert set(paths) == {"redis"}
+                assert (set(after[40:60]), set(after[60:])) == ({"database"}, {"redis"})
+                await check_accounts(world)
+            finally:
+                for client in clients:
+                    await client.aclose()
+                await db.close()
+
+    async def test_let_one_of_two_servers_through_at_a_time(self) -> None:
+        inside = most = 0
+        with running_redis() as one, running_redis() as two, running_redis() as three:
+            clients = [[RedisClient.from_url(s.url) for s in (one, two, three)] for _ in range(2)]
+            servers = [RedisLocks(*masters, ttl=5, rest=5) for masters in clients]
+
+            async def work(locks: RedisLocks) -> None:
+                nonlocal inside, most
+                for _ in range(10):
+                    async with locks.hold("series", within=10):
+                        inside += 1
+                        most = max(most, inside)
+                        await asyncio.sleep(0.002)
+                        inside -= 1
+
+            await asyncio.gather(*(work(locks) for locks in servers))
+            for client in (c for masters in clients for c in masters):
+                await client.aclose()
+
+        assert most == 1
+
+
+class TestTurns:
+    async def test_alternate_between_servers_on_one_hot_series(self, redis_url: str) -> None:
+        """A server that releases and asks again at once does not starve the others."""
+        order: list[int] = []
+        clients = [RedisClient.from_url(redis_url) for _ in range(3)]
+
+        async def work(number: int) -> None:
+            locks = RedisLocks(clients[number], ttl=5, rest=5)
+            for _ in range(10):
+                async with locks.hold("hot", within=10):
+                    order.append(number)
+                    await asyncio.sleep(0.01)
+
+        await asyncio.gather(*(work(number) for number in range(3)))
+        for client in clients:
+            await client.aclose()
+
+        repeated = sum(a == b for a, b in itertools.pairwise(order))
+        assert repeated <= 3
+
+    async def test_forget_a_server_that_stopped_asking(self, redis_url: str) -> None:
+        async with RedisClient.from_url(redis_url) as client:
+            locks = RedisLocks(client, ttl=0.2, rest=5)
+            async with locks.hold("left", within=1):
+                waiting = asyncio.create_task(_enter(locks))
+                await asyncio.sleep(0.05)
+                waiting.cancel()
+            await asyncio.wait_for(_enter(locks), 2)
+
+
+async def _enter(locks: RedisLocks) -> None:
+    async with locks.hold("left", within=5):
+        pass
