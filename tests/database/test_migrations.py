@@ -24,7 +24,23 @@ from saraban.numbering.domain.template import Template
 from tests.database import old_rows
 from tests.servers import MariaDb
 
-STEPS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012", "0013", "0014", "0015"]
+STEPS = [
+    "0001",
+    "0002",
+    "0003",
+    "0004",
+    "0005",
+    "0006",
+    "0007",
+    "0008",
+    "0009",
+    "0010",
+    "0011",
+    "0012",
+    "0013",
+    "0014",
+    "0015",
+]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
     *("shop_drawings", "shop_drawing_revisions", "contract_drawings", "asbuilt_drawings", "asbuilt_drawing_revisions"),
