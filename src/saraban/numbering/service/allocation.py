@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import structlog
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
@@ -262,7 +262,8 @@ class Allocator:
     async def _cancel(self, draw: Draw, issued: Issued) -> None:
         try:
             await self._db.transact(lambda session: cancel_stray(session, draw, issued, now=draw.plan.now))
-        except Exception as error:  # noqa: BLE001  it stays confirmed without a holder, which is legal and shown as such
+        except (SQLAlchemyError, OSError) as error:
+            # It stays confirmed without a holder, which is legal and shown as such.
             log.warning("numbering.stray_kept", number=issued.number, error=str(error)[:300])
 
     def _after(self, line: Line, error: Exception) -> None:

@@ -180,7 +180,7 @@ async def _attempt(session: AsyncSession, draws: Sequence[Draw], course: Course,
         return None
     drawn.skipped = [n for n in taken if standing.last_number < n < last]
     await _write(session, draws, drawn, course)
-    metrics.UTILIZATION.labels(project=plan.project.code, type=plan.type.code).set(last / (10**plan.width - 1))
+    metrics.UTILIZATION.labels(project=plan.project.code, type=plan.type.code).set(last / (10**plan.printing.width - 1))
     return drawn
 
 

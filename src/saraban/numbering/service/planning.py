@@ -43,25 +43,51 @@ _WITHOUT_RECIPIENT = frozenset({"RFA", "CIRCULATION", DRAWING})
 _ROWS = 1500  # what is left of the three rows when the texts are taken away
 
 
+@dataclass(frozen=True, slots=True)
+class Printing:
+    """
+    A template made ready for one request: printing it part by part for every number would cost more than all the rest.
+
+    :param width: least digits of the sequence
+    :param around: what the number prints left and right of its sequence; `around_base` the same without `{REV}`
+    """
+
+    width: int
+    around: tuple[str, str]
+    around_base: tuple[str, str]
+
+    @classmethod
+    def of(cls, template: Template, values: Mapping[str, str], revision: str) -> "Printing":
+        """:raises NumberUnprintable: for a token without a value, and past 255 characters"""
+        template.render(values, sequence=1, revision=revision)
+        return cls(template.width, _around(template, values, revision), _around(template, values, ""))
+
+
+def _around(template: Template, values: Mapping[str, str], revision: str) -> tuple[str, str]:
+    sides = ["", ""]
+    side = 0
+    for part in template.parts:
+        if isinstance(part, Literal):
+            sides[side] += part.text
+        elif part.name == SEQ:
+            side = 1
+        else:
+            sides[side] += revision if part.name == REV else values[part.name]
+    return sides[0], sides[1]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """
     A request resolved: the series it counts in and all that its number prints.
 
     :param format_mark: key and version of the format it was made with; None for the fallback
-    :param around: what the number prints left and right of its sequence; `around_base` the same without `{REV}`
+    :param codes_text: `codes` as the audit keeps them
     :param weight: bytes that its rows may take in a statement, generously
     """
 
     request: NumberRequest
-    project: ProjectRef
-    type: TypeRef
-    originator: OrganizationRef
-    recipient: OrganizationRef | None
-    contract: ContractRef | None
-    sub_type: SubTypeRef | None
-    rfa_type: RfaTypeRef | None
-    discipline: DisciplineRef | None
+    parties: Parties
     template: Template
     source: str
     refuses_overflow: bool
@@ -78,19 +104,49 @@ class Plan:
     codes: Mapping[str, object]
     codes_text: str
     lock_name: str
-    width: int
-    around: tuple[str, str]
-    around_base: tuple[str, str]
+    printing: Printing
     weight: int
 
+    @property
+    def project(self) -> ProjectRef:
+        return self.parties.project
+
+    @property
+    def type(self) -> TypeRef:
+        return self.parties.type
+
+    @property
+    def originator(self) -> OrganizationRef:
+        return self.parties.originator
+
+    @property
+    def recipient(self) -> OrganizationRef | None:
+        return self.parties.recipient
+
+    @property
+    def contract(self) -> ContractRef | None:
+        return self.parties.contract
+
+    @property
+    def sub_type(self) -> SubTypeRef | None:
+        return self.parties.sub_type
+
+    @property
+    def rfa_type(self) -> RfaTypeRef | None:
+        return self.parties.rfa_type
+
+    @property
+    def discipline(self) -> DisciplineRef | None:
+        return self.parties.discipline
+
     def number(self, sequence: int) -> str:
-        return self._join(sequence, self.around)
+        return self._join(sequence, self.printing.around)
 
     def base(self, sequence: int) -> str:
-        return self._join(sequence, self.around_base)
+        return self._join(sequence, self.printing.around_base)
 
     def _join(self, sequence: int, around: tuple[str, str]) -> str:
-        number = f"{around[0]}{str(sequence).zfill(self.width)}{around[1]}"
+        number = f"{around[0]}{str(sequence).zfill(self.printing.width)}{around[1]}"
         if len(number) > LONGEST:  # a widened sequence may be what makes it too long
             self.template.render(self.values, sequence=sequence, revision=self.revision)
         return number
@@ -127,20 +183,10 @@ def _made(request: NumberRequest, resolved: Resolved, *, year: int, now: datetim
         raise unknown("/rangePublicId", str(request.range_public_id))
     codes = _key_in_codes(parties, year, request)
     codes_text = orjson.dumps(codes).decode()
-    printed = counter.printed_values(template, values)
-    revision = revision_asked(request.revision)
-    # A number that cannot be printed is refused here, before any counter is touched.
-    template.render(printed, sequence=1, revision=revision)
+    printed, revision = counter.printed_values(template, values), revision_asked(request.revision)
     return Plan(
         request=request,
-        project=parties.project,
-        type=parties.type,
-        originator=parties.originator,
-        recipient=parties.recipient,
-        contract=parties.contract,
-        sub_type=parties.sub_type,
-        rfa_type=parties.rfa_type,
-        discipline=parties.discipline,
+        parties=parties,
         template=template,
         source=resolved.source,
         refuses_overflow=resolved.refuses_overflow,
@@ -157,25 +203,10 @@ def _made(request: NumberRequest, resolved: Resolved, *, year: int, now: datetim
         codes=codes,
         codes_text=codes_text,
         lock_name=f"docnum:{parties.project.public_id}:{resolved.range}:{series}",
-        width=template.width,
-        around=_around(template, printed, revision),
-        around_base=_around(template, printed, ""),
+        # A number that cannot be printed is refused here, before any counter is touched.
+        printing=Printing.of(template, printed, revision),
         weight=_ROWS + 4 * (5 * LONGEST + 4 * len(codes_text) + len(request.year_reason or "")),
     )
-
-
-def _around(template: Template, values: Mapping[str, str], revision: str) -> tuple[str, str]:
-    """Printing a template part by part for every number would cost more than all the rest of drawing it."""
-    sides = ["", ""]
-    side = 0
-    for part in template.parts:
-        if isinstance(part, Literal):
-            sides[side] += part.text
-        elif part.name == SEQ:
-            side = 1
-        else:
-            sides[side] += revision if part.name == REV else values[part.name]
-    return sides[0], sides[1]
 
 
 def _codes(parties: Parties, category: str | None) -> counter.Codes:
