@@ -76,18 +76,26 @@ async def _literals(
 
 
 def _column(literal: Callable[[Any], str], convert: Convert, values: list[Any]) -> list[str]:
-    known: dict[Any, str] = {None: "NULL"}
+    first = values[0]
+    if isinstance(first, UUID):  # hardly ever the same twice, and 32 hexadecimal digits need no quoting
+        return ["NULL" if value is None else f"'{value.hex}'" for value in values]
+    if values.count(first) == len(values):
+        return [_text(literal, convert, first)] * len(values)
+    known: dict[Any, str] = {}
     column = []
     for value in values:
-        if isinstance(value, UUID):  # hardly ever the same twice, and 32 hexadecimal digits need no quoting
-            column.append(f"'{value.hex}'")
-            continue
         key = value if value.__hash__ is not None else id(value)
         text = known.get(key)
         if text is None:
-            text = known[key] = literal(value if convert is None else convert(value))
+            text = known[key] = _text(literal, convert, value)
         column.append(text)
     return column
+
+
+def _text(literal: Callable[[Any], str], convert: Convert, value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return literal(value if convert is None else convert(value))
 
 
 @lru_cache(maxsize=256)
