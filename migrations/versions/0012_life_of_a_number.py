@@ -27,7 +27,8 @@ def upgrade() -> None:
         batch.add_column(sa.Column("replaced_by_uuid", sa.Uuid(), nullable=True))
         batch.create_check_constraint("ck_document_number_reservations_status", STATES)
         batch.create_check_constraint("ck_document_number_reservations_source", "source IN ('DRAW', 'OVERRIDE', 'IMPORT', 'MIGRATED')")
-        batch.create_index("idx_docnum_ledger_expiry", ["document_number_status", "expires_at"])
+        batch.drop_index("idx_docnum_ledger_holder")
+        batch.create_index("idx_docnum_ledger_holder", ["holder_public_id", "document_number_status", "expires_at"])
     with changing("document_number_audit") as batch:
         batch.add_column(sa.Column("format_uuid", sa.Uuid(), nullable=True))
         batch.create_index("idx_audit_format", ["format_uuid"])
@@ -78,7 +79,8 @@ def downgrade() -> None:
         batch.drop_index("idx_audit_format")
         batch.drop_column("format_uuid")
     with changing("document_number_reservations", without=CHECKS) as batch:
-        batch.drop_index("idx_docnum_ledger_expiry")
+        batch.drop_index("idx_docnum_ledger_holder")
+        batch.create_index("idx_docnum_ledger_holder", ["holder_public_id"])
         for column in ("replaced_by_uuid", "replaces_uuid", "voided_at", "source"):
             batch.drop_column(column)
     with changing("document_number_counters") as batch:

@@ -46,7 +46,7 @@ async def insert_many(
     while some := list(islice(remaining, most)):
         filled = [place for place, column in enumerate(zip(*some, strict=True)) if any(v is not None for v in column)]
         names = _quoted(table, [chosen[place] for place in filled], connection.dialect)
-        head = f"INSERT INTO {_quoted_table(table, connection.dialect)} ({', '.join(names)}) VALUES "  # noqa: S608  quoted names of a mapped table
+        head = f"INSERT INTO {_quoted_table(table, connection.dialect)} ({', '.join(names)}) "
         if on_sqlite:
             mark = f"({', '.join('?' * len(filled))})"
             values = [
@@ -54,33 +54,47 @@ async def insert_many(
                 for row in some
                 for value, convert in ((row[place], converts[place]) for place in filled)
             ]
-            result = await connection.exec_driver_sql(f"{head}{','.join([mark] * len(some))}{tail}", tuple(values))
-        else:
-            quoted = await _literals(connection, some, filled, converts)
             result = await connection.exec_driver_sql(
-                f"{head}{','.join(quoted)}{tail}", execution_options={"no_parameters": True}
+                f"{head}VALUES {','.join([mark] * len(some))}{tail}", tuple(values)
             )
+        else:
+            body = await _body(connection, some, filled, converts)
+            result = await connection.exec_driver_sql(f"{head}{body}{tail}", execution_options={"no_parameters": True})
         if returning:
             given.extend(result.all())
     return given
 
 
-async def _literals(
+async def _body(
     connection: AsyncConnection, rows: list[Sequence[Any]], filled: list[int], converts: tuple[Convert, ...]
-) -> Iterable[str]:
-    """This will give `(…, …)` for each row, as the driver quotes it."""
+) -> str:
+    """
+    This will give what MariaDB is to insert, as the driver quotes it.
+
+    A value that all rows share is said once, beside a list of what differs: reading long rows costs the server more than
+    keeping their indexes.
+    """
     raw = await connection.get_raw_connection()
     literal = raw.driver_connection.literal  # type: ignore[union-attr]
-    columns = [_column(literal, converts[place], [row[place] for row in rows]) for place in filled]
-    return (f"({','.join(row)})" for row in zip(*columns, strict=True))
+    shared: list[str] = []
+    differing: list[list[str]] = []
+    for place in filled:
+        values = [row[place] for row in rows]
+        if len(rows) > 1 and not isinstance(values[0], UUID) and values.count(values[0]) == len(values):
+            shared.append(_text(literal, converts[place], values[0]))
+        else:
+            shared.append(f"d.c{len(differing)}")
+            differing.append(_column(literal, converts[place], values))
+    listed = ",".join(f"({','.join(row)})" for row in zip(*differing, strict=True))
+    if len(differing) in {0, len(filled)}:
+        return f"VALUES {listed or ','.join(['(' + ','.join(shared) + ')'] * len(rows))}"
+    names = ",".join(f"c{number}" for number in range(len(differing)))
+    return f"WITH d ({names}) AS (VALUES {listed}) SELECT {','.join(shared)} FROM d"  # noqa: S608
 
 
 def _column(literal: Callable[[Any], str], convert: Convert, values: list[Any]) -> list[str]:
-    first = values[0]
-    if isinstance(first, UUID):  # hardly ever the same twice, and 32 hexadecimal digits need no quoting
+    if isinstance(values[0], UUID):  # hardly ever the same twice, and 32 hexadecimal digits need no quoting
         return ["NULL" if value is None else f"'{value.hex}'" for value in values]
-    if values.count(first) == len(values):
-        return [_text(literal, convert, first)] * len(values)
     known: dict[Any, str] = {}
     column = []
     for value in values:

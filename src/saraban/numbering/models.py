@@ -96,8 +96,8 @@ class LedgerEntry(HasPublicId, Base):
         sa.Index("idx_docnum_ledger_token", "token", unique=True),
         sa.Index("idx_docnum_ledger_base", "project_id", "base_number", unique=True),
         sa.Index("idx_docnum_ledger_series", "project_id", "series", "range", "sequence_number"),
-        sa.Index("idx_docnum_ledger_holder", "holder_public_id"),
-        sa.Index("idx_docnum_ledger_expiry", "document_number_status", "expires_at"),
+        # Its later columns serve the timer that looks for reservations past their expiry, which nobody holds yet.
+        sa.Index("idx_docnum_ledger_holder", "holder_public_id", "document_number_status", "expires_at"),
         sa.CheckConstraint(
             "document_number_status IN ('RESERVED', 'CONFIRMED', 'CANCELLED', 'EXPIRED', 'VOID')", name="status"
         ),
