@@ -23,7 +23,7 @@ run: $(DONE)/installed $(VENDOR)  ## Install what is missing, load the demo proj
 
 test: $(DONE)/dev $(VENDOR)  ## The whole suite, on SQLite and on MariaDB and Redis that the tests start themselves.
 	@scripts/test_needs.sh
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --cov --cov-report=term $(ARGS)
 
 check: $(DONE)/dev  ## Format, lint, types, imports and the quick tests.
 	$(BIN)/ruff format --check .
