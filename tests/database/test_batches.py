@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -336,6 +336,65 @@ class TestLinearizability:
                 seen = max(seen, issued.sequence)
 
         await asyncio.gather(*(client(number) for number in range(8)))
+        await check_accounts(world)
+
+
+class TestNewYear:
+    """Midnight in Asia/Bangkok is 17:00 UTC."""
+
+    async def test_begins_each_series_anew_at_midnight(self, world: World) -> None:
+        allocator = world.allocator()
+        midnight = datetime(2026, 12, 31, 17, tzinfo=UTC)
+        moments = [midnight - timedelta(milliseconds=1)] * 5 + [midnight] * 5
+        plans = [await world.plan(world.letter(), now=moment) for moment in moments]
+
+        issued = await asyncio.gather(
+            *(allocator.draw(plan, caller=world.caller, token=new_id(), address="") for plan in plans)
+        )
+
+        assert [(one.year, one.sequence) for one in issued] == [
+            *((2026, n) for n in range(1, 6)),
+            *((2027, n) for n in range(1, 6)),
+        ]
+        assert issued[0].number.endswith("-0001-2569")
+        assert issued[5].number.endswith("-0001-2570")
+        await check_accounts(world)
+
+    async def test_of_a_clock_that_goes_back_issues_nothing_twice(self, world: World) -> None:
+        """A clock set back by an hour on New Year's morning draws in the old year's series, after its last number."""
+        allocator = world.allocator()
+        morning = datetime(2026, 12, 31, 17, 30, tzinfo=UTC)
+        moments = [morning - timedelta(hours=1), morning, morning - timedelta(hours=1), morning - timedelta(seconds=1)]
+
+        issued = [
+            await allocator.draw(
+                await world.plan(world.letter(), now=moment), caller=world.caller, token=new_id(), address=""
+            )
+            for moment in moments
+        ]
+
+        assert [(one.year, one.sequence) for one in issued] == [(2026, 1), (2027, 1), (2026, 2), (2027, 2)]
+        await check_accounts(world)
+
+    async def test_starts_a_thousand_series_at_once(self, world: World) -> None:
+        allocator = world.allocator()
+        codes = sorted(world.organizations)
+        pairs = [(a, b) for a in codes for b in codes if a != b][:10]
+        plans = [
+            await world.plan(
+                world.letter(originator=a, recipient=b, year=year, year_reason="A hundred years of series at once.")
+            )
+            for a, b in pairs
+            for year in range(2000, 2100)
+        ]
+
+        issued = await asyncio.gather(
+            *(allocator.draw(plan, caller=world.caller, token=new_id(), address="") for plan in plans)
+        )
+
+        assert {one.sequence for one in issued} == {1}
+        assert len({one.number for one in issued}) == 1000
+        assert allocator.open_lines == 0
         await check_accounts(world)
 
 
