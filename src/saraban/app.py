@@ -30,7 +30,7 @@ from saraban.ops.frame import Frame
 from saraban.ops.queries import known_queries
 from saraban.projects import endpoints as projects
 from saraban.web import pages
-from saraban.worker import Worker, standard_timers
+from saraban.worker import Worker, seal_timers, standard_timers
 from saraban.workflow import endpoints as workflow
 
 API = "/api/v1"
@@ -96,6 +96,7 @@ def new_worker(system: System) -> Worker:
     """This will give a worker on the system's events and timers."""
     settings = system.settings
     timers = standard_timers(db=system.db, storage=system.storage, ops_webhook_url=settings.ops_webhook_url)
+    timers += seal_timers(db=system.db, sealer=system.sealer)
     return Worker(db=system.db, clock=system.clock, handlers=system.handlers, timers=timers)
 
 

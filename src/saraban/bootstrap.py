@@ -21,6 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.adapters import FolderStorage
 from saraban.attachments.domain.storage import Storage
 from saraban.attachments.service import AccessRules, UploadRules
+from saraban.audit.service import HeadFile, Sealer
 from saraban.config import Settings
 from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as documents
@@ -51,6 +52,7 @@ log = structlog.get_logger(__name__)
 
 
 DEMO_PROJECT = "LCBP3-C2"
+HEADS = "audit-heads.log"
 
 
 class DemoInProduction(DomainError):
@@ -77,6 +79,7 @@ class System:
     uploads: UploadRules
     readers: AccessRules
     allocator: Allocator
+    sealer: Sealer
     subjects: Subjects
     followers: Followers
     handlers: Handlers
@@ -109,6 +112,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),
         readers=_readers(subjects),
         allocator=_allocator(settings, db, lock_masters or ([redis] if redis else [])),
+        sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
         subjects=subjects,
         followers=_followers(),
         handlers=_handlers(),

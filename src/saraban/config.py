@@ -63,11 +63,15 @@ class Settings(BaseSettings):
     database_retries: int = Field(
         3, ge=0, description="Further attempts after a lost database connection (1, 2, 4 s apart)."
     )
+    reservation_minutes: int = Field(5, ge=1, le=1440, description="How long a reserved number waits to be confirmed.")
     collision_retries: int = Field(10, ge=0, description="Further attempts after a deadlock, at once.")
     redis_timeout: float = Field(0.5, gt=0, description="Seconds until a silent Redis counts as down.")
     redis_breaker: float = Field(5.0, gt=0, description="Seconds a Redis that failed is left alone.")
     upload_max_bytes: int = Field(50 * 1024 * 1024, ge=1, description="Largest file.")
     upload_keep_hours: int = Field(24, ge=1, description="How long an uploaded file waits to be attached.")
+    audit_retention_years: int = Field(
+        7, ge=7, le=100, description="Years that audit rows are kept before `saraban audit purge` may delete them; at least 7."
+    )
     ops_webhook_url: str = Field(
         "", alias="N8N_WEBHOOK_URL", description="Told of every dead event; read without the prefix."
     )

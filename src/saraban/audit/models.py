@@ -6,7 +6,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.orm import Mapped, declared_attr, mapped_column
+from sqlalchemy.dialects import mysql
+from sqlalchemy.orm import Mapped, ORMExecuteState, Session, declared_attr, mapped_column
 
 from saraban.kit.db import Base, HasPublicId, public_id_index
 
@@ -51,28 +52,46 @@ class AuditLog(HasPublicId, Base):
         )
 
 
-@event.listens_for(AuditLog, "before_update")
-@event.listens_for(AuditLog, "before_delete")
-def _refuse(_mapper: object, _connection: object, _row: AuditLog) -> None:
-    raise RuntimeError("the audit trail is append-only")
+SEALED_TABLES = frozenset({"audit_logs", "document_number_audit", "audit_blocks"})
+LAWFUL = "saraban_lawful_deletion"  # the execution option of the one statement that may
+
+
+@event.listens_for(Session, "before_flush")
+def _refuse_changed_rows(session: Session, _context: object, _instances: object) -> None:
+    touched = [*session.deleted, *(row for row in session.dirty if session.is_modified(row))]
+    if any(getattr(row, "__tablename__", "") in SEALED_TABLES for row in touched):
+        raise RuntimeError("the audit trail is append-only")
+
+
+@event.listens_for(Session, "do_orm_execute")
+def _refuse_statements(state: ORMExecuteState) -> None:
+    statement = state.statement
+    if not isinstance(statement, sa.Update | sa.Delete) or state.execution_options.get(LAWFUL):
+        return
+    if getattr(statement.table, "name", "") in SEALED_TABLES:
+        raise RuntimeError("the audit trail is append-only")
 
 
 class AuditBlock(HasPublicId, Base):
     """
     The header of a sealed block of audit rows; it outlives the rows, whose lawful deletion it makes visible.
 
-    `head` is the SHA-256 over `previous_head` and the block's own facts; all digests in lower-case hex.
+    `head` is the SHA-256 over the header, `previous_head` among it; all digests in lower-case hex. A block's rows are
+    those after the last key of the block before, up to `last_id`. `row_list` has public id and digest of each row, which
+    is how a changed row gets its name; it goes when the rows go. A `PURGE` block has no rows: it says whose went.
     """
 
     __tablename__ = "audit_blocks"
     __table_args__ = public_id_index(
-        "audit_blocks", sa.Index("idx_audit_blocks_number", "journal", "number", unique=True)
+        "audit_blocks",
+        sa.Index("idx_audit_blocks_number", "journal", "number", unique=True),
+        sa.CheckConstraint("kind IN ('SEAL', 'PURGE')", name="kind"),
     )
 
     id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
     journal: Mapped[str] = mapped_column(sa.String(20))
     number: Mapped[int]
-    first_id: Mapped[int] = mapped_column(sa.BigInteger)
+    kind: Mapped[str] = mapped_column(sa.String(10))
     last_id: Mapped[int] = mapped_column(sa.BigInteger)
     row_count: Mapped[int]
     rows_digest: Mapped[str] = mapped_column(sa.String(64))
@@ -81,3 +100,8 @@ class AuditBlock(HasPublicId, Base):
     first_at: Mapped[datetime]
     last_at: Mapped[datetime]
     sealed_at: Mapped[datetime]
+    purged_first: Mapped[int | None]
+    purged_last: Mapped[int | None]
+    row_list: Mapped[bytes | None] = mapped_column(
+        sa.LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb"), deferred=True
+    )

@@ -1,10 +1,11 @@
-"""`saraban audit show`: who did what, when, from where."""
+"""`saraban audit …`: who did what, and the proof that nobody changed it since; `audit_proof` has the verbs of the proof."""
 
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
+from saraban.cli import audit_proof
 from saraban.cli.outcome import say, with_system
 
 if TYPE_CHECKING:
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    noun = typer.Typer(no_args_is_help=True, help="Read the audit trail. It is append-only: no command changes it.")
+    noun = typer.Typer(no_args_is_help=True, help="Read, seal and prove the audit trail. No command changes a row.")
     noun.callback()(lambda: None)
     noun.command()(show)
+    audit_proof.register(noun)
     app.add_typer(noun, name="audit")
 
 

@@ -8,3 +8,10 @@ DEAD_LETTERS = Gauge("saraban_dead_letters", "Events that were given up and neit
 OUTCOMES = Counter("saraban_events_total", "Deliveries by event and outcome.", ["name", "outcome"])
 DELIVERY = Histogram("saraban_event_delivery_seconds", "Time one delivery took.", ["name"])
 TIMER_RUNS = Counter("saraban_timer_runs_total", "Runs of the worker's timers.", ["timer", "outcome"])
+UNSEALED_AGE = Gauge(
+    "saraban_audit_unsealed_age_seconds", "Age of the oldest audit row that no block holds.", ["journal"]
+)
+SEALED_BLOCKS = Gauge("saraban_audit_sealed_blocks", "Blocks of the audit trail.", ["journal"])
+VERIFY_FAILURES = Counter(
+    "saraban_audit_verify_failures_total", "Times that a block was found not to be what was sealed.", ["journal"]
+)

@@ -1,0 +1,159 @@
+"""The statements of sealing. The two journals' tables are named as text: one belongs to a feature above this one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, cast
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import undefer
+
+from saraban.audit.domain.blocks import Header, packed
+from saraban.audit.domain.journals import Journal, Mark, line_of, mark_of
+from saraban.audit.models import LAWFUL, AuditBlock
+from saraban.kit.db import Database, UtcDateTime
+
+_USERS = sa.table("users", sa.column("user_id"), sa.column("uuid"))
+_PROJECTS = sa.table("projects", sa.column("id"), sa.column("uuid"))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row in its canonical form, with the key that only this process knows."""
+
+    key: int
+    line: bytes
+
+    @property
+    def mark(self) -> Mark:
+        return mark_of(self.line)
+
+
+def _table(journal: Journal) -> sa.TableClause:
+    return sa.table(
+        journal.table, sa.column(journal.key, sa.BigInteger), *(sa.column(field.column) for field in journal.fields)
+    )
+
+
+def _within(column: sa.ColumnClause[Any], after: int | None, upto: int | None) -> list[sa.ColumnElement[bool]]:
+    bounds = [] if after is None else [column > after]
+    return bounds if upto is None else [*bounds, column <= upto]
+
+
+async def rows(
+    session: AsyncSession, journal: Journal, *, after: int | None, upto: int | None, limit: int
+) -> list[Row]:
+    """This will give rows by ascending key, from the one behind `after` to `upto`."""
+    table = _table(journal)
+    key = table.c[journal.key]
+    source: sa.FromClause = table
+    told: list[sa.ColumnElement[Any]] = []
+    for field in journal.fields:
+        column = table.c[field.column]
+        if field.kind == "user":
+            source, column = source.outerjoin(_USERS, _USERS.c.user_id == column), _USERS.c.uuid
+        elif field.kind == "project":
+            source, column = source.outerjoin(_PROJECTS, _PROJECTS.c.id == column), _PROJECTS.c.uuid
+        told.append(column.label(f"f_{field.name}"))
+    statement = sa.select(key, *told).select_from(source).where(*_within(key, after, upto)).order_by(key).limit(limit)
+    return [Row(int(found[0]), line_of(journal, found[1:])) for found in await session.execute(statement)]
+
+
+async def keys_of_anyone(db: Database, journal: Journal, *, after: int | None, upto: int, limit: int) -> list[int]:
+    """
+    This will give the lowest keys there are, those of transactions that have not ended among them.
+
+    READ UNCOMMITTED needs no privilege and waits for nobody. SQLite has one writer, whose keys follow each other.
+    """
+    key = _table(journal).c[journal.key]
+    statement = sa.select(key).where(*_within(key, after, upto)).order_by(key).limit(limit)
+    engine = db.engine if db.is_sqlite else db.engine.execution_options(isolation_level="READ UNCOMMITTED")
+    async with AsyncSession(engine) as session:
+        return [int(found) for found in await session.scalars(statement)]
+
+
+async def highest_key(session: AsyncSession, journal: Journal) -> int:
+    """This will give the highest key that is committed; every lower one was given out before."""
+    return int(await session.scalar(sa.select(sa.func.max(_table(journal).c[journal.key]))) or 0)
+
+
+async def tail(session: AsyncSession, journal: Journal, *, after: int | None) -> tuple[int, datetime | None]:
+    """This will give how many rows stand behind `after`, and the time of the oldest."""
+    table = _table(journal)
+    oldest = sa.func.min(table.c.created_at, type_=UtcDateTime())
+    statement = sa.select(sa.func.count(), oldest).select_from(table)
+    count, at = (await session.execute(statement.where(*_within(table.c[journal.key], after, None)))).one()
+    return int(count), at
+
+
+async def last_block(session: AsyncSession, journal: Journal) -> AuditBlock | None:
+    statement = sa.select(AuditBlock).where(AuditBlock.journal == journal.name)
+    return await session.scalar(statement.order_by(AuditBlock.number.desc()).limit(1))
+
+
+async def blocks(
+    session: AsyncSession, journal: str, *, above: int, limit: int, with_list: bool = False, sealing: bool = False
+) -> Sequence[AuditBlock]:
+    """
+    This will give the next blocks by ascending number.
+
+    :param sealing: only those whose rows are still there
+    """
+    statement = sa.select(AuditBlock).where(AuditBlock.journal == journal, AuditBlock.number > above)
+    if with_list:
+        statement = statement.options(undefer(AuditBlock.row_list))
+    if sealing:
+        statement = statement.where(AuditBlock.kind == "SEAL", AuditBlock.row_list.is_not(None))
+    return (await session.scalars(statement.order_by(AuditBlock.number).limit(limit))).all()
+
+
+async def block_below(session: AsyncSession, journal: str, number: int) -> AuditBlock | None:
+    """This will give the block before `number`, whose last key bounds the rows of the next."""
+    statement = sa.select(AuditBlock).where(AuditBlock.journal == journal, AuditBlock.number < number)
+    return await session.scalar(statement.order_by(AuditBlock.number.desc()).limit(1))
+
+
+async def count_blocks(session: AsyncSession, journal: str) -> int:
+    statement = sa.select(sa.func.count()).select_from(AuditBlock).where(AuditBlock.journal == journal)
+    return int(await session.scalar(statement) or 0)
+
+
+async def add_block(session: AsyncSession, header: Header, *, last_id: int, marks: Sequence[Mark] | None) -> None:
+    """:raises IntegrityError: when another process wrote the block of this number"""
+    row = AuditBlock(last_id=last_id, row_list=None if marks is None else packed(marks))
+    for name in Header.__slots__:
+        setattr(row, name, getattr(header, name))
+    session.add(row)
+    await session.flush()
+
+
+async def delete_rows(session: AsyncSession, journal: Journal, *, after: int | None, upto: int) -> int:
+    """This will delete the rows of blocks; `purging` has made sure that it is lawful."""
+    table = _table(journal)
+    statement = sa.delete(table).where(*_within(table.c[journal.key], after, upto))
+    result = await session.execute(statement, execution_options={LAWFUL: True})
+    return int(result.rowcount)  # type: ignore[attr-defined]
+
+
+async def forget_lists(session: AsyncSession, journal: str, *, first: int, last: int) -> None:
+    statement = sa.update(AuditBlock).where(AuditBlock.journal == journal, AuditBlock.number.between(first, last))
+    options = {LAWFUL: True, "synchronize_session": False}
+    await session.execute(statement.values(row_list=None), execution_options=options)
+
+
+def header_of(row: AuditBlock) -> Header:
+    return Header(
+        journal=row.journal,
+        number=row.number,
+        kind=cast("Literal['SEAL', 'PURGE']", row.kind),
+        row_count=row.row_count,
+        rows_digest=row.rows_digest,
+        previous_head=row.previous_head,
+        first_at=row.first_at,
+        last_at=row.last_at,
+        sealed_at=row.sealed_at,
+        purged_first=row.purged_first,
+        purged_last=row.purged_last,
+        head=row.head,
+    )

@@ -1,0 +1,162 @@
+"""Lawful deletion: whole sealed blocks that are old enough, found unchanged, in the transaction that says so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import repository
+from saraban.audit.domain.blocks import MINIMUM_YEARS, Header, headed, rows_digest, unpacked, years_before
+from saraban.audit.domain.examination import Examination, Finding
+from saraban.audit.domain.journals import JOURNALS, Journal
+from saraban.audit.models import AuditBlock
+from saraban.audit.service.trail import Actor, write
+from saraban.kit.clock import Clock
+from saraban.kit.db import Database
+
+_AT_ONCE = 10  # blocks a transaction
+_TRIES = 5  # against a sealer that takes the next number first
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """
+    What one transaction deleted, or would have.
+
+    :param finding: why it stopped before a block: that is not what was sealed, so it is evidence and stays
+    """
+
+    journal: str
+    first: int
+    last: int
+    rows: int
+    last_at: datetime | None
+    finding: Finding | None = None
+
+
+async def purge(db: Database, *, clock: Clock, caller: Actor, years: int, dry_run: bool = False) -> list[Purged]:
+    """
+    This will delete the rows of blocks whose youngest row is older than `years`; headers stay, and so does a journal's
+    newest block with rows, so that a key is never given out again.
+    """
+    if years < MINIMUM_YEARS:
+        raise ValueError(f"audit rows are kept for at least {MINIMUM_YEARS} years")
+    done: list[Purged] = []
+    for journal in JOURNALS:
+        above = 0
+        while (
+            step := await _step(db, journal, clock=clock, caller=caller, years=years, above=above, dry=dry_run)
+        ) is not None:
+            done.append(step)
+            above = step.last
+            if step.finding:
+                break
+    return done
+
+
+async def _step(
+    db: Database, journal: Journal, *, clock: Clock, caller: Actor, years: int, above: int, dry: bool
+) -> Purged | None:
+    async def work(session: AsyncSession) -> Purged | None:
+        now = clock.now()
+        chosen = await _candidates(session, journal, before=years_before(now, years), above=above)
+        if not chosen:
+            return None
+        lower = await repository.block_below(session, journal.name, chosen[0].number)
+        after = lower.last_id if lower else None
+        finding = await _finding(session, journal, chosen, lower)
+        if finding or dry:
+            return _said(journal, chosen, finding)
+        return await _delete(session, journal, chosen, after, caller=caller, now=now)
+
+    for attempt in range(1, _TRIES + 1):
+        try:
+            return await db.transact(work)
+        except IntegrityError:
+            if attempt == _TRIES:
+                raise
+    raise AssertionError("unreachable")
+
+
+async def _candidates(session: AsyncSession, journal: Journal, *, before: datetime, above: int) -> Sequence[AuditBlock]:
+    """This will give blocks that follow each other, the oldest first."""
+    found = await repository.blocks(
+        session, journal.name, above=above, limit=_AT_ONCE + 1, with_list=True, sealing=True
+    )
+    chosen: list[AuditBlock] = []
+    for block in found[:-1] if len(found) <= _AT_ONCE else found[:_AT_ONCE]:
+        if block.last_at >= before or (chosen and block.number != chosen[-1].number + 1):
+            break
+        chosen.append(block)
+    return chosen
+
+
+async def _finding(
+    session: AsyncSession, journal: Journal, chosen: Sequence[AuditBlock], lower: AuditBlock | None
+) -> Finding | None:
+    examination = Examination(journal.name)
+    if lower is not None:
+        examination.number, examination.head = lower.number, lower.head
+    after = lower.last_id if lower else None
+    for block in chosen:
+        limit = 2 * block.row_count + 1000
+        rows = await repository.rows(session, journal, after=after, upto=block.last_id, limit=limit)
+        listed = unpacked(block.row_list or b"")
+        examination.block(repository.header_of(block), listed=listed, rows=[row.mark for row in rows])
+        after = block.last_id
+    return examination.findings[0] if examination.findings else None
+
+
+def _said(journal: Journal, chosen: Sequence[AuditBlock], finding: Finding | None) -> Purged:
+    rows = sum(block.row_count for block in chosen)
+    last_at = max(block.last_at for block in chosen)
+    return Purged(journal.name, chosen[0].number, chosen[-1].number, rows, last_at, finding)
+
+
+async def _delete(
+    session: AsyncSession,
+    journal: Journal,
+    chosen: Sequence[AuditBlock],
+    after: int | None,
+    *,
+    caller: Actor,
+    now: datetime,
+) -> Purged:
+    said = _said(journal, chosen, None)
+    deleted = await repository.delete_rows(session, journal, after=after, upto=chosen[-1].last_id)
+    if deleted != said.rows:
+        raise RuntimeError("rows came or went while their blocks were deleted")
+    await repository.forget_lists(session, journal.name, first=said.first, last=said.last)
+    newest = await repository.last_block(session, journal)
+    assert newest is not None, "the chosen blocks are there"
+    header = headed(
+        Header(
+            journal=journal.name,
+            number=newest.number + 1,
+            kind="PURGE",
+            row_count=said.rows,
+            rows_digest=rows_digest([]),
+            previous_head=newest.head,
+            first_at=min(block.first_at for block in chosen),
+            last_at=max(block.last_at for block in chosen),
+            sealed_at=now,
+            purged_first=said.first,
+            purged_last=said.last,
+        )
+    )
+    await repository.add_block(session, header, last_id=newest.last_id, marks=None)
+    details = {"journal": journal.name, "firstBlock": said.first, "lastBlock": said.last, "rows": said.rows}
+    await write(
+        session,
+        action="audit.purge",
+        caller=caller,
+        entity_type="audit_journal",
+        entity_id=journal.name,
+        details=details | {"head": header.head},
+        address="",
+        now=now,
+        severity="WARN",
+    )
+    return said

@@ -1,0 +1,210 @@
+"""Verifying: the database against its blocks and the head file, or an export alone. Memory does not grow with the journal."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from saraban.audit import repository
+from saraban.audit.domain.blocks import FORM, START, Header, heard, unpacked
+from saraban.audit.domain.examination import Examination, Finding, Wrong, heads_of
+from saraban.audit.domain.journals import JOURNALS, Journal, Mark, mark_of
+from saraban.audit.service.heads import HeadFile
+from saraban.kit.db import Database
+
+Progress = Callable[[str, int], None]  # journal, rows further
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a journal is sealed; `unsealed_from` is the time of the oldest row that is not."""
+
+    journal: str
+    blocks: int
+    rows: int
+    purged_blocks: int
+    unsealed: int
+    unsealed_from: datetime | None
+
+
+@dataclass
+class Report:
+    """Nothing was tampered with, as far as blocks can tell, when there are no findings; the first come first."""
+
+    findings: list[Finding] = field(default_factory=list)
+    standings: list[Standing] = field(default_factory=list)
+
+
+class NotAnExport(ValueError):
+    """The file is something else, so nothing can be said about it."""
+
+
+async def verify(db: Database, *, heads: HeadFile | None, progress: Progress = lambda _journal, _rows: None) -> Report:
+    """This will examine every sealed row, and count those that are not sealed yet."""
+    report = Report()
+    for journal in JOURNALS:
+        known = heads is not None and heads.exists()
+        examination = Examination(journal.name, heads_of(journal.name, heads.lines()) if heads and known else None)
+        key = await _walk(db, journal, examination, progress)
+        examination.finish()
+        if heads is not None and not known and examination.blocks:
+            report.findings.append(Finding(Wrong.NO_HEADS, journal.name))
+        report.findings += examination.findings
+        async with db.reading() as session:
+            unsealed, since = await repository.tail(session, journal, after=key)
+        report.standings.append(_standing(examination, unsealed, since))
+    return report
+
+
+async def patrol(db: Database, *, journal: Journal, above: int, blocks: int) -> tuple[list[Finding], int]:
+    """This will examine the few blocks behind number `above`, and say where to go on: at 0 after the last."""
+    async with db.reading() as session:
+        before = await repository.block_below(session, journal.name, above + 1)
+    examination = Examination(journal.name)
+    if before is not None:
+        examination.number, examination.head = before.number, before.head
+    key = before.last_id if before else None
+    for _ in range(blocks):
+        step = await _step(db, journal, examination, key)
+        if step is None:
+            return examination.findings, 0
+        key = step
+    return examination.findings, examination.number
+
+
+async def sealed_blocks(db: Database) -> dict[str, int]:
+    """This will count the blocks of each journal."""
+    async with db.reading() as session:
+        return {journal.name: await repository.count_blocks(session, journal.name) for journal in JOURNALS}
+
+
+async def _walk(db: Database, journal: Journal, examination: Examination, progress: Progress) -> int | None:
+    """This will examine block after block and give the last key that is sealed."""
+    key: int | None = None
+    while True:
+        before = examination.rows
+        step = await _step(db, journal, examination, key)
+        if step is None:
+            return key
+        key = step
+        progress(journal.name, examination.rows - before)
+
+
+async def _step(db: Database, journal: Journal, examination: Examination, after: int | None) -> int | None:
+    async with db.reading() as session:
+        found = await repository.blocks(session, journal.name, above=examination.number, limit=1, with_list=True)
+        if not found:
+            return None
+        block = found[0]
+        # Whoever inserts more rows than a block has is found out by the first of them.
+        limit = 2 * block.row_count + 1000
+        rows = await repository.rows(session, journal, after=after, upto=block.last_id, limit=limit)
+    header, content = repository.header_of(block), block.row_list
+    listed = None if content is None else unpacked(content)
+    marks = await asyncio.to_thread(lambda: [row.mark for row in rows])
+    examination.block(header, listed=listed, rows=marks)
+    return block.last_id
+
+
+def _standing(examination: Examination, unsealed: int, since: datetime | None) -> Standing:
+    return Standing(examination.journal, examination.blocks, examination.rows, examination.purged, unsealed, since)
+
+
+def verify_file(
+    lines: Iterable[bytes],
+    *,
+    heads: Callable[[str], Iterator[tuple[int, str]]] | None = None,
+    progress: Progress = lambda _journal, _rows: None,
+) -> Report:
+    """
+    This will examine an export, without any database.
+
+    :param heads: gives (number, head) of a journal, from a head file that somebody kept
+    :raises NotAnExport: when the first line does not say that it is one
+    """
+    source = _parsed(lines)
+    first = next(source, ({}, b""))[0]
+    if first.get("type") != "export" or first.get("form") != FORM:
+        raise NotAnExport("the first line is not that of an export")
+    reading = _Reading({name: Examination(name, heads(name) if heads else None) for name in _NAMES}, progress)
+    try:
+        for told, line in source:
+            reading.take(told, line)
+    except (KeyError, TypeError, ValueError):
+        reading.report.findings.append(Finding(Wrong.FILE_FAULT, reading.journal, reading.number))
+    except EOFError:
+        pass  # a compressed file that was cut; what is missing is told below
+    return reading.close()
+
+
+_NAMES = tuple(journal.name for journal in JOURNALS)
+
+
+def _parsed(lines: Iterable[bytes]) -> Iterator[tuple[dict[str, Any], bytes]]:
+    for line in lines:
+        bare = line.removesuffix(b"\n")
+        try:
+            told = json.loads(bare)
+        except ValueError:
+            told = None
+        yield (told if isinstance(told, dict) else {}), bare
+
+
+class _Reading:
+    """Where in the file the examination is: a block's rows are collected until the next line that is no row."""
+
+    def __init__(self, examinations: dict[str, Examination], progress: Progress) -> None:
+        self.report, self.journal, self.number = Report(), _NAMES[0], 0
+        self._examinations, self._progress = examinations, progress
+        self._block: tuple[Header, list[Mark] | None] | None = None
+        self._rows: list[Mark] = []
+        self._end: dict[str, Any] | None = None
+
+    def take(self, told: dict[str, Any], line: bytes) -> None:
+        kind = told.get("type")
+        if kind == "row" and self._block is not None:
+            if len(self._rows) <= 2 * self._block[0].row_count + 1000:
+                self._rows.append(mark_of(line))
+        elif kind == "row":
+            self._examinations[str(told["journal"])].stray(None, mark_of(line))
+        elif kind == "block":
+            self._examine()
+            self._block = heard(told)
+            self.journal, self.number = self._block[0].journal, self._block[0].number
+        elif kind == "end":
+            self._examine()
+            self._end = dict(told["journals"])
+        else:
+            raise ValueError("a line of no known type")
+
+    def close(self) -> Report:
+        try:
+            self._examine()
+        except KeyError:
+            self.report.findings.append(Finding(Wrong.FILE_FAULT, self.journal, self.number))
+        for name, examination in self._examinations.items():
+            examination.finish()
+            self.report.findings += examination.findings
+            end = (self._end or {}).get(name)
+            if not isinstance(end, dict) or (end.get("blocks"), end.get("head")) != _reached(examination):
+                self.report.findings.append(Finding(Wrong.FILE_CUT, name, examination.number + 1))
+            since = end.get("unsealedFrom") if isinstance(end, dict) else None
+            count = end.get("unsealed", 0) if isinstance(end, dict) else 0
+            self.report.standings.append(
+                _standing(examination, int(count), datetime.fromisoformat(since) if since else None)
+            )
+        return self.report
+
+    def _examine(self) -> None:
+        if self._block is None:
+            return
+        header, listed = self._block
+        self._examinations[header.journal].block(header, listed=listed, rows=self._rows)
+        self._progress(header.journal, len(self._rows))
+        self._block, self._rows = None, []
+
+
+def _reached(examination: Examination) -> tuple[int, str]:
+    return examination.number, examination.head if examination.blocks else START

@@ -1,0 +1,520 @@
+"""The sealed trail on both databases: everything that can be done to it shows, and the first row is named."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import repository
+from saraban.audit import service as audit
+from saraban.audit.domain.examination import Wrong, heads_of
+from saraban.audit.domain.journals import DEEDS, JOURNALS, NUMBERS
+from saraban.audit.models import AuditBlock, AuditLog
+from saraban.audit.service import HeadFile, Sealer, verifying
+from saraban.identity.service import system_caller
+from saraban.kit.clock import FixedClock, SystemClock
+from saraban.kit.db import Database
+from saraban.kit.ids import new_id
+from saraban.numbering.models import NumberAudit
+from tests.conftest import settings_in
+
+NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
+ZONE = settings_in(Path()).zone
+
+pytestmark = pytest.mark.servers
+
+
+@pytest_asyncio.fixture
+async def trail(any_demo_url: str) -> AsyncIterator[Database]:
+    """A database with the demo accounts, whose journals are empty."""
+    db = Database(any_demo_url)
+    async with db.engine.begin() as connection:
+        for table in ("audit_logs", "document_number_audit"):
+            await connection.execute(sa.text(f"DELETE FROM {table}"))
+    yield db
+    await db.close()
+
+
+@pytest.fixture
+def heads(tmp_path: Path) -> HeadFile:
+    return HeadFile(tmp_path / "heads.log")
+
+
+@pytest.fixture
+def sealer(trail: Database, heads: HeadFile) -> Sealer:
+    return Sealer(trail, clock=FixedClock(NOW, ZONE), heads=heads, block_rows=3)
+
+
+def deed(place: int, at: datetime = NOW) -> AuditLog:
+    return AuditLog(
+        action=f"rfa.step{place}",
+        entity_type="rfa",
+        entity_id="d",
+        details_json={"เหตุ": place},
+        created_at=at,
+        user_id=None,
+    )
+
+
+def number(place: int, user: int, at: datetime = NOW) -> NumberAudit:
+    return NumberAudit(
+        operation="RESET", series="A-{SEQ}", reason=f"because {place}", user_id=user, project_id=1, created_at=at
+    )
+
+
+async def fill(db: Database, count: int, *, at: datetime = NOW) -> None:
+    """This will write `count` rows into each journal."""
+
+    async def work(session: AsyncSession) -> None:
+        caller = await system_caller(session)
+        for place in range(count):
+            session.add_all([deed(place, at), number(place, caller.user_id, at)])
+            await session.flush()
+
+    await db.transact(work)
+
+
+async def sealed(sealer: Sealer) -> int:
+    return await sealer.seal(await sealer.marks())
+
+
+async def run(db: Database, statement: str, **values: object) -> None:
+    """Somebody with a client of his own: no guard of the product stands in his way."""
+    async with db.engine.begin() as connection:
+        if not db.is_sqlite:
+            await connection.execute(sa.text("SET foreign_key_checks = 0"))
+        await connection.execute(sa.text(statement), values)
+
+
+async def keys(db: Database, table: str) -> list[tuple[int, str]]:
+    """Integer key and public id of each row."""
+    key = next(journal.key for journal in JOURNALS if journal.table == table)
+    async with db.engine.connect() as connection:
+        found = await connection.execute(sa.text(f"SELECT {key}, uuid FROM {table} ORDER BY {key}"))
+        return [(row[0], str(UUID(str(row[1])))) for row in found]
+
+
+async def verified(db: Database, heads: HeadFile) -> list[tuple[Wrong, str, int | None, str | None]]:
+    report = await audit.verify(db, heads=heads)
+    return [(one.what, one.journal, one.block, one.public_id) for one in report.findings]
+
+
+async def exported(db: Database) -> list[bytes]:
+    text = b"".join([piece async for piece, _ in audit.export(db, now=NOW)])
+    return text.splitlines(keepends=True)
+
+
+def found_in(lines: list[bytes], heads: HeadFile | None = None) -> list[tuple[Wrong, str, int | None, str | None]]:
+    known = (lambda journal: heads_of(journal, heads.lines())) if heads else None
+    report = verifying.verify_file(lines, heads=known)
+    return [(one.what, one.journal, one.block, one.public_id) for one in report.findings]
+
+
+class TestSeal:
+    async def test_makes_a_chain_that_holds_online_and_offline(
+        self, trail: Database, sealer: Sealer, heads: HeadFile
+    ) -> None:
+        await fill(trail, 7)
+
+        assert await sealed(sealer) == 6
+        assert await sealed(sealer) == 0
+        assert await verified(trail, heads) == []
+        lines = await exported(trail)
+        assert found_in(lines, heads) == []
+        assert len(list(heads.lines())) == 6
+        rows = [json.loads(line) for line in lines if b'"type":"row"' in line]
+        assert len(rows) == 14
+
+    async def test_says_from_when_on_rows_are_not_sealed(
+        self, trail: Database, sealer: Sealer, heads: HeadFile
+    ) -> None:
+        await fill(trail, 2)
+        await sealed(sealer)
+        await fill(trail, 1, at=NOW + timedelta(minutes=5))
+
+        report = await audit.verify(trail, heads=heads)
+        offline = verifying.verify_file(await exported(trail))
+
+        for standing in (*report.standings, *offline.standings):
+            assert (standing.rows, standing.unsealed, standing.unsealed_from) == (2, 1, NOW + timedelta(minutes=5))
+
+    async def test_makes_one_chain_when_several_seal_at_once(
+        self, trail: Database, heads: HeadFile, tmp_path: Path
+    ) -> None:
+        await fill(trail, 20)
+        sealers = [
+            Sealer(trail, clock=SystemClock(ZONE), heads=HeadFile(tmp_path / f"{place}.log"), block_rows=2)
+            for place in range(4)
+        ]
+
+        counts = await asyncio.gather(*(sealed(one) for one in sealers))
+        await heads.catch_up(trail)
+
+        async with trail.reading() as session:
+            blocks = (await session.execute(sa.select(AuditBlock.journal, AuditBlock.number))).all()
+        assert sum(counts) == len(blocks) == len(set(blocks)) >= 20
+        assert await verified(trail, heads) == []
+
+    async def test_a_timer_seals_what_was_there_at_the_call_before(self, trail: Database, sealer: Sealer) -> None:
+        await fill(trail, 2)
+        counts = [await sealer.tick(NOW), await sealer.tick(NOW)]
+
+        assert counts == ([2, 0] if trail.is_sqlite else [0, 2])
+
+    async def test_leaves_no_integer_key_in_the_export(self, trail: Database, sealer: Sealer) -> None:
+        await fill(trail, 2)
+        await sealed(sealer)
+        lines = [json.loads(line) for line in await exported(trail)]
+
+        rows = [line for line in lines if line["type"] == "row"]
+        integers = {name for row in rows for name, value in row.items() if isinstance(value, int)}
+        assert integers == {"retryCount", "lockWaitMs"}
+        assert all(UUID(row["publicId"]) for row in rows)
+        assert all(UUID(row["userPublicId"]) and UUID(row["projectPublicId"]) for row in rows if "userPublicId" in row)
+
+    async def test_writes_heads_that_a_stopped_machine_left_out(
+        self, trail: Database, sealer: Sealer, heads: HeadFile
+    ) -> None:
+        await fill(trail, 7)
+        await sealed(sealer)
+        lines = list(heads.lines())
+        heads.path.write_text("".join(lines[:2]) + lines[2][:40])
+
+        await sealed(sealer)
+
+        assert sorted(heads_of("deeds", heads.lines())) == sorted(heads_of("deeds", lines))
+        assert await verified(trail, heads) == []
+
+
+class TestOutOfOrder:
+    async def test_waits_for_a_lower_key_that_is_still_open(self, mariadb: Database, heads: HeadFile) -> None:
+        """The row of the open transaction got its key first and is committed last."""
+        sealer = Sealer(mariadb, clock=SystemClock(ZONE), heads=heads)
+        await mariadb.transact(lambda session: _add(session, deed(0)))
+        async with AsyncSession(mariadb.engine) as slow:
+            await _add(slow, deed(1))
+            for place in (2, 3):
+                await mariadb.transact(lambda session, place=place: _add(session, deed(place)))
+            marks = await sealer.marks()
+            assert marks["deeds"] == max(key for key, _ in await keys(mariadb, "audit_logs"))
+
+            assert await sealer.seal(marks) == 1
+            early = await audit.verify(mariadb, heads=heads)
+            assert await sealer.seal(marks) == 0
+            await slow.commit()
+
+        assert await sealer.seal(marks) == 1
+        late = await audit.verify(mariadb, heads=heads)
+        assert [standing.rows for standing in early.standings] == [0, 1]
+        assert [standing.rows for standing in late.standings] == [0, 4]
+        assert (early.findings, late.findings) == ([], [])
+
+    async def test_passes_over_a_key_that_was_rolled_back(self, mariadb: Database, heads: HeadFile) -> None:
+        sealer = Sealer(mariadb, clock=SystemClock(ZONE), heads=heads)
+        async with AsyncSession(mariadb.engine) as slow:
+            await _add(slow, deed(1))
+            await mariadb.transact(lambda session: _add(session, deed(2)))
+            marks = await sealer.marks()
+            assert await sealer.seal(marks) == 0
+            await slow.rollback()
+
+        assert await sealer.seal(marks) == 1
+        assert await verified(mariadb, heads) == []
+
+    async def test_holds_while_many_write_and_two_seal(self, mariadb: Database, heads: HeadFile) -> None:
+        """Transactions of every length, some rolled back, against sealers without any pause of their own."""
+        sealers = [Sealer(mariadb, clock=SystemClock(ZONE), heads=heads, block_rows=7) for _ in range(2)]
+        done = asyncio.Event()
+
+        async def writer(place: int) -> None:
+            for turn in range(12):
+                async with AsyncSession(mariadb.engine) as session:
+                    await _add(session, deed(place))
+                    await asyncio.sleep(0.001 * ((place * 7 + turn * 5) % 23))
+                    await (session.rollback() if (place + turn) % 5 == 0 else session.commit())
+
+        async def sealing(sealer: Sealer) -> None:
+            while not done.is_set():
+                await sealer.seal_now(settle=0.05)
+
+        keepers = [asyncio.create_task(sealing(sealer)) for sealer in sealers]
+        await asyncio.gather(*(writer(place) for place in range(8)))
+        done.set()
+        await asyncio.gather(*keepers)
+        await sealers[0].seal_now(settle=0)
+
+        report = await audit.verify(mariadb, heads=heads)
+        assert report.findings == []
+        assert report.standings[1].unsealed == 0
+        assert report.standings[1].rows == len(await keys(mariadb, "audit_logs")) > 50
+
+
+async def _add(session: AsyncSession, row: AuditLog) -> None:
+    session.add(row)
+    await session.flush()
+
+
+@pytest.mark.parametrize("journal", JOURNALS, ids=lambda journal: journal.name)
+class TestTampering:
+    """Each block has three rows; the journals have seven, so the row at place 4 is the second of block 2."""
+
+    @pytest_asyncio.fixture(autouse=True)
+    async def whole(self, trail: Database, sealer: Sealer) -> None:
+        await fill(trail, 7)
+        await sealed(sealer)
+
+    async def both(self, db: Database, heads: HeadFile) -> tuple[Wrong, str, int | None, str | None]:
+        online, offline = await verified(db, heads), found_in(await exported(db), heads)
+        assert online[0] == offline[0]
+        return online[0]
+
+    async def test_a_changed_row_is_named(self, trail: Database, heads: HeadFile, journal: type[DEEDS]) -> None:
+        key, public_id = (await keys(trail, journal.table))[4]
+        column = "reason" if journal is NUMBERS else "action"
+        await run(trail, f"UPDATE {journal.table} SET {column} = 'another' WHERE {journal.key} = :key", key=key)
+
+        assert await self.both(trail, heads) == (Wrong.CHANGED, journal.name, 2, public_id)
+
+    async def test_somebody_elses_name_on_a_row_shows(
+        self, trail: Database, heads: HeadFile, journal: type[DEEDS]
+    ) -> None:
+        key, public_id = (await keys(trail, journal.table))[4]
+        change = "user_id = 2" if journal is NUMBERS else "actor_uuid = '0190a7c4d1e27b3f8a6c5d4e3f2a1b0c'"
+        await run(trail, f"UPDATE {journal.table} SET {change} WHERE {journal.key} = :key", key=key)
+
+        assert await self.both(trail, heads) == (Wrong.CHANGED, journal.name, 2, public_id)
+
+    async def test_a_removed_row_is_named(self, trail: Database, heads: HeadFile, journal: type[DEEDS]) -> None:
+        for place in (6, 4):  # the last row of all, then the first bad one
+            key, public_id = (await keys(trail, journal.table))[place]
+            await run(trail, f"DELETE FROM {journal.table} WHERE {journal.key} = :key", key=key)
+
+        assert await self.both(trail, heads) == (Wrong.REMOVED, journal.name, 2, public_id)
+
+    async def test_an_inserted_row_is_named(self, trail: Database, heads: HeadFile, journal: type[DEEDS]) -> None:
+        """The first key is moved to make room, which no digest minds: it is the order that counts."""
+        rows = await keys(trail, journal.table)
+        (first, _), (second, _) = rows[0], rows[1]
+        await run(trail, f"UPDATE {journal.table} SET {journal.key} = {first - 10} WHERE {journal.key} = {first}")
+        columns = ", ".join(field.column for field in journal.fields if field.column != "uuid")
+        stranger = new_id()
+        await run(
+            trail,
+            f"INSERT INTO {journal.table} ({journal.key}, uuid, {columns}) "
+            f"SELECT {first - 5}, '{stranger.hex}', {columns} FROM {journal.table} WHERE {journal.key} = {second}",
+        )
+
+        assert await self.both(trail, heads) == (Wrong.INSERTED, journal.name, 1, str(stranger))
+
+    async def test_rows_in_another_order_show(self, trail: Database, heads: HeadFile, journal: type[DEEDS]) -> None:
+        rows = await keys(trail, journal.table)
+        (low, _), (high, moved) = rows[3], rows[4]
+        for old, new in ((low, -1), (high, low), (-1, high)):
+            await run(trail, f"UPDATE {journal.table} SET {journal.key} = {new} WHERE {journal.key} = {old}")
+
+        assert await self.both(trail, heads) == (Wrong.MOVED, journal.name, 2, moved)
+
+    async def test_a_removed_header_is_missed(self, trail: Database, heads: HeadFile, journal: type[DEEDS]) -> None:
+        await run(trail, f"DELETE FROM audit_blocks WHERE journal = '{journal.name}' AND number = 2")
+
+        assert await self.both(trail, heads) == (Wrong.BLOCK_REMOVED, journal.name, 2, None)
+
+    @pytest.mark.parametrize(
+        "change",
+        ["row_count = 2", "rows_digest = head", "sealed_at = '2020-01-01 00:00:00.000000'", "head = rows_digest"],
+    )
+    async def test_a_changed_header_shows(
+        self, trail: Database, heads: HeadFile, journal: type[DEEDS], change: str
+    ) -> None:
+        await run(trail, f"UPDATE audit_blocks SET {change} WHERE journal = '{journal.name}' AND number = 2")
+
+        assert (await self.both(trail, heads))[:3] in {
+            (Wrong.BLOCK_CHANGED, journal.name, 2),
+            (Wrong.OTHER_HEAD, journal.name, 2),
+        }
+
+    async def test_a_cut_tail_is_missed_by_the_head_file(
+        self, trail: Database, sealer: Sealer, heads: HeadFile, journal: type[DEEDS]
+    ) -> None:
+        rows = await keys(trail, journal.table)
+        await run(trail, f"DELETE FROM {journal.table} WHERE {journal.key} >= {rows[3][0]}")
+        await run(trail, f"DELETE FROM audit_blocks WHERE journal = '{journal.name}' AND number >= 2")
+
+        assert await self.both(trail, heads) == (Wrong.TAIL_CUT, journal.name, 2, None)
+        await fill(trail, 3)
+        await sealed(sealer)
+        assert await self.both(trail, heads) == (Wrong.OTHER_HEAD, journal.name, 2, None)
+
+    async def test_a_missing_head_file_is_said(self, trail: Database, heads: HeadFile, journal: type[DEEDS]) -> None:
+        heads.path.unlink()
+
+        assert (Wrong.NO_HEADS, journal.name, None, None) in await verified(trail, heads)
+
+    async def test_deleting_rows_with_their_list_is_not_lawful(
+        self, trail: Database, heads: HeadFile, journal: type[DEEDS]
+    ) -> None:
+        rows = await keys(trail, journal.table)
+        await run(trail, f"DELETE FROM {journal.table} WHERE {journal.key} <= {rows[2][0]}")
+        await run(trail, f"UPDATE audit_blocks SET row_list = NULL WHERE journal = '{journal.name}' AND number = 1")
+
+        assert await self.both(trail, heads) == (Wrong.ROWS_GONE, journal.name, 1, None)
+
+
+class TestExport:
+    @pytest_asyncio.fixture
+    async def lines(self, trail: Database, sealer: Sealer) -> list[bytes]:
+        await fill(trail, 7)
+        await sealed(sealer)
+        return await exported(trail)
+
+    async def test_every_changed_line_shows(self, lines: list[bytes]) -> None:
+        for place, line in enumerate(lines[1:], 1):
+            middle = line.index(b'"createdAt":"2026') if b'"createdAt":"2026' in line else line.index(b'"head":"')
+            changed = line[:middle] + line[middle:].replace(b'"2026', b'"2025', 1).replace(b'"head":"', b'"head":"0', 1)
+            assert changed != line
+            assert found_in([*lines[:place], changed, *lines[place + 1 :]]) != [], line
+
+    async def test_every_line_is_missed(self, lines: list[bytes]) -> None:
+        for place in range(1, len(lines)):
+            assert found_in([*lines[:place], *lines[place + 1 :]]) != [], lines[place]
+
+    async def test_every_repeated_line_shows(self, lines: list[bytes]) -> None:
+        for place in range(1, len(lines) - 1):
+            assert found_in([*lines[:place], lines[place], *lines[place:]]) != [], lines[place]
+
+    async def test_a_file_that_ends_early_shows(self, lines: list[bytes]) -> None:
+        for length in range(1, len(lines)):
+            assert Wrong.FILE_CUT in {found[0] for found in found_in(lines[:length])}
+
+    async def test_another_file_is_no_export(self) -> None:
+        for lines in ([], [b"{}\n"], [b"\xff\x00"], [b'{"type":"export","form":"other"}\n']):
+            with pytest.raises(verifying.NotAnExport):
+                verifying.verify_file(lines)
+
+
+class TestPurge:
+    LONG_AGO = NOW.replace(year=2018)
+
+    @pytest_asyncio.fixture
+    async def aged(self, trail: Database, sealer: Sealer) -> Database:
+        await fill(trail, 7, at=self.LONG_AGO)
+        await sealed(sealer)
+        await fill(trail, 4)
+        await sealed(sealer)
+        return trail
+
+    async def purge(self, db: Database, *, years: int = 7, dry_run: bool = False) -> list[audit.Purged]:
+        async with db.reading() as session:
+            caller = await system_caller(session)
+        return await audit.purge(db, clock=FixedClock(NOW, ZONE), caller=caller, years=years, dry_run=dry_run)
+
+    async def test_takes_whole_old_blocks_and_leaves_their_headers(
+        self, aged: Database, sealer: Sealer, heads: HeadFile
+    ) -> None:
+        planned = await self.purge(aged, dry_run=True)
+        assert len(await keys(aged, "audit_logs")) == 11
+        done = await self.purge(aged)
+        await sealed(sealer)
+
+        assert planned == done
+        assert [(one.journal, one.first, one.last, one.rows) for one in done] == [
+            ("numbers", 1, 3, 7),
+            ("deeds", 1, 3, 7),
+        ]
+        assert len(await keys(aged, "document_number_audit")) == 4
+        report = await audit.verify(aged, heads=heads)
+        offline = verifying.verify_file(await exported(aged), heads=lambda name: heads_of(name, heads.lines()))
+        assert (report.findings, offline.findings) == ([], [])
+        assert [one.purged_blocks for one in (*report.standings, *offline.standings)] == [3, 3, 3, 3]
+        async with aged.reading() as session:
+            deeds = (await audit.listing(session, action="audit.purge")).items
+        assert {one.entity_id for one in deeds} == {"numbers", "deeds"}
+        assert await self.purge(aged) == []
+
+    async def test_leaves_what_is_younger(self, aged: Database) -> None:
+        assert await self.purge(aged, years=9) == []
+        with pytest.raises(ValueError, match="at least 7"):
+            await self.purge(aged, years=6)
+
+    async def test_leaves_the_newest_block_whatever_its_age(self, trail: Database, sealer: Sealer) -> None:
+        await fill(trail, 4, at=self.LONG_AGO)
+        await sealed(sealer)
+
+        assert [(one.first, one.last) for one in await self.purge(trail)] == [(1, 1), (1, 1)]
+        assert len(await keys(trail, "document_number_audit")) == 1
+
+    async def test_leaves_evidence(self, aged: Database) -> None:
+        key, public_id = (await keys(aged, "audit_logs"))[1]
+        await run(aged, f"UPDATE audit_logs SET action = 'other' WHERE audit_id = {key}")
+
+        done = await self.purge(aged)
+
+        assert done[-1].finding is not None
+        assert done[-1].finding.public_id == public_id
+        assert (key, public_id) in await keys(aged, "audit_logs")
+
+    async def test_a_row_that_comes_back_shows(self, aged: Database, sealer: Sealer, heads: HeadFile) -> None:
+        key, _ = (await keys(aged, "audit_logs"))[1]
+        await self.purge(aged)
+        await sealed(sealer)
+        await run(
+            aged,
+            "INSERT INTO audit_logs (audit_id, uuid, action, severity, created_at) "
+            f"VALUES ({key}, '{new_id().hex}', 'x', 'INFO', '2018-01-01 00:00:00')",
+        )
+
+        assert (await verified(aged, heads))[0][:3] == (Wrong.INSERTED, "deeds", 1)
+
+
+class TestGuards:
+    @pytest.mark.parametrize("model", [AuditLog, NumberAudit, AuditBlock])
+    async def test_no_statement_of_the_product_changes_or_deletes_a_row(
+        self, trail: Database, sealer: Sealer, model: type[AuditLog]
+    ) -> None:
+        await fill(trail, 1)
+        await sealed(sealer)
+
+        async def change(session: AsyncSession) -> None:
+            row = (await session.scalars(sa.select(model).limit(1))).one()
+            row.created_at = row.sealed_at = NOW - timedelta(days=1)
+
+        async def remove(session: AsyncSession) -> None:
+            await session.delete((await session.scalars(sa.select(model).limit(1))).one())
+
+        async def update_many(session: AsyncSession) -> None:
+            await session.execute(sa.update(model).values(public_id=new_id()))
+
+        async def delete_many(session: AsyncSession) -> None:
+            await session.execute(sa.delete(model))
+
+        async def delete_in_core(session: AsyncSession) -> None:
+            await session.execute(sa.delete(sa.table(model.__tablename__)))
+
+        for deed_ in (change, remove, update_many, delete_many, delete_in_core):
+            with pytest.raises(RuntimeError, match="append-only"):
+                await trail.transact(deed_)
+
+
+async def test_the_patrol_goes_round(trail: Database, sealer: Sealer) -> None:
+    await fill(trail, 7)
+    await sealed(sealer)
+    key, public_id = (await keys(trail, "audit_logs"))[6]
+    await run(trail, f"UPDATE audit_logs SET action = 'other' WHERE audit_id = {key}")
+
+    first, place = await audit.patrol(trail, journal=DEEDS, above=0, blocks=2)
+    second, end = await audit.patrol(trail, journal=DEEDS, above=place, blocks=2)
+
+    assert (first, place, end) == ([], 2, 0)
+    assert [finding.public_id for finding in second] == [public_id]
+
+
+async def test_the_highest_key_of_an_empty_journal_is_nothing(trail: Database) -> None:
+    async with trail.reading() as session:
+        assert await repository.highest_key(session, DEEDS) == 0
