@@ -40,13 +40,11 @@ async def insert_many(
     converts = _converts(table, chosen, connection.dialect)
     on_sqlite = connection.dialect.name == "sqlite"
     most = _SQLITE_VARIABLES // len(chosen) if on_sqlite else _MOST_ROWS
-    tail = f" RETURNING {', '.join(_quoted(table, returning, connection.dialect))}" if returning else ""
     remaining = iter(rows)
     given: list[Any] = []
     while some := list(islice(remaining, most)):
         filled = [place for place, column in enumerate(zip(*some, strict=True)) if any(v is not None for v in column)]
-        names = _quoted(table, [chosen[place] for place in filled], connection.dialect)
-        head = f"INSERT INTO {_quoted_table(table, connection.dialect)} ({', '.join(names)}) "
+        head, tail = _ends(table, tuple(chosen[place] for place in filled), tuple(returning), connection.dialect)
         if on_sqlite:
             mark = f"({', '.join('?' * len(filled))})"
             values = [
@@ -117,9 +115,15 @@ def _converts(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) ->
     return tuple(table.c[name].type.dialect_impl(dialect).bind_processor(dialect) for name in columns)
 
 
-def _quoted(table: sa.Table, columns: Iterable[str], dialect: sa.Dialect) -> list[str]:
-    return [dialect.identifier_preparer.quote(table.c[name].name) for name in columns]
+@lru_cache(maxsize=1024)
+def _ends(
+    table: sa.Table, columns: tuple[str, ...], returning: tuple[str, ...], dialect: sa.Dialect
+) -> tuple[str, str]:
+    """This will give what stands before and after the values."""
+    quote = dialect.identifier_preparer.quote
 
+    def listed(names: tuple[str, ...]) -> str:
+        return ", ".join(quote(table.c[name].name) for name in names)
 
-def _quoted_table(table: sa.Table, dialect: sa.Dialect) -> str:
-    return dialect.identifier_preparer.quote(table.name)
+    tail = f" RETURNING {listed(returning)}" if returning else ""
+    return f"INSERT INTO {quote(table.name)} ({listed(columns)}) ", tail
