@@ -31,6 +31,8 @@ ONCE: Final = ("IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_IN_USE")
 
 _PRINT = ("NUMBER_UNPRINTABLE", "SEQUENCE_EXHAUSTED")
 _DRAW = (*_PRINT, "NUMBERING_BUSY", "NUMBERING_CONFLICT", "NUMBERING_DATABASE_ERROR")
+_RESERVATION = ("RESERVATION_EXPIRED", "NUMBER_STATE_CONFLICT", "NOT_FOUND")
+_VOID = ("NUMBER_HELD", "NUMBER_STATE_CONFLICT", "NOT_FOUND")
 _WRITE = (
     *_DRAW,
     "NOT_YOUR_ORGANIZATION",
@@ -50,6 +52,19 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "auth_refresh": ("SESSION_ENDED",),
     "document_numbering_generate": (*_DRAW, "NOT_YOUR_ORGANIZATION"),
     "document_numbering_preview": (*_PRINT, "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_reserve": (*_DRAW, "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_confirm": _RESERVATION,
+    "document_numbering_cancel": _RESERVATION,
+    "document_numbering_void": _VOID,
+    "document_numbering_void_and_replace": (*_DRAW, *_VOID, "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_preview_override": (*_PRINT, "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_override": (*_PRINT, "NOT_YOUR_ORGANIZATION", "NUMBER_TAKEN"),
+    "document_numbering_resolve": ("NOT_FOUND",),
+    "document_numbering_create_range": (
+        *_PRINT,
+        *("NOT_YOUR_ORGANIZATION", "NUMBER_RANGE_OVERLAPS", "NUMBER_RANGE_PASSED"),
+    ),
+    "document_numbering_release_range": ("NUMBER_RANGE_RELEASED",),
     "document_numbering_save_format": ("NUMBER_TEMPLATE_INVALID",),
     "document_numbering_change_format": ("NUMBER_TEMPLATE_INVALID", "NUMBER_FORMAT_STALE"),
     "correspondences_create": _WRITE,
@@ -92,6 +107,7 @@ _VALUES: Final[dict[str, object]] = {
     "size": 1024,
     "limit": 50,
     "number": "คคง.-สคฉ.3-0001-2569",
+    "last": 120,
 }
 _LIMITS: Final[dict[str, dict[str, object]]] = {"REQUEST_TOO_LARGE": {"limit": 2 * 1024 * 1024}}
 _RETRY: Final = {"ACCOUNT_LOCKED": 900.0, "DATABASE_BUSY": 2.0}

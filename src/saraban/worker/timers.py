@@ -10,6 +10,7 @@ from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.kit.db import Database
 from saraban.kit.idempotency import forget_expired
+from saraban.numbering import service as numbering
 from saraban.worker import partitions, webhook
 from saraban.worker.metrics import DEAD_LETTERS, OLDEST_AGE, QUEUE_DEPTH
 
@@ -49,13 +50,14 @@ def standard_timers(*, db: Database, storage: Storage, ops_webhook_url: str) -> 
         Timer("idempotency_purge", timedelta(hours=1), _purge(db, forget_expired)),
         Timer("session_purge", timedelta(hours=1), _purge(db, identity.forget_sessions)),
         Timer("login_failure_purge", timedelta(hours=1), _purge(db, identity.forget_strangers)),
+        Timer("reservation_expiry", timedelta(seconds=10), _purge(db, numbering.expire_reservations)),
         Timer("attachment_clean_up", timedelta(minutes=10), clean_up),
         Timer("partition_years", timedelta(hours=12), add_years),
     ]
 
 
 def _purge(db: Database, step: Callable[..., Awaitable[int]]) -> Callable[[datetime], Awaitable[object]]:
-    """This will give what repeats `step`, which deletes a bounded number, each time in a transaction of its own."""
+    """This will give what repeats `step`, which treats a bounded number, each time in a transaction of its own."""
 
     async def purge(now: datetime) -> None:
         while await db.transact(lambda session: step(session, now=now)):

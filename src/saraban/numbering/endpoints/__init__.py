@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from saraban.numbering.endpoints import drawing, formats
+from saraban.numbering.endpoints import drawing, formats, life, ranges
 
 router = APIRouter(prefix="/document-numbering", tags=["Document numbering"])
-for subject in (drawing, formats):
+for subject in (drawing, formats, life, ranges):
     router.include_router(subject.router)

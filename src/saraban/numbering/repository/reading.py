@@ -48,7 +48,10 @@ async def by_token(session: AsyncSession, token: UUID) -> LedgerEntry | None:
 
 
 async def by_holder(session: AsyncSession, holder: UUID, *, lock: bool = False) -> LedgerEntry | None:
-    statement = sa.select(LedgerEntry).where(LedgerEntry.holder_public_id == holder)
+    """This will give the number a document carries now; one that was replaced keeps its holder, and is left out."""
+    statement = sa.select(LedgerEntry).where(
+        LedgerEntry.holder_public_id == holder, LedgerEntry.replaced_by_uuid.is_(None)
+    )
     return await session.scalar(statement.with_for_update() if lock else statement)
 
 

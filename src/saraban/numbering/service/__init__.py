@@ -1,4 +1,4 @@
-"""Numbering as the rest of the product sees it: plan, issue, preview, revise, restore, cancel, and the formats."""
+"""Numbering as the rest of the product sees it: plan, issue, preview, the life of a number, and the formats."""
 
 from saraban.numbering.domain.retry import Budget
 from saraban.numbering.repository import Trace
@@ -7,32 +7,56 @@ from saraban.numbering.service.checks import NumberRequest, permission_to_create
 from saraban.numbering.service.formats import FormatRow, Wanted, change, format_, formats, meeting, save
 from saraban.numbering.service.ledger import Holder, Issued
 from saraban.numbering.service.life import cancel, restore, revise, traces
+from saraban.numbering.service.overriding import Effect, Statement, override, override_effect
 from saraban.numbering.service.planning import Plan, plan
 from saraban.numbering.service.previewing import Preview, preview
+from saraban.numbering.service.ranges import RangeRow, close, ranges, release
+from saraban.numbering.service.renumbering import Found, find
+from saraban.numbering.service.reserving import bind, cancel_reservation, confirm, expire_reservations
+from saraban.numbering.service.resetting import reset
 from saraban.numbering.service.seed import default_formats
+from saraban.numbering.service.voiding import replace, replace_held, void
 
 __all__ = [
     "Allocator",
     "Budget",
+    "Effect",
     "FormatRow",
+    "Found",
     "Holder",
     "Issued",
     "NumberRequest",
     "Plan",
     "Preview",
+    "RangeRow",
+    "Statement",
     "Trace",
     "Wanted",
+    "bind",
     "cancel",
+    "cancel_reservation",
     "change",
+    "close",
+    "confirm",
     "default_formats",
+    "expire_reservations",
+    "find",
     "format_",
     "formats",
     "meeting",
+    "override",
+    "override_effect",
     "permission_to_create",
     "plan",
     "preview",
+    "ranges",
+    "release",
+    "replace",
+    "replace_held",
+    "reset",
     "restore",
     "revise",
     "save",
     "traces",
+    "void",
 ]

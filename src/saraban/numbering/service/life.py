@@ -36,7 +36,7 @@ async def revise(
         await _insert_rendering(session, entry, printed, revision_label, now)
     old = entry.document_number
     entry.document_number, entry.revision_label = printed, revision_label
-    await _note(session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=printed)
+    await note(session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=printed)
     return printed
 
 
@@ -54,7 +54,7 @@ async def restore(
     entry.document_number = stored(entry.format_template).render(
         entry.format_values, sequence=entry.sequence_number, revision=revision_label
     )
-    await _note(session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=entry.document_number)
+    await note(session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=entry.document_number)
     return entry.document_number
 
 
@@ -65,7 +65,7 @@ async def cancel(
     entry = await _held(session, holder)
     entry.document_number_status = "CANCELLED"
     entry.cancelled_at, entry.reason = now, reason
-    await _note(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
+    await note(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
 
 
 async def traces(session: AsyncSession, *, number: str) -> list[Trace]:
@@ -113,7 +113,7 @@ async def _insert_rendering(
         raise
 
 
-async def _note(
+async def note(
     session: AsyncSession,
     entry: LedgerEntry,
     operation: str,
@@ -124,7 +124,9 @@ async def _note(
     old: str | None = None,
     new: str | None = None,
     reason: str | None = None,
+    key: str | None = None,
 ) -> None:
+    """This will write the audit row of an operation on a number, in the transaction of the operation (ruling N15)."""
     await session.flush()
     await repository.insert_audit(
         session,
@@ -144,6 +146,7 @@ async def _note(
             "reason": reason,
             "user_id": caller.user_id,
             "ip_address": address[:45] or None,
+            "idempotency_key": key,
             "retry_count": 0,
             "lock_wait_ms": 0,
             "created_at": now,

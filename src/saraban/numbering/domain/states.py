@@ -1,0 +1,105 @@
+"""The life of a number (ruling N12): one table of who may take it from which state to which, and what refuses the rest."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from saraban.kit.errors import REFRESH, DomainError, Kind, Text
+
+
+class State(StrEnum):
+    """A number's state in the ledger. Only the first two can still change."""
+
+    RESERVED = "RESERVED"
+    CONFIRMED = "CONFIRMED"
+    CANCELLED = "CANCELLED"
+    EXPIRED = "EXPIRED"
+    VOID = "VOID"
+
+
+class Who(StrEnum):
+    """Who takes a step."""
+
+    RESERVER = "the one who reserved it"
+    TIMER = "the system's timer"
+    DOCUMENT = "its document"
+    ADMINISTRATOR = "a project administrator"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    source: State
+    target: State
+    who: Who
+
+
+TABLE = (
+    Step(State.RESERVED, State.CONFIRMED, Who.RESERVER),
+    Step(State.RESERVED, State.CANCELLED, Who.RESERVER),
+    Step(State.RESERVED, State.EXPIRED, Who.TIMER),
+    Step(State.CONFIRMED, State.VOID, Who.ADMINISTRATOR),
+    Step(State.CONFIRMED, State.VOID, Who.DOCUMENT),
+    Step(State.CONFIRMED, State.CANCELLED, Who.DOCUMENT),
+)
+
+
+def source_of(target: State, who: Who) -> State:
+    """
+    This will give the state a number must be in for `who` to take it to `target`.
+
+    :raises KeyError: for a step that the table does not have: a fault of ours
+    """
+    return {(step.target, step.who): step.source for step in TABLE}[target, who]
+
+
+class ReservationExpired(DomainError):
+    """The reservation's time is over, whether or not the timer has marked it."""
+
+    kind, code = Kind.GONE, "RESERVATION_EXPIRED"
+    says = Text("การจองเลขที่นี้หมดอายุแล้ว", "This reservation has expired.")
+    recovery = (Text("จองเลขที่ใหม่", "Reserve a new number."),)
+
+
+class NumberNotInState(DomainError):
+    """The number is not in the state that this step starts from."""
+
+    kind, code = Kind.CONFLICT, "NUMBER_STATE_CONFLICT"
+    says = Text(
+        "สถานะปัจจุบันของเลขที่ “{number}” ไม่อนุญาตให้ทำรายการนี้",
+        "The state of the number “{number}” does not allow this.",
+    )
+    recovery = (REFRESH,)
+
+
+class NumberHeld(DomainError):
+    """A number that a document carries cannot be made void behind the document's back."""
+
+    kind, code = Kind.CONFLICT, "NUMBER_HELD"
+    says = Text("เลขที่ “{number}” มีเอกสารใช้อยู่", "The number “{number}” is carried by a document.")
+    recovery = (Text("ยกเลิกเอกสาร หรือออกเลขที่ใหม่ให้เอกสาร", "Cancel the document, or renumber it."),)
+
+
+class RangeOverlaps(DomainError):
+    """Part of the stretch is kept or barred already."""
+
+    kind, code = Kind.CONFLICT, "NUMBER_RANGE_OVERLAPS"
+    says = Text("ช่วงเลขนี้ทับซ้อนกับช่วงที่กำหนดไว้แล้ว", "This range overlaps one that is there already.")
+    recovery = (Text("เลือกช่วงเลขอื่น", "Choose another range."),)
+
+
+class RangePassed(DomainError):
+    """The series has counted past the beginning of the stretch."""
+
+    kind, code = Kind.CONFLICT, "NUMBER_RANGE_PASSED"
+    says = Text(
+        "ชุดเลขนี้ออกเลขถึงลำดับ {last} แล้ว จึงกันช่วงที่เริ่มก่อนนั้นไม่ได้",
+        "The series has counted to {last}; a range must begin after it.",
+    )
+    recovery = (Text("เลือกช่วงเลขที่เริ่มหลังจากนั้น", "Choose a range that begins later."),)
+
+
+class RangeReleased(DomainError):
+    """The range was released before."""
+
+    kind, code = Kind.CONFLICT, "NUMBER_RANGE_RELEASED"
+    says = Text("ช่วงเลขนี้ถูกปลดแล้ว", "This range has been released already.")
+    recovery = (REFRESH,)

@@ -1,0 +1,286 @@
+"""`/document-numbering`: reserve, confirm, cancel; void, replace, override; reset a counter; find what a number became."""
+
+from datetime import timedelta
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, ReadSession
+from saraban.kit.idempotency import Answer, Remember, request_token
+from saraban.numbering import service as numbering
+from saraban.numbering.dependencies import KeptRoute, Numbers
+from saraban.numbering.endpoints.once import life_out, number_out, once, payload_of, replied, request_of
+from saraban.numbering.schemas import (
+    CancelReservationIn,
+    FoundOut,
+    GenerateIn,
+    LifeOut,
+    NumberOut,
+    OverrideEffectOut,
+    OverrideIn,
+    ReplacementOut,
+    ReservationOut,
+    ResetIn,
+    ResetOut,
+    TokenIn,
+    VoidAndReplaceIn,
+    VoidIn,
+)
+
+router = APIRouter(route_class=KeptRoute)
+_RESERVE = "POST /document-numbering/reserve"
+_REPLACE = "POST /document-numbering/void-and-replace"
+_OVERRIDE = "POST /document-numbering/manual-override"
+
+
+@router.post("/reserve", status_code=201, response_model=ReservationOut, summary="Reserve a number")
+async def reserve(
+    body: GenerateIn,
+    request: Request,
+    caller: CurrentCaller,
+    db: Db,
+    now: Now,
+    numbers: Numbers,
+    address: Address,
+    key: IdempotencyKey,
+) -> Response:
+    """
+    Draws the next number and keeps it for the caller until `expiresAt`. Confirm it or give its token to a document.
+
+    A reservation that is neither expires; its number is not issued again.
+    """
+    moment = now.now()
+    lasts = timedelta(minutes=request.app.state.settings.reservation_minutes)
+    token = request_token(key=key, user=caller.public_id, operation=_RESERVE, payload=payload_of(body))
+
+    async def run(remember: Remember) -> Answer:
+        async with db.reading() as session:
+            plan = await numbering.plan(session, caller=caller, request=request_of(body), now=moment, zone=now.zone)
+
+        async def keep(session: AsyncSession, issued: numbering.Issued) -> None:
+            await remember(session, _reserved(issued))
+
+        issued = await numbers.draw(
+            plan,
+            caller=caller,
+            token=token,
+            address=address,
+            idempotency_key=key,
+            remember=keep if key is not None else None,
+            lasts=lasts,
+        )
+        return _reserved(issued)
+
+    return await replied(db, caller=caller, operation=_RESERVE, body=body, key=key, now=moment, run=run)
+
+
+def _reserved(issued: numbering.Issued) -> Answer:
+    out = ReservationOut(
+        **number_out(issued).model_dump(), reservation_token=issued.public_id, expires_at=issued.expires_at
+    )
+    return Answer(201, out.model_dump(mode="json", by_alias=True))
+
+
+@router.post("/confirm", response_model=LifeOut, summary="Confirm a reserved number")
+async def confirm(
+    body: TokenIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
+) -> Response:
+    """Makes it final, for no document yet. Repeated, it answers the same; after the expiry it answers 410."""
+    moment = now.now()
+
+    async def work(session: AsyncSession) -> LifeOut:
+        return life_out(
+            await numbering.confirm(session, caller=caller, token=body.reservation_token, now=moment, address=address)
+        )
+
+    operation = "POST /document-numbering/confirm"
+    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
+
+
+@router.post("/cancel", response_model=LifeOut, summary="Give a reserved number up")
+async def cancel(
+    body: CancelReservationIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
+) -> Response:
+    """The number stays in the ledger as cancelled and is not issued again."""
+    moment = now.now()
+
+    async def work(session: AsyncSession) -> LifeOut:
+        issued = await numbering.cancel_reservation(
+            session, caller=caller, token=body.reservation_token, reason=body.reason, now=moment, address=address
+        )
+        return life_out(issued)
+
+    operation = "POST /document-numbering/cancel"
+    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
+
+
+@router.post("/void", response_model=LifeOut, summary="Make a number void")
+async def void(
+    body: VoidIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
+) -> Response:
+    """For a confirmed number that no document carries; project administrators only, with a reason."""
+    moment = now.now()
+
+    async def work(session: AsyncSession) -> LifeOut:
+        issued = await numbering.void(
+            session, caller=caller, public_id=body.public_id, reason=body.reason, now=moment, address=address
+        )
+        return life_out(issued)
+
+    operation = "POST /document-numbering/void"
+    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
+
+
+@router.post(
+    "/void-and-replace", status_code=201, response_model=ReplacementOut, summary="Make a number void and draw another"
+)
+async def void_and_replace(
+    body: VoidAndReplaceIn,
+    caller: CurrentCaller,
+    db: Db,
+    now: Now,
+    numbers: Numbers,
+    address: Address,
+    key: IdempotencyKey,
+) -> Response:
+    """Both in one transaction; the ledger links the two. The replacement belongs to the same project."""
+    moment = now.now()
+    token = request_token(key=key, user=caller.public_id, operation=_REPLACE, payload=payload_of(body))
+
+    async def run(remember: Remember) -> Answer:
+        async with db.reading() as session:
+            asked = request_of(body.replacement)
+            plan = await numbering.plan(session, caller=caller, request=asked, now=moment, zone=now.zone)
+
+        async def then(session: AsyncSession, issued: numbering.Issued) -> Answer:
+            await numbering.replace(
+                session,
+                caller=caller,
+                public_id=body.public_id,
+                project_id=plan.project.id,
+                replacement=issued,
+                reason=body.reason,
+                now=moment,
+                address=address,
+            )
+            answer = _replaced(body, issued)
+            await remember(session, answer)
+            return answer
+
+        async def recall(_session: AsyncSession, issued: numbering.Issued) -> Answer:
+            return _replaced(body, issued)
+
+        return await numbers.issue(
+            plan,
+            caller=caller,
+            holder=None,
+            token=token,
+            address=address,
+            idempotency_key=key,
+            then=then,
+            recall=recall,
+        )
+
+    return await replied(db, caller=caller, operation=_REPLACE, body=body, key=key, now=moment, run=run)
+
+
+def _replaced(body: VoidAndReplaceIn, issued: numbering.Issued) -> Answer:
+    out = ReplacementOut(voided_public_id=body.public_id, replacement=number_out(issued))
+    return Answer(201, out.model_dump(mode="json", by_alias=True))
+
+
+@router.post("/manual-override/preview", summary="Show what an override would do")
+async def preview_override(
+    body: OverrideIn, session: ReadSession, caller: CurrentCaller, now: Now
+) -> OverrideEffectOut:
+    """The number as it would be printed, whether it is taken, and how far the counter would jump."""
+    plan = await numbering.plan(session, caller=caller, request=request_of(body), now=now.now(), zone=now.zone)
+    statement = numbering.Statement(body.document_number, body.sequence)
+    effect = await numbering.override_effect(session, caller=caller, plan=plan, statement=statement)
+    return OverrideEffectOut(
+        document_number=effect.number,
+        sequence=effect.sequence,
+        series=effect.series,
+        counter=effect.counter,
+        jump=effect.jump,
+        taken=effect.taken,
+    )
+
+
+@router.post("/manual-override", status_code=201, response_model=NumberOut, summary="State a number by hand")
+async def override(
+    body: OverrideIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
+) -> Response:
+    """
+    For project administrators. The series goes on where it was, unless `moveCounter` is set and the jump confirmed.
+    """
+    moment = now.now()
+    token = request_token(key=key, user=caller.public_id, operation=_OVERRIDE, payload=payload_of(body))
+
+    async def work(session: AsyncSession) -> NumberOut:
+        plan = await numbering.plan(session, caller=caller, request=request_of(body), now=moment, zone=now.zone)
+        issued = await numbering.override(
+            session,
+            caller=caller,
+            plan=plan,
+            statement=numbering.Statement(body.document_number, body.sequence),
+            reason=body.reason,
+            moves_counter=body.move_counter,
+            confirmed_jump=body.confirmed_jump,
+            token=token,
+            key=key,
+            address=address,
+        )
+        return number_out(issued)
+
+    return await once(db, caller=caller, operation=_OVERRIDE, body=body, key=key, now=moment, work=work, status=201)
+
+
+@router.post("/reset-counter", response_model=ResetOut, summary="Set a counter back")
+async def reset_counter(
+    body: ResetIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
+) -> Response:
+    """For Super Admins. Only lets free sequences be used: a number that was ever issued is stepped over."""
+    moment = now.now()
+
+    async def work(session: AsyncSession) -> ResetOut:
+        before, after = await numbering.reset(
+            session,
+            caller=caller,
+            project_public_id=body.project_public_id,
+            series=body.series,
+            to=body.last_number,
+            reason=body.reason,
+            key=key,
+            now=moment,
+            address=address,
+        )
+        return ResetOut(series=body.series, last_number_before=before, last_number=after)
+
+    operation = "POST /document-numbering/reset-counter"
+    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
+
+
+@router.get("/resolve", summary="Find what a number became")
+async def resolve(
+    session: ReadSession,
+    caller: CurrentCaller,
+    project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
+    number: Annotated[str, Query(min_length=1, max_length=255)],
+) -> FoundOut:
+    """An old number of a renumbered document leads to the document; so does each of its revisions' numbers."""
+    found = await numbering.find(session, caller=caller, project_public_id=project_public_id, number=number)
+    current = found.current
+    return FoundOut(
+        public_id=current.public_id,
+        asked_number=number,
+        asked_status=found.asked.document_number_status,
+        document_number=current.document_number,
+        status=current.document_number_status,
+        document_kind=current.holder_kind,
+        document_public_id=current.holder_public_id,
+    )

@@ -1,0 +1,94 @@
+"""`/document-numbering/ranges`: stretches of a series that are kept for somebody, or barred."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.errors import invalid
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession
+from saraban.numbering import service as numbering
+from saraban.numbering.dependencies import KeptRoute
+from saraban.numbering.endpoints.once import once, request_of
+from saraban.numbering.schemas import RangeIn, RangeOut, RangesOut, ReleasedOut, ReleaseIn
+
+router = APIRouter(route_class=KeptRoute)
+
+
+@router.post("/ranges", status_code=201, response_model=RangeOut, summary="Keep or bar a range of a series")
+async def create_range(
+    body: RangeIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
+) -> Response:
+    """The series is that of the document described. A kept range counts by itself: draw with `rangePublicId`."""
+    moment = now.now()
+    if body.last_number < body.first_number:
+        raise invalid("/lastNumber", "too_small", "ต้องไม่น้อยกว่าเลขแรก", "This must not be below the first number.")
+
+    async def work(session: AsyncSession) -> RangeOut:
+        plan = await numbering.plan(session, caller=caller, request=request_of(body), now=moment, zone=now.zone)
+        row = await numbering.close(
+            session,
+            caller=caller,
+            plan=plan,
+            kind=body.kind,
+            first=body.first_number,
+            last=body.last_number,
+            organization=body.organization_public_id,
+            reason=body.reason,
+            address=address,
+        )
+        return _range(row)
+
+    operation = "POST /document-numbering/ranges"
+    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work, status=201)
+
+
+@router.get("/ranges", summary="List the ranges of a project")
+async def list_ranges(
+    session: ReadSession,
+    caller: CurrentCaller,
+    project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
+    limit: PageLimit = 50,
+    cursor: PageCursor = None,
+) -> RangesOut:
+    """Newest first, the released ones too."""
+    page = await numbering.ranges(
+        session, caller=caller, project_public_id=project_public_id, cursor=cursor, limit=limit
+    )
+    return RangesOut(items=[_range(row) for row in page.items], next_cursor=page.next_cursor)
+
+
+@router.post("/ranges/{publicId}/release", response_model=ReleasedOut, summary="Release a range")
+async def release_range(
+    public_id: PathId, body: ReleaseIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
+) -> Response:
+    """The main series gives what it has not passed yet; what the range gave stays issued."""
+    moment = now.now()
+
+    async def work(session: AsyncSession) -> ReleasedOut:
+        await numbering.release(
+            session, caller=caller, public_id=public_id, reason=body.reason, now=moment, address=address
+        )
+        return ReleasedOut(public_id=public_id, released_at=moment)
+
+    operation = f"POST /document-numbering/ranges/{public_id}"
+    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
+
+
+def _range(row: numbering.RangeRow) -> RangeOut:
+    kept = row.range
+    return RangeOut(
+        public_id=kept.public_id,
+        series=kept.series,
+        kind=kept.kind,
+        first_number=kept.first_number,
+        last_number=kept.last_number,
+        organization_public_id=row.organization,
+        last_issued=row.last if row.last is not None and row.last >= kept.first_number else None,
+        reason=kept.reason,
+        created_at=kept.created_at,
+        released_at=kept.released_at,
+    )

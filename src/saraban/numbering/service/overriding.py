@@ -1,0 +1,222 @@
+"""
+A number stated by an administrator instead of drawn (ruling N14): it must be one that the format could print, and the
+counter stays where it is unless the jump that was shown is confirmed.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+import orjson
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.db import broken_constraint
+from saraban.kit.errors import invalid
+from saraban.kit.ids import new_id
+from saraban.kit.text import fold
+from saraban.numbering import repository
+from saraban.numbering.domain.sequence import NumberTaken, SequenceExhausted
+from saraban.numbering.models import LedgerEntry
+from saraban.numbering.repository import counting
+from saraban.numbering.service.ledger import Issued, issued_of
+from saraban.numbering.service.life import note
+from saraban.numbering.service.planning import Plan
+from saraban.numbering.service.voiding import MANAGES
+
+LARGEST = 999_999_999
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What the administrator states: a printed number or a sequence, exactly one of the two."""
+
+    document_number: str | None
+    sequence: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """
+    What an override would do.
+
+    :param jump: sequences that the counter would leap over if it were moved, the stated one included; 0: it stays
+    :param taken: whether the number is issued already
+    """
+
+    number: str
+    sequence: int
+    series: str
+    counter: int
+    jump: int
+    taken: bool
+
+
+async def override_effect(session: AsyncSession, *, caller: Caller, plan: Plan, statement: Statement) -> Effect:
+    """
+    This will show what an override would do, without doing it.
+
+    :raises Invalid: when the stated number is none that the format could print
+    """
+    caller.require(MANAGES, Scope(project=plan.project.id))
+    check_main_series(plan)
+    sequence = _sequence(plan, statement)
+    last = await counting.last_number(session, project_id=plan.project.id, series=plan.series)
+    number, base = plan.number(sequence), plan.base(sequence)
+    found = await repository.taken_numbers(
+        session, project_id=plan.project.id, bases=[base, number], numbers=[base, number]
+    )
+    return Effect(number, sequence, plan.series, last, max(sequence - last, 0), bool(found))
+
+
+async def override(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    plan: Plan,
+    statement: Statement,
+    reason: str,
+    moves_counter: bool,
+    confirmed_jump: int | None,
+    token: UUID,
+    key: str | None,
+    address: str,
+) -> Issued:
+    """
+    This will put a stated number into the ledger, final and carried by no document.
+
+    :param confirmed_jump: the jump that was shown; needed where the counter is to move
+    :raises NumberTaken: naming the number, when it was issued before
+    :raises Invalid: for a jump that was not confirmed as it is
+    """
+    effect = await override_effect(session, caller=caller, plan=plan, statement=statement)
+    if effect.taken:
+        raise NumberTaken(values={"number": effect.number})
+    entry = _entry(plan, effect, caller=caller, token=token, reason=reason, address=address)
+    await _insert(session, entry, plan)
+    old, new = (await _move(session, plan, effect, confirmed_jump)) if moves_counter else (None, None)
+    await note(
+        session,
+        entry,
+        "OVERRIDE",
+        caller=caller,
+        now=plan.now,
+        address=address,
+        old=old,
+        new=new,
+        reason=reason,
+        key=key,
+    )
+    return issued_of(entry)
+
+
+def check_main_series(plan: Plan) -> None:
+    """
+    :raises Invalid: when the request names a kept range, where the main series is meant
+    """
+    if plan.range:
+        raise invalid("/rangePublicId", "not_here", "ระบุช่วงเลขที่นี่ไม่ได้", "This is about the main series: name no range.")
+
+
+def _sequence(plan: Plan, statement: Statement) -> int:
+    if (statement.document_number is None) == (statement.sequence is None):
+        raise invalid(
+            "/documentNumber",
+            "one_of_two",
+            "ระบุเลขที่เอกสารหรือเลขลำดับอย่างใดอย่างหนึ่ง",
+            "State either the number or the sequence.",
+        )
+    sequence = statement.sequence
+    if statement.document_number is not None:
+        sequence = _parsed(plan, fold(statement.document_number))
+    assert sequence is not None
+    if plan.refuses_overflow and plan.template.overflows(sequence):
+        raise SequenceExhausted
+    return sequence
+
+
+def _parsed(plan: Plan, number: str) -> int:
+    """This will read the sequence out of a printed number, which must be exactly what the format prints for it."""
+    left, right = plan.printing.around
+    digits = number[len(left) : len(number) - len(right)]
+    fits = digits.isascii() and digits.isdigit() and len(digits) <= len(str(LARGEST))
+    if not fits or int(digits) < 1 or plan.number(int(digits)) != number:
+        raise invalid(
+            "/documentNumber",
+            "not_of_the_format",
+            "เลขที่ไม่ตรงกับรูปแบบ {example}",
+            "The format prints numbers such as {example}.",
+            example=plan.number(1),
+        )
+    return int(digits)
+
+
+def _entry(plan: Plan, effect: Effect, *, caller: Caller, token: UUID, reason: str, address: str) -> LedgerEntry:
+    return LedgerEntry(
+        public_id=new_id(),
+        token=token,
+        project_id=plan.project.id,
+        correspondence_type_id=plan.type.id,
+        originator_organization_id=plan.originator.id,
+        recipient_organization_id=plan.key.recipient_organization_id,
+        series=plan.series,
+        range=0,
+        sequence_number=effect.sequence,
+        base_number=plan.base(effect.sequence),
+        document_number=effect.number,
+        revision_label=plan.revision,
+        document_number_status="CONFIRMED",
+        source="OVERRIDE",
+        format_template=plan.template.text,
+        format_values=dict(plan.values),
+        issue_year=plan.year,
+        user_id=caller.user_id,
+        ip_address=address[:45] or None,
+        reason=reason,
+        confirmed_at=plan.now,
+        created_at=plan.now,
+    )
+
+
+async def _insert(session: AsyncSession, entry: LedgerEntry, plan: Plan) -> None:
+    try:
+        session.add(entry)
+        await session.flush()
+        await repository.insert_rendering(
+            session,
+            {
+                "project_id": entry.project_id,
+                "reservation_id": entry.id,
+                "document_number": entry.document_number,
+                "revision_label": entry.revision_label,
+                "kind": "ISSUE",
+                "created_at": plan.now,
+            },
+        )
+    except IntegrityError as error:
+        if broken_constraint(error, *repository.NUMBER_CONSTRAINTS):
+            raise NumberTaken(values={"number": plan.number(entry.sequence_number)}) from error
+        raise
+
+
+async def _move(session: AsyncSession, plan: Plan, effect: Effect, confirmed_jump: int | None) -> tuple[str, str]:
+    await repository.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
+    counter = await counting.locked_counter(session, project_id=plan.project.id, series=plan.series)
+    assert counter is not None
+    old = counter.last_number
+    jump = max(effect.sequence - old, 0)
+    if confirmed_jump != jump:
+        raise invalid(
+            "/confirmedJump",
+            "not_confirmed",
+            "ตัวนับจะข้ามจาก {old} ไป {new} ({jump} ลำดับ) โปรดยืนยันจำนวนนี้",
+            "The counter would jump from {old} to {new}, by {jump}: confirm this figure.",
+            old=old,
+            new=old + jump,
+            jump=jump,
+        )
+    if jump:
+        counter.last_number, counter.version, counter.updated_at = effect.sequence, counter.version + 1, plan.now
+        await session.flush()
+    return orjson.dumps({"counter": old}).decode(), orjson.dumps({"counter": old + jump}).decode()

@@ -1,0 +1,49 @@
+"""Where a number leads: an old one to the number that took its place, and so to the document (ruling N8)."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import NotFound
+from saraban.kit.text import fold
+from saraban.numbering.models import LedgerEntry
+from saraban.numbering.repository import living
+from saraban.projects import service as projects
+
+_SEES = "numbering.view_counters"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The entry a number was printed for, and the one that is in its place now; the same where nothing replaced it."""
+
+    asked: LedgerEntry
+    current: LedgerEntry
+
+
+async def find(session: AsyncSession, *, caller: Caller, project_public_id: UUID, number: str) -> Found:
+    """
+    This will find what a printed number became, however often it was replaced since.
+
+    :raises NotFound: also where the caller neither administers the project nor is one of the number's parties
+    """
+    project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
+    entry = await living.printed_as(session, project_id=project.id, number=fold(number))
+    if entry is None or not _may_see(caller, entry):
+        raise NotFound("No such number is known here.")
+    current, seen = entry, {entry.public_id}
+    while current.replaced_by_uuid is not None and current.replaced_by_uuid not in seen:
+        following = await living.by_public_id(session, current.replaced_by_uuid)
+        if following is None:
+            break
+        current = following
+        seen.add(current.public_id)
+    return Found(entry, current)
+
+
+def _may_see(caller: Caller, entry: LedgerEntry) -> bool:
+    parties = {entry.originator_organization_id}
+    return bool(parties & caller.organization_ids) or caller.may(_SEES, Scope(project=entry.project_id))

@@ -1,0 +1,168 @@
+"""Reservations: confirmed or taken up by a document in time, cancelled, or expired (ruling N12)."""
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text
+from saraban.numbering import repository
+from saraban.numbering.domain import template as tokens
+from saraban.numbering.domain.counter import NO_DISCIPLINE
+from saraban.numbering.domain.states import NumberNotInState, ReservationExpired, State
+from saraban.numbering.models import LedgerEntry
+from saraban.numbering.repository import living
+from saraban.numbering.service.ledger import Holder, Issued, issued_of
+from saraban.numbering.service.life import note
+from saraban.numbering.service.planning import Plan
+
+_NOT_OF_THIS = Text("ไม่ตรงกับเลขที่ที่จองไว้", "This does not agree with the reserved number.")
+_EXPIRED = "The reservation was not confirmed in time."
+BATCH = 500
+
+
+async def confirm(session: AsyncSession, *, caller: Caller, token: UUID, now: datetime, address: str) -> Issued:
+    """
+    This will make a reserved number final, for no document yet; repeated, it gives the same answer.
+
+    :raises NotFound: for a token of nobody's or of somebody else's
+    :raises ReservationExpired: after the expiry by the database's clock
+    :raises NumberNotInState: when it was cancelled
+    """
+    values = {"document_number_status": State.CONFIRMED, "confirmed_at": now}
+    if await _settled(session, caller, token, values):
+        entry = await own(session, caller, token)
+        await note(session, entry, "CONFIRM", caller=caller, now=now, address=address)
+        return issued_of(entry)
+    entry = await own(session, caller, token)
+    if entry.document_number_status == State.CONFIRMED:
+        return issued_of(entry)
+    raise _refusal(entry)
+
+
+async def bind(
+    session: AsyncSession, *, caller: Caller, token: UUID, plan: Plan, holder: Holder, now: datetime, address: str
+) -> Issued:
+    """
+    This will give a reserved number to a document, in the transaction that writes it.
+
+    :param plan: what the document would draw; the number must print the same parties and codes
+    :raises Invalid: naming the field in which the document and its number disagree
+    """
+    _check_agrees(await own(session, caller, token), plan)
+    values = {
+        "document_number_status": State.CONFIRMED,
+        "confirmed_at": now,
+        "holder_kind": holder.kind,
+        "holder_public_id": holder.public_id,
+    }
+    if not await _settled(session, caller, token, values):
+        raise _refusal(await own(session, caller, token))
+    entry = await own(session, caller, token)
+    await note(session, entry, "CONFIRM", caller=caller, now=now, address=address)
+    return issued_of(entry)
+
+
+async def cancel_reservation(
+    session: AsyncSession, *, caller: Caller, token: UUID, reason: str, now: datetime, address: str
+) -> Issued:
+    """
+    This will give a reservation up; the number stays in the ledger. Repeated, it gives the same answer.
+
+    :raises NumberNotInState: when it is confirmed already
+    """
+    values = {"document_number_status": State.CANCELLED, "cancelled_at": now, "reason": reason}
+    if await _settled(session, caller, token, values):
+        entry = await own(session, caller, token)
+        await note(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
+        return issued_of(entry)
+    entry = await own(session, caller, token)
+    if entry.document_number_status == State.CANCELLED:
+        return issued_of(entry)
+    raise _refusal(entry)
+
+
+async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
+    """This will expire a bounded number of reservations whose time is over, as the user `system`, and count them."""
+    database_time = await repository.database_now(session)
+    entries = await living.overdue(session, now=database_time, limit=BATCH)
+    if not entries:
+        return 0
+    system = await identity.system_caller(session)
+    for entry in entries:
+        entry.document_number_status, entry.reason = State.EXPIRED, _EXPIRED
+    for entry in entries:
+        await note(session, entry, "EXPIRE", caller=system, now=now, address="", reason=_EXPIRED)
+    return len(entries)
+
+
+async def own(session: AsyncSession, caller: Caller, token: UUID) -> LedgerEntry:
+    """
+    :raises NotFound: also for a token of somebody else's: whether it exists is nobody's business
+    """
+    entry = await living.by_public_id(session, token)
+    if entry is None or entry.user_id != caller.user_id or entry.reserved_at is None:
+        raise NotFound("There is no such reservation of yours.")
+    return entry
+
+
+async def _settled(session: AsyncSession, caller: Caller, token: UUID, values: dict[str, object]) -> bool:
+    return await living.settle_reservation(
+        session,
+        public_id=token,
+        user_id=caller.user_id,
+        now=await repository.database_now(session),
+        values=values,
+    )
+
+
+def _refusal(entry: LedgerEntry) -> ReservationExpired | NumberNotInState:
+    if entry.document_number_status in {State.RESERVED, State.EXPIRED}:
+        return ReservationExpired(f"The reservation of {entry.document_number} has expired.")
+    return NumberNotInState(
+        f"{entry.document_number} is {entry.document_number_status}.", values={"number": entry.document_number}
+    )
+
+
+def _check_agrees(entry: LedgerEntry, plan: Plan) -> None:
+    """What the number prints, and whom it was reserved for, must be the document's; the year stays the reservation's."""
+    pointers = {
+        "/projectPublicId": entry.project_id == plan.project.id,
+        "/correspondenceTypeCode": entry.correspondence_type_id == plan.type.id,
+        "/originatorOrganizationPublicId": entry.originator_organization_id == plan.originator.id,
+        "/recipients": entry.recipient_organization_id == plan.key.recipient_organization_id,
+    }
+    prints = _prints(plan)
+    for token, pointer in _FIELDS.items():
+        if token in entry.format_values:
+            pointers[pointer] = pointers.get(pointer, True) and entry.format_values[token] == prints[token]
+    faults = [
+        FieldProblem(pointer, "not_as_reserved", _NOT_OF_THIS) for pointer, agrees in pointers.items() if not agrees
+    ]
+    if faults:
+        raise Invalid("The document is not the one that the number was reserved for.", fields=faults)
+
+
+_FIELDS = {
+    tokens.PROJECT: "/projectPublicId",
+    tokens.ORIGINATOR: "/originatorOrganizationPublicId",
+    tokens.RECIPIENT: "/recipients",
+    tokens.CORR_TYPE: "/correspondenceTypeCode",
+    tokens.SUB_TYPE: "/subTypeCode",
+    tokens.RFA_TYPE: "/rfaTypeCode",
+    tokens.DISCIPLINE: "/disciplineCode",
+}
+
+
+def _prints(plan: Plan) -> dict[str, str]:
+    return {
+        tokens.PROJECT: plan.project.code,
+        tokens.ORIGINATOR: plan.originator.code,
+        tokens.RECIPIENT: plan.recipient.code if plan.recipient else "",
+        tokens.CORR_TYPE: plan.type.code,
+        tokens.SUB_TYPE: (plan.sub_type.number or "") if plan.sub_type else "",
+        tokens.RFA_TYPE: plan.rfa_type.code if plan.rfa_type else "",
+        tokens.DISCIPLINE: plan.discipline.code if plan.discipline else NO_DISCIPLINE,
+    }

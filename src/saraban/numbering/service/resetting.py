@@ -1,0 +1,74 @@
+"""A counter set back (ruling N14): it lets free sequences be used, and never gives a number a second time."""
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.kit.errors import Forbidden, invalid, unknown
+from saraban.kit.ids import new_id
+from saraban.numbering import repository
+from saraban.numbering.repository import counting
+from saraban.projects import service as projects
+
+RESETS = "numbering.reset_counter"
+
+
+async def reset(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    series: str,
+    to: int,
+    reason: str,
+    key: str | None,
+    now: datetime,
+    address: str,
+) -> tuple[int, int]:
+    """
+    This will set the main counter of a series back; numbers that were issued above it are stepped over.
+
+    :returns: where it stood, and where it stands
+    :raises Forbidden: for everybody but a Super Admin
+    :raises Invalid: for an unknown series, or a counter that would go forward
+    """
+    if not (caller.may(RESETS, Scope()) and caller.may(EVERYTHING, Scope())):
+        raise Forbidden("Only a Super Admin resets a counter.")
+    project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
+    counter = await counting.locked_counter(session, project_id=project.id, series=series)
+    if counter is None:
+        raise unknown("/series", series)
+    old = counter.last_number
+    if to > old:
+        raise invalid(
+            "/lastNumber",
+            "forward",
+            "ตัวนับอยู่ที่ {last} ตั้งใหม่ให้มากกว่านี้ไม่ได้",
+            "The counter stands at {last}; a reset only goes back.",
+            last=old,
+        )
+    counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, now
+    await session.flush()
+    await repository.insert_audit(
+        session,
+        {
+            "uuid": new_id(),
+            "operation": "RESET",
+            "project_id": project.id,
+            "series": series,
+            "sequence_number": to,
+            "old_value": str(old),
+            "new_value": str(to),
+            "reason": reason,
+            "user_id": caller.user_id,
+            "ip_address": address[:45] or None,
+            "idempotency_key": key,
+            "retry_count": 0,
+            "lock_wait_ms": 0,
+            "created_at": now,
+        },
+    )
+    return old, to
