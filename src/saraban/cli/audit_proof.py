@@ -106,7 +106,7 @@ def export(
     Examples:
 
         saraban audit export audit.jsonl.gz
-        saraban audit export - | sha256sum
+        saraban audit export -      to standard output
     """
     with _telling():
         rows = with_system(lambda system: _export(system, file))
@@ -184,7 +184,7 @@ def _bar() -> "Iterator[Progress]":
     from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn(say("แถว", "rows")), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("", total=None)
         yield lambda _journal, rows: progress.advance(task, rows)
 
