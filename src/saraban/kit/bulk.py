@@ -1,19 +1,22 @@
 """
 Many rows in one statement: how numbers that share a transaction, and imports, are written.
 
-The ORM and Core spend more on a row than the database does. Here the columns' own types still convert each value and the
-driver still quotes it, but a value that comes again in the same column, as most do in a batch, is converted and quoted
-once; columns in which every row has null are left out. Names come from the mapped table alone.
+The ORM and Core spend more on a row than the database does, and SQLAlchemy's way to an asyncio driver more than a small
+statement takes. So the driver's own connection under the session is used, inside the session's transaction. The columns'
+own types still convert each value and the driver still quotes it, but a value that comes again in the same column, as most
+do in a batch, is converted and quoted once; columns in which every row has null are left out. Names come from the mapped
+table alone.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncSession
 
 _SQLITE_VARIABLES = 32_000  # the library allows 32,766 in one statement
 _MOST_ROWS = 1000
@@ -21,8 +24,52 @@ _MOST_ROWS = 1000
 Convert = Callable[[Any], Any] | None
 
 
+class Driver:
+    """The driver's connection of a session, for as long as the session's transaction lasts."""
+
+    def __init__(self, dialect: sa.Dialect, connection: Any) -> None:
+        self.dialect = dialect
+        self.on_sqlite = dialect.name == "sqlite"
+        self._connection = connection
+
+    @classmethod
+    async def of(cls, session: AsyncSession) -> Self:
+        connection = await session.connection()
+        raw = await connection.get_raw_connection()
+        return cls(connection.dialect, raw.driver_connection)
+
+    def literal(self, value: Any) -> str:
+        """This will quote a value as MariaDB reads it."""
+        return self._connection.literal(value)  # type: ignore[no-any-return]
+
+    async def execute(self, statement: str, values: Sequence[Any] | None = None) -> tuple[int, list[Any]]:
+        """
+        :param statement: with `?` on SQLite and `%s` on MariaDB, as many as there are `values`
+        :returns: the rows it changed, and the rows it gives
+        :raises DBAPIError: as SQLAlchemy would
+        """
+        try:
+            cursor = await self._cursor(statement, values)
+            try:
+                rows = list(await cursor.fetchall()) if cursor.description else []
+                return cursor.rowcount, rows
+            finally:
+                await cursor.close()
+        except self.dialect.loaded_dbapi.Error as fault:
+            raise DBAPIError.instance(
+                statement[:500], None, fault, self.dialect.loaded_dbapi.Error, dialect=self.dialect
+            ) from fault
+
+    async def _cursor(self, statement: str, values: Sequence[Any] | None) -> Any:
+        if self.on_sqlite:
+            return await self._connection.execute(statement, tuple(values or ()))
+        cursor = self._connection.cursor()
+        await cursor.execute(statement, None if values is None else tuple(values))
+        return cursor
+
+
 async def insert_many(
-    session: AsyncSession | AsyncConnection,
+    driver: Driver,
     table: sa.Table,
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
@@ -33,38 +80,32 @@ async def insert_many(
     This will insert the rows in as few statements as the database takes, in their order.
 
     :param columns: names of columns; every row gives one value for each, all other columns take their server default
-    :param returning: columns to give back of each row; in no promised order
+    :param returning: columns to give back of each row, as the driver gives them; in no promised order
     """
-    connection = await session.connection() if isinstance(session, AsyncSession) else session
     chosen = tuple(columns)
-    converts = _converts(table, chosen, connection.dialect)
-    on_sqlite = connection.dialect.name == "sqlite"
-    most = _SQLITE_VARIABLES // len(chosen) if on_sqlite else _MOST_ROWS
+    converts = _converts(table, chosen, driver.dialect)
+    most = _SQLITE_VARIABLES // len(chosen) if driver.on_sqlite else _MOST_ROWS
     remaining = iter(rows)
     given: list[Any] = []
     while some := list(islice(remaining, most)):
         filled = [place for place, column in enumerate(zip(*some, strict=True)) if any(v is not None for v in column)]
-        head, tail = _ends(table, tuple(chosen[place] for place in filled), tuple(returning), connection.dialect)
-        if on_sqlite:
+        head, tail = _ends(table, tuple(chosen[place] for place in filled), tuple(returning), driver.dialect)
+        if driver.on_sqlite:
             mark = f"({', '.join('?' * len(filled))})"
             values = [
                 value if convert is None or value is None else convert(value)
                 for row in some
                 for value, convert in ((row[place], converts[place]) for place in filled)
             ]
-            result = await connection.exec_driver_sql(
-                f"{head}VALUES {','.join([mark] * len(some))}{tail}", tuple(values)
-            )
+            _, back = await driver.execute(f"{head}VALUES {','.join([mark] * len(some))}{tail}", values)
         else:
-            body = await _body(connection, some, filled, converts)
-            result = await connection.exec_driver_sql(f"{head}{body}{tail}", execution_options={"no_parameters": True})
-        if returning:
-            given.extend(result.all())
+            _, back = await driver.execute(f"{head}{_body(driver.literal, some, filled, converts)}{tail}")
+        given.extend(back)
     return given
 
 
-async def _body(
-    connection: AsyncConnection, rows: list[Sequence[Any]], filled: list[int], converts: tuple[Convert, ...]
+def _body(
+    literal: Callable[[Any], str], rows: list[Sequence[Any]], filled: list[int], converts: tuple[Convert, ...]
 ) -> str:
     """
     This will give what MariaDB is to insert, as the driver quotes it.
@@ -72,8 +113,6 @@ async def _body(
     A value that all rows share is said once, beside a list of what differs: reading long rows costs the server more than
     keeping their indexes.
     """
-    raw = await connection.get_raw_connection()
-    literal = raw.driver_connection.literal  # type: ignore[union-attr]
     shared: list[str] = []
     differing: list[list[str]] = []
     for place in filled:

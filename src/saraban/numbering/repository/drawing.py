@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.kit.bulk import insert_many
+from saraban.kit.bulk import Driver, insert_many
 from saraban.numbering.domain.counter import CounterKey
 from saraban.numbering.domain.stretch import Stretch
 from saraban.numbering.models import (
@@ -34,14 +34,10 @@ _ONE_COUNTER = sa.and_(
 )
 _READ = sa.select(COUNTERS.c.last_number, COUNTERS.c.version, COUNTERS.c.range_count).where(_ONE_COUNTER)
 _LOCK = _READ.with_for_update()
+# By the driver itself, as the rows of a batch are written. Whoever sets `last_number` by hand may forget the version.
 _ADVANCE = (
-    sa.update(COUNTERS)
-    .where(
-        _ONE_COUNTER,
-        COUNTERS.c.version == sa.bindparam("b_version"),
-        COUNTERS.c.last_number == sa.bindparam("b_seen"),  # whoever sets it by hand may forget the version
-    )
-    .values(last_number=sa.bindparam("b_last"), version=COUNTERS.c.version + 1, updated_at=sa.bindparam("b_now"))
+    f"UPDATE {COUNTERS.name} SET last_number = %s, version = version + 1, updated_at = %s "  # noqa: S608  no values in it
+    "WHERE project_id = %s AND series = %s AND `range` = %s AND version = %s AND last_number = %s"
 )
 
 # What the driver says when a number (not a token or anything else) is already there.
@@ -198,22 +194,13 @@ async def _formats(session: AsyncSession, project_id: int) -> dict[int, tuple[in
 
 
 async def advance(
-    session: AsyncSession, *, project_id: int, series: str, range_: int, seen: Standing, to: int, now: datetime
+    driver: Driver, *, project_id: int, series: str, range_: int, seen: Standing, to: int, now: datetime
 ) -> bool:
     """This will move the counter if its version is still the one that was seen, and say whether it did."""
-    done: Any = await session.execute(
-        _ADVANCE,
-        {
-            "b_project": project_id,
-            "b_series": series,
-            "b_range": range_,
-            "b_version": seen.version,
-            "b_seen": seen.last_number,
-            "b_last": to,
-            "b_now": now,
-        },
-    )
-    return bool(done.rowcount == 1)
+    moment = now.astimezone(UTC).replace(tzinfo=None)
+    values = (to, str(moment), project_id, series, range_, seen.version, seen.last_number)
+    changed, _ = await driver.execute(_ADVANCE.replace("%s", "?") if driver.on_sqlite else _ADVANCE, values)
+    return changed == 1
 
 
 async def taken_numbers(
@@ -227,18 +214,18 @@ async def taken_numbers(
     return frozenset(await session.scalars(held)) | frozenset(await session.scalars(printed))
 
 
-async def insert_entries(session: AsyncSession, rows: Iterable[Sequence[Any]]) -> dict[int, int]:
+async def insert_entries(driver: Driver, rows: Iterable[Sequence[Any]]) -> dict[int, int]:
     """This will write rows of one series into the ledger, and give the key of each by its sequence number."""
-    given = await insert_many(session, LEDGER, LEDGER_COLUMNS, rows, returning=("id", "sequence_number"))
+    given = await insert_many(driver, LEDGER, LEDGER_COLUMNS, rows, returning=("id", "sequence_number"))
     return {sequence: key for key, sequence in given}
 
 
-async def insert_renderings(session: AsyncSession, rows: Iterable[Sequence[Any]]) -> None:
-    await insert_many(session, RENDERINGS, RENDERING_COLUMNS, rows)
+async def insert_renderings(driver: Driver, rows: Iterable[Sequence[Any]]) -> None:
+    await insert_many(driver, RENDERINGS, RENDERING_COLUMNS, rows)
 
 
-async def insert_audits(session: AsyncSession, rows: Iterable[Sequence[Any]]) -> None:
-    await insert_many(session, AUDIT, AUDIT_COLUMNS, rows)
+async def insert_audits(driver: Driver, rows: Iterable[Sequence[Any]]) -> None:
+    await insert_many(driver, AUDIT, AUDIT_COLUMNS, rows)
 
 
 async def by_tokens(session: AsyncSession, tokens: Sequence[UUID]) -> dict[UUID, LedgerEntry]:

@@ -14,6 +14,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
+from saraban.kit.bulk import Driver
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.numbering import repository
@@ -167,8 +168,9 @@ async def _attempt(session: AsyncSession, draws: Sequence[Draw], course: Course,
     drawn = Drawn(outcomes, Standing(last, standing.version + 1, standing.closed, standing.end, standing.formats))
     if last == standing.last_number:
         return drawn if standing is not course.remembered else None  # nobody gets a number: let the database say why
+    driver = await Driver.of(session)
     moved = await repository.advance(
-        session,
+        driver,
         project_id=plan.project.id,
         series=plan.series,
         range_=plan.range,
@@ -179,7 +181,9 @@ async def _attempt(session: AsyncSession, draws: Sequence[Draw], course: Course,
     if not moved:
         return None
     drawn.skipped = [n for n in taken if standing.last_number < n < last]
-    await _write(session, draws, drawn, course)
+    if any(draw.lasts is not None for draw in draws):
+        await _set_expiries(session, draws, drawn)
+    await _write(driver, draws, drawn, course)
     metrics.UTILIZATION.labels(project=plan.project.code, type=plan.type.code).set(last / (10**plan.printing.width - 1))
     return drawn
 
@@ -234,19 +238,17 @@ async def _taken(session: AsyncSession, draws: Sequence[Draw], standing: Standin
         after, block = after + block, min(block * 2, _LAST_BLOCK)
 
 
-async def _write(session: AsyncSession, draws: Sequence[Draw], drawn: Drawn, course: Course) -> None:
-    if any(draw.lasts is not None for draw in draws):
-        await _set_expiries(session, draws, drawn)
+async def _write(driver: Driver, draws: Sequence[Draw], drawn: Drawn, course: Course) -> None:
     issued = [(draw, one) for draw, one in zip(draws, drawn.outcomes, strict=True) if isinstance(one, Issued)]
-    keys = await repository.insert_entries(session, (_ledger_row(draw, one) for draw, one in issued))
+    keys = await repository.insert_entries(driver, (_ledger_row(draw, one) for draw, one in issued))
     await repository.insert_renderings(
-        session,
+        driver,
         (
             (draw.plan.project.id, keys[one.sequence], one.number, one.revision, "ISSUE", draw.plan.now)
             for draw, one in issued
         ),
     )
-    await repository.insert_audits(session, _audit_rows(issued, drawn.skipped, course))
+    await repository.insert_audits(driver, _audit_rows(issued, drawn.skipped, course))
 
 
 async def _set_expiries(session: AsyncSession, draws: Sequence[Draw], drawn: Drawn) -> None:
