@@ -75,14 +75,13 @@ class HeadFile:
     def _append(self, headers: list[Header]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = "".join(f"{moment(one.sealed_at)} {one.journal} {one.number} {one.head}\n" for one in headers)
-        with self.path.open("ab+") as file:
+        with self.path.open("ab+", buffering=0) as file:  # one write: processes of one server share the file
             end = file.seek(0, os.SEEK_END)
             if end:
                 file.seek(end - 1)
                 if file.read(1) != b"\n":  # the machine stopped in the middle of a line
                     text = "\n" + text
             file.write(text.encode())
-            file.flush()
             os.fsync(file.fileno())
 
 

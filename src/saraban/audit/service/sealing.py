@@ -21,7 +21,7 @@ from saraban.kit.db import Database
 
 log = structlog.get_logger(__name__)
 
-BLOCK_ROWS = 2000
+BLOCK_ROWS = 500  # few enough that requests beside it notice nothing
 SETTLE = 5.0  # seconds between a key's being given out and its row's being in the table, open or committed
 
 
