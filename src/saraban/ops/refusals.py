@@ -35,6 +35,7 @@ _RESERVATION = ("RESERVATION_EXPIRED", "NUMBER_STATE_CONFLICT", "NOT_FOUND")
 _VOID = ("NUMBER_HELD", "NUMBER_STATE_CONFLICT", "NOT_FOUND")
 _WRITE = (
     *_DRAW,
+    *_RESERVATION,
     "NOT_YOUR_ORGANIZATION",
     "CORRESPONDENCE_TO_SELF",
     "WORKFLOW_NOT_DEFINED",
@@ -84,6 +85,7 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "transmittals_withdraw_revision": _WITHDRAW,
     "circulations_create": (
         *_DRAW,
+        *_RESERVATION,
         *("NOT_YOUR_ORGANIZATION", "WORKFLOW_NOT_DEFINED", "CIRCULATION_EXISTS"),
     ),
     "circulations_edit": ("DOCUMENT_NOT_DRAFT", "DOCUMENT_CANCELLED", "DOCUMENT_CHANGED"),

@@ -43,6 +43,9 @@ class NewCirculation(Schema):
     priority: Priority = "MEDIUM"
     assignees: Annotated[list[Assignee], Field(min_length=1, max_length=100)]
     attachment_public_ids: Ids = Field(default_factory=list)
+    reservation_token: UUID | None = Field(
+        None, description="Of a number reserved for it; without one the next number is drawn."
+    )
 
 
 class CirculationChanges(Schema):

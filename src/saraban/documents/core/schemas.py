@@ -71,6 +71,9 @@ class NewDocument(Schema):
     sub_type_code: MasterCode | None = Field(None, examples=["GEN"])
     reference_public_ids: Ids = Field(default_factory=list)
     attachment_public_ids: Ids = Field(default_factory=list)
+    reservation_token: UUID | None = Field(
+        None, description="Of a number reserved for it; without one the next number is drawn."
+    )
 
 
 class DocumentChanges(Schema):

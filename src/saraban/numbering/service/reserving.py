@@ -1,5 +1,6 @@
 """Reservations: confirmed or taken up by a document in time, cancelled, or expired (ruling N12)."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -43,15 +44,24 @@ async def confirm(session: AsyncSession, *, caller: Caller, token: UUID, now: da
 
 
 async def bind(
-    session: AsyncSession, *, caller: Caller, token: UUID, plan: Plan, holder: Holder, now: datetime, address: str
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    token: UUID,
+    plan: Plan,
+    holder: Holder,
+    fields: Mapping[str, str],
+    now: datetime,
+    address: str,
 ) -> Issued:
     """
     This will give a reserved number to a document, in the transaction that writes it.
 
     :param plan: what the document would draw; the number must print the same parties and codes
+    :param fields: what the document's own schema calls a field, where it differs
     :raises Invalid: naming the field in which the document and its number disagree
     """
-    _check_agrees(await own(session, caller, token), plan)
+    _check_agrees(await own(session, caller, token), plan, fields)
     values = {
         "document_number_status": State.CONFIRMED,
         "confirmed_at": now,
@@ -126,7 +136,7 @@ def _refusal(entry: LedgerEntry) -> ReservationExpired | NumberNotInState:
     )
 
 
-def _check_agrees(entry: LedgerEntry, plan: Plan) -> None:
+def _check_agrees(entry: LedgerEntry, plan: Plan, fields: Mapping[str, str]) -> None:
     """What the number prints, and whom it was reserved for, must be the document's; the year stays the reservation's."""
     pointers = {
         "/projectPublicId": entry.project_id == plan.project.id,
@@ -139,7 +149,9 @@ def _check_agrees(entry: LedgerEntry, plan: Plan) -> None:
         if token in entry.format_values:
             pointers[pointer] = pointers.get(pointer, True) and entry.format_values[token] == prints[token]
     faults = [
-        FieldProblem(pointer, "not_as_reserved", _NOT_OF_THIS) for pointer, agrees in pointers.items() if not agrees
+        FieldProblem(fields.get(pointer, pointer), "not_as_reserved", _NOT_OF_THIS)
+        for pointer, agrees in pointers.items()
+        if not agrees
     ]
     if faults:
         raise Invalid("The document is not the one that the number was reserved for.", fields=faults)

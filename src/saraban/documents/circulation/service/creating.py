@@ -74,7 +74,8 @@ async def create(
             row = await repository.by_number(session, project_id=checked.plan.project.id, number=issued.number)
             return await _answer(session, caller, row, now, zone)
 
-        return core.Order(checked.plan, write, recall)
+        fields = {"/originatorOrganizationPublicId": "/organizationPublicId"}
+        return core.Order(checked.plan, write, recall, order.reservation_token, fields)
 
     return await core.issue(
         db,

@@ -60,7 +60,7 @@ async def create(
             row = await _written(session, sheet, issued)
             return await _answer(session, register, caller, row, now, zone)
 
-        return Order(sheet.plan, write, recall)
+        return Order(sheet.plan, write, recall, sheet.order.reservation_token)
 
     return await issue(
         db,

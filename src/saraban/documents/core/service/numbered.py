@@ -4,8 +4,8 @@ The one way in which a new document comes to be: checked first, then its number 
 Whatever happens on the way, a request with the same `Idempotency-Key` makes one document (ruling N9).
 """
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -25,11 +25,15 @@ class Order:
 
     :param write: adds the rows in the transaction that draws the number; it may run again after a collision
     :param recall: gives the answer for a document that an earlier attempt has committed
+    :param reservation: the token of a number that was reserved for it; None: draw one
+    :param fields: this kind's own names of the fields that a number is reserved for
     """
 
     plan: numbering.Plan
     write: Callable[[AsyncSession, numbering.Issued, UUID], Awaitable[Answer]]
     recall: Callable[[AsyncSession, numbering.Issued], Awaitable[Answer]]
+    reservation: UUID | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 Prepare = Callable[[AsyncSession], Awaitable[Order]]
@@ -60,6 +64,10 @@ async def issue(
         async with db.reading() as session:
             order = await prepare(session)
         holder = numbering.Holder(kind, new_id())
+        if order.reservation is not None:
+            return await _take_up(
+                db, order, order.reservation, caller=caller, holder=holder, remember=remember, now=now, address=address
+            )
         token = request_token(key=key, user=caller.public_id, operation=operation, payload=payload)
 
         async def then(session: AsyncSession, issued: numbering.Issued) -> Answer:
@@ -79,3 +87,34 @@ async def issue(
         )
 
     return await answer_once(db, key=key, user=caller.public_id, operation=operation, payload=payload, now=now, run=run)
+
+
+async def _take_up(
+    db: Database,
+    order: Order,
+    reservation: UUID,
+    *,
+    caller: Caller,
+    holder: numbering.Holder,
+    remember: Remember,
+    now: datetime,
+    address: str,
+) -> Answer:
+    """This will write the document with the number that was reserved for it, in one transaction."""
+
+    async def work(session: AsyncSession) -> Answer:
+        issued = await numbering.bind(
+            session,
+            caller=caller,
+            token=reservation,
+            plan=order.plan,
+            holder=holder,
+            fields=order.fields,
+            now=now,
+            address=address,
+        )
+        answer = await order.write(session, issued, holder.public_id)
+        await remember(session, answer)
+        return answer
+
+    return await db.transact(work)
