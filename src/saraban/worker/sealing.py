@@ -26,6 +26,8 @@ def seal_timers(*, db: Database, sealer: audit.Sealer) -> list[Timer]:
             UNSEALED_AGE.labels(rest.journal).set((now - rest.since).total_seconds() if rest.since else 0)
 
     async def look(_now: datetime) -> None:
+        for name in sealer.heads.cut:
+            VERIFY_FAILURES.labels(name).inc()
         for journal in JOURNALS:
             findings, places[journal.name] = await audit.patrol(
                 db, journal=journal, above=places[journal.name], blocks=_PATROL_BLOCKS

@@ -168,14 +168,22 @@ async def test_the_worker_seals_measures_and_looks(system: System, rows: sqlite3
     before = value("saraban_audit_verify_failures_total")
     assert (value("saraban_audit_unsealed_age_seconds"), value("saraban_audit_sealed_blocks")) == (0, 1)
 
-    await asyncio.to_thread(_change, system.settings.data_dir / "saraban.db")
+    await asyncio.to_thread(
+        _run, system.settings.data_dir / "saraban.db", f"UPDATE audit_logs SET action = 'x' WHERE uuid = '{1:032x}'"
+    )
     await timers["audit_patrol"].run(NOW)
-
     assert value("saraban_audit_verify_failures_total") == before + 1
+
+    await asyncio.to_thread(_run, system.settings.data_dir / "saraban.db", "DELETE FROM audit_logs")
+    await asyncio.to_thread(_run, system.settings.data_dir / "saraban.db", "DELETE FROM audit_blocks")
+    for name in ("audit_seal", "audit_patrol"):
+        await timers[name].run(NOW)
+
+    assert value("saraban_audit_verify_failures_total") == before + 2
     assert json.dumps(list(timers)) == '["audit_seal", "audit_measure", "audit_patrol"]'
 
 
-def _change(file: Path) -> None:
+def _run(file: Path, statement: str) -> None:
     with sqlite3.connect(file) as connection:
-        connection.execute(f"UPDATE audit_logs SET action = 'x' WHERE uuid = '{1:032x}'")
+        connection.execute(statement)
     connection.close()

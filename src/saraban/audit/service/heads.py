@@ -28,6 +28,7 @@ class HeadFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.cut: set[str] = set()  # journals whose last blocks are not those that the file knows
 
     def exists(self) -> bool:
         return self.path.exists()
@@ -46,6 +47,7 @@ class HeadFile:
     async def catch_up(self, db: Database) -> int:
         """This will append the heads that the file has not yet, and say how many."""
         added = 0
+        self.cut.clear()
         for journal in JOURNALS:
             known = await asyncio.to_thread(self.newest, journal.name)
             await self._compare(db, journal, known)
@@ -64,6 +66,7 @@ class HeadFile:
         async with db.reading() as session:
             last = await repository.last_block(session, journal)
         if last is None or last.number < known[0] or (last.number == known[0] and last.head != known[1]):
+            self.cut.add(journal.name)
             log.error("audit_tail_cut", journal=journal.name, block=known[0], head=known[1])
 
     def _last_lines(self) -> list[str]:

@@ -29,7 +29,8 @@ class Sealer:
     """Any number of processes may seal one database: a number is given to one block, and the others try again later."""
 
     def __init__(self, db: Database, *, clock: Clock, heads: HeadFile, block_rows: int = BLOCK_ROWS) -> None:
-        self._db, self._clock, self._heads, self._block_rows = db, clock, heads, block_rows
+        self._db, self._clock, self._block_rows = db, clock, block_rows
+        self.heads = heads
         self._earlier: Mapping[str, int] = {}
 
     async def tick(self, _now: datetime) -> int:
@@ -57,7 +58,7 @@ class Sealer:
             mark = marks.get(journal.name, 0)
             while await self._block(journal, mark):
                 count += 1
-        await self._heads.catch_up(self._db)
+        await self.heads.catch_up(self._db)
         return count
 
     async def _block(self, journal: Journal, mark: int) -> bool:
