@@ -31,6 +31,7 @@ ONCE: Final = ("IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_IN_USE")
 
 _PRINT = ("NUMBER_UNPRINTABLE", "SEQUENCE_EXHAUSTED")
 _DRAW = (*_PRINT, "NUMBERING_BUSY", "NUMBERING_CONFLICT", "NUMBERING_DATABASE_ERROR")
+_RENUMBER = ("DOCUMENT_CANCELLED", "NOT_YOUR_ORGANIZATION", "NUMBER_STATE_CONFLICT")
 _RESERVATION = ("RESERVATION_EXPIRED", "NUMBER_STATE_CONFLICT", "NOT_FOUND")
 _VOID = ("NUMBER_HELD", "NUMBER_STATE_CONFLICT", "NOT_FOUND")
 _WRITE = (
@@ -73,16 +74,19 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "correspondences_revise": _REVISE,
     "correspondences_cancel": _CANCEL,
     "correspondences_withdraw_revision": _WITHDRAW,
+    "correspondences_renumber": (*_DRAW, *_RENUMBER),
     "rfas_create": _WRITE,
     "rfas_edit": _EDIT,
     "rfas_revise": _REVISE,
     "rfas_cancel": _CANCEL,
     "rfas_withdraw_revision": _WITHDRAW,
+    "rfas_renumber": (*_DRAW, *_RENUMBER),
     "transmittals_create": (*_WRITE, "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
     "transmittals_edit": _EDIT,
     "transmittals_revise": _REVISE,
     "transmittals_cancel": _CANCEL,
     "transmittals_withdraw_revision": _WITHDRAW,
+    "transmittals_renumber": (*_DRAW, *_RENUMBER),
     "circulations_create": (
         *_DRAW,
         *_RESERVATION,

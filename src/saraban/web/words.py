@@ -79,6 +79,7 @@ ACTIONS: Final[dict[str, Text]] = {
     "edit": Text("แก้ไข", "Edited"),
     "revise": Text("ออกฉบับแก้ไข", "Issued a new revision"),
     "cancel": Text("ยกเลิกเอกสาร", "Cancelled"),
+    "renumber": Text("ออกเลขที่ใหม่", "Gave it another number"),
     "withdraw-revision": Text("ถอนฉบับแก้ไข", "Withdrew the revision"),
     "terminate": Text("ยุติขั้นตอน", "Terminated"),
 }

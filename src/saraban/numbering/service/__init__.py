@@ -11,7 +11,7 @@ from saraban.numbering.service.overriding import Effect, Statement, override, ov
 from saraban.numbering.service.planning import Plan, plan
 from saraban.numbering.service.previewing import Preview, preview
 from saraban.numbering.service.ranges import RangeRow, close, ranges, release
-from saraban.numbering.service.renumbering import Found, find
+from saraban.numbering.service.renumbering import Found, find, rfa_type_of
 from saraban.numbering.service.reserving import bind, cancel_reservation, confirm, expire_reservations
 from saraban.numbering.service.resetting import reset
 from saraban.numbering.service.seed import default_formats
@@ -56,6 +56,7 @@ __all__ = [
     "reset",
     "restore",
     "revise",
+    "rfa_type_of",
     "save",
     "traces",
     "void",

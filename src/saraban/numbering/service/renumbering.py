@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import NotFound
 from saraban.kit.text import fold
+from saraban.numbering.domain.template import RFA_TYPE
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import living
 from saraban.projects import service as projects
@@ -42,6 +44,16 @@ async def find(session: AsyncSession, *, caller: Caller, project_public_id: UUID
         current = following
         seen.add(current.public_id)
     return Found(entry, current)
+
+
+async def rfa_type_of(session: AsyncSession, *, number: UUID) -> str | None:
+    """This will give the code of the RFA type that a number was drawn for; None for what is no RFA."""
+    codes = await living.drawn_for(session, number)
+    if codes is not None:
+        found = orjson.loads(codes).get("rfaType")
+        return str(found) if found else None
+    entry = await living.by_public_id(session, number)
+    return entry.format_values.get(RFA_TYPE) if entry else None
 
 
 def _may_see(caller: Caller, entry: LedgerEntry) -> bool:

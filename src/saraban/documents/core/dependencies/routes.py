@@ -17,6 +17,7 @@ from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession
 from saraban.kit.schema import Schema
+from saraban.numbering.dependencies import Numbers
 
 READ = "document.view"
 
@@ -163,6 +164,32 @@ def _ending(router: APIRouter, register: Register, words: Words) -> None:
             db,
             register,
             followers,
+            caller=caller,
+            public_id=public_id,
+            reason=body.reason,
+            now=now.now(),
+            zone=now.zone,
+            address=address,
+            key=key,
+        )
+        return sent(answer)
+
+    @router.post("/{publicId}/renumber", response_model=register.answer, summary="Give it another number")
+    async def renumber(
+        public_id: PathId,
+        body: Cancellation,
+        db: Db,
+        numbers: Numbers,
+        now: Now,
+        address: Address,
+        key: IdempotencyKey,
+        caller: Caller = guarded("numbering.manage_formats"),
+    ) -> Response:
+        """For project administrators: the next number by the format in force. The old one still finds the document."""
+        answer = await core.renumber(
+            db,
+            numbers,
+            register,
             caller=caller,
             public_id=public_id,
             reason=body.reason,

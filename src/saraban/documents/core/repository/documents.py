@@ -17,6 +17,7 @@ from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
 from saraban.identity.models import Organization, User
 from saraban.kit import pagination
+from saraban.numbering.models import LedgerEntry, NumberRendering
 from saraban.projects.models import (
     Contract,
     ContractOrganization,
@@ -159,6 +160,16 @@ def _contains(column: Any, text: str) -> sa.ColumnElement[bool]:
     return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0
 
 
+def _was_numbered(text: str) -> sa.ColumnElement[bool]:
+    """A document that was renumbered is found by each number it ever had (ruling N8)."""
+    return sa.exists().where(
+        LedgerEntry.holder_public_id == _head.public_id,
+        LedgerEntry.replaced_by_uuid.is_not(None),
+        NumberRendering.reservation_id == LedgerEntry.id,
+        _contains(NumberRendering.document_number, text),
+    )
+
+
 def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
     recipient, other = CorrespondenceRecipient, aliased(Organization)
     wanted: list[tuple[object, sa.ColumnElement[bool]]] = [
@@ -186,7 +197,9 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
         found.append(_head.created_at < filters.created_before)
     if filters.text:
         number, subject = _revision.correspondence_number, _revision.subject
-        found.append(sa.or_(_contains(number, filters.text), _contains(subject, filters.text)))
+        found.append(
+            sa.or_(_contains(number, filters.text), _contains(subject, filters.text), _was_numbered(filters.text))
+        )
     return [CorrespondenceType.type_code.in_(filters.type_codes), *found]
 
 

@@ -43,6 +43,7 @@ from saraban.documents.core.service.presenting import (
 )
 from saraban.documents.core.service.reading import Search, find, listing, read, revisions, visible
 from saraban.documents.core.service.register import Follower, Register
+from saraban.documents.core.service.renumbering import renumber
 from saraban.documents.core.service.subject import DocumentSubject, ids_of
 from saraban.documents.core.service.withdrawing import NoDraftRevision, withdraw_revision
 
@@ -96,6 +97,7 @@ __all__ = [
     "reach",
     "read",
     "reference",
+    "renumber",
     "revise",
     "revisions",
     "step_file_answers",

@@ -1,0 +1,67 @@
+"""A document that is renumbered: the old number stays its alias for ever."""
+
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi import FastAPI
+
+from saraban.numbering.models import LedgerEntry
+from tests.features.documents.conftest import Desk
+
+REASON = {"reason": "The number was printed for the wrong volume."}
+RESOLVE = "/api/v1/document-numbering/resolve"
+
+
+class TestRenumbering:
+    async def test_gives_the_next_number_and_the_old_one_still_finds_it(self, desk: Desk, app: FastAPI) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        old, admin = rfa["documentNumber"], await desk.as_("padmin")
+
+        answer = await admin.post(f"/api/v1/rfas/{rfa['publicId']}/renumber", json=REASON)
+
+        assert answer.status_code == 200, answer.text
+        new = answer.json()["documentNumber"]
+        assert new == old.replace("0001", "0002")
+        assert [one["publicId"] for one in await desk.listed("dc.contractor", "rfas", q=old)] == [rfa["publicId"]]
+        assert await desk.listed("dc.contractor", "rfas", q=old.replace("0001", "0009")) == []
+        found = (await admin.get(RESOLVE, params={"projectPublicId": desk.project, "number": old})).json()
+        assert (found["documentPublicId"], found["documentNumber"]) == (rfa["publicId"], new)
+        async with app.state.db.reading() as session:
+            first, second = (await session.scalars(sa.select(LedgerEntry).order_by(LedgerEntry.id))).all()
+        assert [first.document_number_status, second.document_number_status] == ["VOID", "CONFIRMED"]
+        assert (first.replaced_by_uuid, second.replaces_uuid) == (second.public_id, first.public_id)
+        assert second.holder_public_id == UUID(rfa["publicId"])
+
+    async def test_leaves_a_document_that_goes_on_with_its_new_number(self, desk: Desk) -> None:
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        address = f"/api/v1/correspondences/{letter['publicId']}"
+        admin, author = await desk.as_("padmin"), await desk.as_("dc.contractor")
+
+        for _ in range(2):
+            assert (await admin.post(f"{address}/renumber", json=REASON)).status_code == 200
+        cancelled = await author.post(f"{address}/cancel", json={"reason": "Not needed."})
+        late = await admin.post(f"{address}/renumber", json=REASON)
+
+        assert cancelled.status_code == 200, cancelled.text
+        assert cancelled.json()["documentNumber"].startswith("ผรม.2-คคง.-0003")
+        assert (late.status_code, late.json()["code"]) == (409, "DOCUMENT_CANCELLED")
+
+    async def test_is_for_administrators_and_changed_parties_stay_refused(self, desk: Desk) -> None:
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        address = f"/api/v1/correspondences/{letter['publicId']}"
+        author = await desk.as_("dc.contractor")
+
+        refused = await author.post(f"{address}/renumber", json=REASON)
+        changed = await author.patch(address, json={"recipients": desk.to("สคฉ.3")})
+
+        assert (refused.status_code, refused.json()["code"]) == (403, "PERMISSION_DENIED")
+        assert (changed.status_code, changed.json()["code"]) == (409, "NUMBER_ALREADY_DRAWN")
+
+    async def test_with_a_key_happens_once(self, desk: Desk) -> None:
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        admin = await desk.as_("padmin")
+        address = f"/api/v1/correspondences/{letter['publicId']}/renumber"
+
+        answers = [await admin.post(address, json=REASON, headers={"Idempotency-Key": "once"}) for _ in range(2)]
+
+        assert [answer.json()["documentNumber"] for answer in answers] == [answers[0].json()["documentNumber"]] * 2
