@@ -19,28 +19,27 @@ async def by_public_id(session: AsyncSession, public_id: UUID, *, lock: bool = F
 
 
 async def settle_reservation(
-    session: AsyncSession, *, public_id: UUID, user_id: int, now: datetime | None, values: dict[str, Any]
+    session: AsyncSession, *, public_id: UUID, source: str, user_id: int, now: datetime, values: dict[str, Any]
 ) -> bool:
     """
-    This will end a reservation of this user that nobody holds, and say whether it was there.
+    This will take a reservation of this user that nobody holds out of the state `source`, and say whether it did.
 
-    :param now: the database's clock; with it, only a reservation that has not expired
+    :param now: the database's clock: what has expired by it stays as it is
     """
     conditions = [
         LedgerEntry.public_id == public_id,
         LedgerEntry.user_id == user_id,
-        LedgerEntry.document_number_status == "RESERVED",
+        LedgerEntry.document_number_status == source,
         LedgerEntry.holder_public_id.is_(None),
+        LedgerEntry.expires_at > now,
     ]
-    if now is not None:
-        conditions.append(LedgerEntry.expires_at > now)
     return await _changed(session, conditions, values)
 
 
-async def void_number(session: AsyncSession, *, public_id: UUID, values: dict[str, Any]) -> bool:
-    """This will make a confirmed number void, and say whether it was confirmed."""
+async def void_number(session: AsyncSession, *, public_id: UUID, source: str, values: dict[str, Any]) -> bool:
+    """This will take a number out of the state `source`, and say whether it was in it."""
     return await _changed(
-        session, [LedgerEntry.public_id == public_id, LedgerEntry.document_number_status == "CONFIRMED"], values
+        session, [LedgerEntry.public_id == public_id, LedgerEntry.document_number_status == source], values
     )
 
 
@@ -54,13 +53,13 @@ async def _changed(session: AsyncSession, conditions: Sequence[Any], values: dic
     return bool(done.rowcount == 1)
 
 
-async def overdue(session: AsyncSession, *, now: datetime, limit: int) -> Sequence[LedgerEntry]:
+async def overdue(session: AsyncSession, *, source: str, now: datetime, limit: int) -> Sequence[LedgerEntry]:
     """This will give reservations past their expiry, locked, the oldest first."""
     statement = (
         sa.select(LedgerEntry)
         .where(
             LedgerEntry.holder_public_id.is_(None),
-            LedgerEntry.document_number_status == "RESERVED",
+            LedgerEntry.document_number_status == source,
             LedgerEntry.expires_at <= now,
         )
         .order_by(LedgerEntry.expires_at)

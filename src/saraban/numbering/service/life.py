@@ -13,6 +13,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 from saraban.numbering import repository
 from saraban.numbering.domain.sequence import NumberNotHeld, NumberTaken
+from saraban.numbering.domain.states import State
 from saraban.numbering.domain.template import stored
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import Trace
@@ -63,7 +64,7 @@ async def cancel(
 ) -> None:
     """This will mark the holder's number cancelled; it stays in the ledger and is never issued again (ruling N12)."""
     entry = await _held(session, holder)
-    entry.document_number_status = "CANCELLED"
+    entry.document_number_status = State.CANCELLED
     entry.cancelled_at, entry.reason = now, reason
     await note(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
 
@@ -82,7 +83,7 @@ async def traces(session: AsyncSession, *, number: str) -> list[Trace]:
 
 async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
     entry = await repository.by_holder(session, holder.public_id, lock=True)
-    if entry is None or entry.holder_kind != holder.kind or entry.document_number_status != "CONFIRMED":
+    if entry is None or entry.holder_kind != holder.kind or entry.document_number_status != State.CONFIRMED:
         raise NumberNotHeld
     return entry
 

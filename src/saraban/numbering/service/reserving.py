@@ -12,7 +12,7 @@ from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text
 from saraban.numbering import repository
 from saraban.numbering.domain import template as tokens
 from saraban.numbering.domain.counter import NO_DISCIPLINE
-from saraban.numbering.domain.states import NumberNotInState, ReservationExpired, State
+from saraban.numbering.domain.states import NumberNotInState, ReservationExpired, State, Who, source_of
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import living
 from saraban.numbering.service.ledger import Holder, Issued, issued_of
@@ -32,8 +32,8 @@ async def confirm(session: AsyncSession, *, caller: Caller, token: UUID, now: da
     :raises ReservationExpired: after the expiry by the database's clock
     :raises NumberNotInState: when it was cancelled
     """
-    values = {"document_number_status": State.CONFIRMED, "confirmed_at": now}
-    if await _settled(session, caller, token, values):
+    values: dict[str, object] = {"confirmed_at": now}
+    if await _settled(session, caller, token, State.CONFIRMED, values):
         entry = await own(session, caller, token)
         await note(session, entry, "CONFIRM", caller=caller, now=now, address=address)
         return issued_of(entry)
@@ -62,13 +62,12 @@ async def bind(
     :raises Invalid: naming the field in which the document and its number disagree
     """
     _check_agrees(await own(session, caller, token), plan, fields)
-    values = {
-        "document_number_status": State.CONFIRMED,
+    values: dict[str, object] = {
         "confirmed_at": now,
         "holder_kind": holder.kind,
         "holder_public_id": holder.public_id,
     }
-    if not await _settled(session, caller, token, values):
+    if not await _settled(session, caller, token, State.CONFIRMED, values):
         raise _refusal(await own(session, caller, token))
     entry = await own(session, caller, token)
     await note(session, entry, "CONFIRM", caller=caller, now=now, address=address)
@@ -83,8 +82,8 @@ async def cancel_reservation(
 
     :raises NumberNotInState: when it is confirmed already
     """
-    values = {"document_number_status": State.CANCELLED, "cancelled_at": now, "reason": reason}
-    if await _settled(session, caller, token, values):
+    values: dict[str, object] = {"cancelled_at": now, "reason": reason}
+    if await _settled(session, caller, token, State.CANCELLED, values):
         entry = await own(session, caller, token)
         await note(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
         return issued_of(entry)
@@ -97,7 +96,7 @@ async def cancel_reservation(
 async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
     """This will expire a bounded number of reservations whose time is over, as the user `system`, and count them."""
     database_time = await repository.database_now(session)
-    entries = await living.overdue(session, now=database_time, limit=BATCH)
+    entries = await living.overdue(session, source=source_of(State.EXPIRED, Who.TIMER), now=database_time, limit=BATCH)
     if not entries:
         return 0
     system = await identity.system_caller(session)
@@ -118,13 +117,16 @@ async def own(session: AsyncSession, caller: Caller, token: UUID) -> LedgerEntry
     return entry
 
 
-async def _settled(session: AsyncSession, caller: Caller, token: UUID, values: dict[str, object]) -> bool:
+async def _settled(
+    session: AsyncSession, caller: Caller, token: UUID, target: State, values: dict[str, object]
+) -> bool:
     return await living.settle_reservation(
         session,
         public_id=token,
+        source=source_of(target, Who.RESERVER),
         user_id=caller.user_id,
         now=await repository.database_now(session),
-        values=values,
+        values={"document_number_status": target, **values},
     )
 
 

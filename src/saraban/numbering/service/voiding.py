@@ -28,7 +28,9 @@ async def void(
     :raises NumberNotInState: when it is not confirmed
     """
     entry = await voidable(session, caller=caller, public_id=public_id, project_id=None)
-    return await _made_void(session, entry, caller=caller, reason=reason, by=None, now=now, address=address)
+    return await _made_void(
+        session, entry, who=Who.ADMINISTRATOR, caller=caller, reason=reason, by=None, now=now, address=address
+    )
 
 
 async def voidable(session: AsyncSession, *, caller: Caller, public_id: UUID, project_id: int | None) -> LedgerEntry:
@@ -60,7 +62,9 @@ async def replace(
 ) -> Issued:
     """This will make a number void for the one just drawn in this transaction, and link the two both ways."""
     entry = await voidable(session, caller=caller, public_id=public_id, project_id=project_id)
-    await _made_void(session, entry, caller=caller, reason=reason, by=replacement, now=now, address=address)
+    await _made_void(
+        session, entry, who=Who.ADMINISTRATOR, caller=caller, reason=reason, by=replacement, now=now, address=address
+    )
     return replacement
 
 
@@ -83,13 +87,16 @@ async def replace_held(
     entry = await living.by_public_id(session, number, lock=True)
     if entry is None or entry.holder_public_id != holder.public_id or entry.holder_kind != holder.kind:
         raise NotFound("The document does not carry this number.")
-    await _made_void(session, entry, caller=caller, reason=reason, by=replacement, now=now, address=address)
+    await _made_void(
+        session, entry, who=Who.DOCUMENT, caller=caller, reason=reason, by=replacement, now=now, address=address
+    )
 
 
 async def _made_void(
     session: AsyncSession,
     entry: LedgerEntry,
     *,
+    who: Who,
     caller: Caller,
     reason: str,
     by: Issued | None,
@@ -100,7 +107,9 @@ async def _made_void(
     if by is not None:
         values["replaced_by_uuid"] = by.public_id
         await living.link_replacement(session, public_id=by.public_id, replaces=entry.public_id)
-    if not await living.void_number(session, public_id=entry.public_id, values=values):
+    if not await living.void_number(
+        session, public_id=entry.public_id, source=source_of(State.VOID, who), values=values
+    ):
         raise NumberNotInState(values={"number": entry.document_number})
     await session.refresh(entry)
     await note(
