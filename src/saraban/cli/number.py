@@ -1,25 +1,22 @@
-"""`saraban number preview`: which number would come next, without drawing it."""
+"""`saraban number`: which number would come next, without drawing it; the other verbs are in modules of their own."""
 
-from typing import TYPE_CHECKING, Annotated, Any
-from uuid import UUID
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from saraban.cli import number_life
+from saraban.cli.codes import request_in_codes
 from saraban.cli.outcome import say, with_system
-from saraban.kit.errors import unknown
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncSession
-
     from saraban.bootstrap import System
-    from saraban.identity.domain.caller import Caller
-    from saraban.numbering.service import NumberRequest
 
 
 def register(app: typer.Typer) -> None:
-    noun = typer.Typer(no_args_is_help=True, help="Look at document numbers.")
+    noun = typer.Typer(no_args_is_help=True, help="Document numbers: look, state, void, reset.")
     noun.callback()(lambda: None)
     noun.command()(preview)
+    number_life.register(noun)
     app.add_typer(noun, name="number")
 
 
@@ -55,7 +52,7 @@ def preview(
 
         async with system.db.reading() as session:
             caller = await system_caller(session)
-            request = await _request(session, caller, (project, originator, recipient, contract), kind, codes)
+            request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
             now, zone = system.clock.now(), system.clock.zone
             plan = await numbering.plan(session, caller=caller, request=request, now=now, zone=zone)
             following = await numbering.preview(session, plan=plan)
@@ -64,36 +61,3 @@ def preview(
     number, series, template = with_system(look)
     typer.echo(number)
     typer.echo(f"  {say('ชุดเลข', 'series')}: {series}\n  {say('รูปแบบ', 'format')}: {template}")
-
-
-async def _request(
-    session: "AsyncSession",
-    caller: "Caller",
-    places: tuple[str, str, str | None, str | None],
-    kind: str,
-    codes: dict[str, str | None],
-) -> "NumberRequest":
-    """The command takes codes where the API takes public ids."""
-    from saraban.numbering.service import NumberRequest
-    from saraban.projects import service as projects
-
-    project_code, originator, recipient, contract = places
-    project = await projects.find_project_by_code(session, code=project_code, pointer="/project")
-    read = await projects.read_project(session, caller=caller, public_id=project.public_id)
-    members = {one.organization_code: one.public_id for one in read.organizations}
-    contracts = {one.contract_code: one.public_id for one in read.contracts}
-    values: dict[str, Any] = codes
-    return NumberRequest(
-        project_public_id=project.public_id,
-        correspondence_type_code=kind,
-        originator_organization_public_id=_named(members, originator, "from"),
-        recipient_organization_public_id=_named(members, recipient, "to") if recipient else None,
-        contract_public_id=_named(contracts, contract, "contract") if contract else None,
-        **values,
-    )
-
-
-def _named(known: dict[str, UUID], code: str, option: str) -> UUID:
-    if code not in known:
-        raise unknown(f"/{option}", code)
-    return known[code]

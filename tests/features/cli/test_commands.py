@@ -163,6 +163,31 @@ class TestUser:
         assert not re.search(r"viewer.*disabled", command("user", "list")[1])
 
 
+class TestNumberByHand:
+    PARTIES = ("LETTER", "--from", "คคง.", "--to", "สคฉ.3")
+    REASON = ("--reason", "Test numbers before the project began.")
+
+    def test_is_stated_made_void_and_the_counter_set_back(self, command: Command) -> None:
+        stated = command("number", "override", *self.PARTIES, "--sequence", "42", "--as", "padmin", *self.REASON)
+        number = stated[1].strip()
+        voided = command("number", "void", number, "--as", "padmin", *self.REASON)
+        twice = command("number", "void", number, "--as", "padmin", *self.REASON)
+        again = command("number", "override", *self.PARTIES, "--sequence", "42", "--as", "padmin", *self.REASON)
+
+        assert (stated[0], "-0042-" in number) == (0, True)
+        assert voided[:2] == (0, f"{number} is void.\n")
+        assert (twice[0], again[0]) == (6, 6)
+        assert number in again[2]
+
+    def test_goes_by_the_rights_of_the_account_that_is_named(self, command: Command) -> None:
+        series = ("number", "reset", "คคง.-สคฉ.3-{SEQ}-2569", *self.REASON)
+
+        assert command(*series, "--as", "padmin")[0] == 4
+        assert command(*series, "--as", "nobody")[0] == 3
+        assert command(*series, "--as", "admin")[0] == 3, "the series has no counter yet"
+        assert command("number", "reset", "x", "--as", "admin", "--reason", "short")[0] == 2
+
+
 class TestAuditShow:
     def test_shows_deeds_by_name_and_public_id(self, command: Command) -> None:
         command("user", "unlock", "viewer")

@@ -1,0 +1,161 @@
+"""`saraban number void | reset | override`: what an administrator does to numbers at the terminal, in his own name."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from saraban.cli.codes import request_in_codes
+from saraban.cli.outcome import say, with_system
+from saraban.kit.errors import unknown
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+    from saraban.bootstrap import System
+    from saraban.identity.domain.caller import Caller
+
+_As = Annotated[str, typer.Option("--as", help="Account in whose name it is done; its rights count.")]
+_Reason = Annotated[str, typer.Option(help="Kept in the ledger and the audit for ever.")]
+_Project = Annotated[str, typer.Option(help="Code of the project.")]
+
+
+def register(noun: typer.Typer) -> None:
+    for verb in (void, reset, override):
+        noun.command()(verb)
+
+
+def void(
+    number: Annotated[str, typer.Argument(help="The number as it is printed.")],
+    account: _As,
+    reason: _Reason,
+    project: _Project = "LCBP3-C2",
+) -> None:
+    """Make a confirmed number void that no document carries; it is never issued again.
+
+    Examples:
+
+        saraban number void คคง.-สคฉ.3-0042-2569 --as padmin --reason "Drawn for the wrong recipient"
+    """
+
+    async def work(system: "System") -> str:
+        from saraban.numbering import service as numbering
+        from saraban.projects import service as projects
+
+        async def step(session: "AsyncSession") -> str:
+            caller = await _caller(session, account)
+            place = await projects.find_project_by_code(session, code=project, pointer="/project")
+            found = await numbering.find(session, caller=caller, project_public_id=place.public_id, number=number)
+            issued = await numbering.void(
+                session,
+                caller=caller,
+                public_id=found.asked.public_id,
+                reason=reason,
+                now=system.clock.now(),
+                address="",
+            )
+            return issued.number
+
+        return await system.db.transact(step)
+
+    voided = with_system(work)
+    typer.echo(say(f"{voided} เป็นโมฆะแล้ว", f"{voided} is void."))
+
+
+def reset(
+    series: Annotated[str, typer.Argument(help="The series, such as คคง.-สคฉ.3-{SEQ}-2569.")],
+    account: _As,
+    reason: _Reason,
+    to: Annotated[int, typer.Option(min=0, help="The next number is looked for after this one.")] = 0,
+    project: _Project = "LCBP3-C2",
+) -> None:
+    """Set a counter back (Super Admins): free sequences are used, issued numbers are stepped over.
+
+    Examples:
+
+        saraban number reset "คคง.-สคฉ.3-{SEQ}-2569" --as admin --reason "Test numbers before the project began"
+    """
+    if len(reason.strip()) < 20:
+        raise typer.BadParameter(
+            say("ต้องมีอย่างน้อย 20 ตัวอักษร", "at least 20 characters are needed"), param_hint="--reason"
+        )
+
+    async def work(system: "System") -> tuple[int, int]:
+        from saraban.numbering import service as numbering
+        from saraban.projects import service as projects
+
+        async def step(session: "AsyncSession") -> tuple[int, int]:
+            caller = await _caller(session, account)
+            place = await projects.find_project_by_code(session, code=project, pointer="/project")
+            return await numbering.reset(
+                session,
+                caller=caller,
+                project_public_id=place.public_id,
+                series=series,
+                to=to,
+                reason=reason,
+                key=None,
+                now=system.clock.now(),
+                address="",
+            )
+
+        return await system.db.transact(step)
+
+    before, after = with_system(work)
+    typer.echo(f"{series}: {before} -> {after}")
+
+
+def override(
+    kind: Annotated[str, typer.Argument(metavar="TYPE", help="Kind of document: LETTER, RFA, TRANSMITTAL, …")],
+    originator: Annotated[str, typer.Option("--from", help="Code of the organization that issues it.")],
+    account: _As,
+    reason: _Reason,
+    sequence: Annotated[int, typer.Option(min=1, max=999_999_999, help="The sequence that is stated.")],
+    recipient: Annotated[str | None, typer.Option("--to", help="Code of the main recipient.")] = None,
+    project: _Project = "LCBP3-C2",
+    contract: Annotated[str | None, typer.Option(help="Code of the contract.")] = None,
+    discipline: Annotated[str | None, typer.Option(help="Code of the discipline.")] = None,
+    rfa_type: Annotated[str | None, typer.Option(help="Code of the RFA type.")] = None,
+    sub_type: Annotated[str | None, typer.Option(help="Code of the sub type.")] = None,
+) -> None:
+    """State a number by its sequence; the series goes on where it was.
+
+    Examples:
+
+        saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 42 --as padmin --reason "From the paper register"
+    """
+    codes = {"discipline_code": discipline, "rfa_type_code": rfa_type, "sub_type_code": sub_type}
+
+    async def work(system: "System") -> str:
+        from saraban.kit.ids import new_id
+        from saraban.numbering import service as numbering
+
+        async def step(session: "AsyncSession") -> str:
+            caller = await _caller(session, account)
+            request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
+            now, zone = system.clock.now(), system.clock.zone
+            issued = await numbering.override(
+                session,
+                caller=caller,
+                plan=await numbering.plan(session, caller=caller, request=request, now=now, zone=zone),
+                statement=numbering.Statement(None, sequence),
+                reason=reason,
+                moves_counter=False,
+                confirmed_jump=None,
+                token=new_id(),
+                key=None,
+                address="",
+            )
+            return issued.number
+
+        return await system.db.transact(step)
+
+    typer.echo(with_system(work))
+
+
+async def _caller(session: "AsyncSession", account: str) -> "Caller":
+    from saraban.identity.service import find_caller
+
+    caller = await find_caller(session, username=account)
+    if caller is None:
+        raise unknown("/as", account)
+    return caller
