@@ -174,6 +174,30 @@ class TestVoid:
 
 
 class TestReservation:
+    async def test_wanted_by_two_documents_at_once_goes_to_one(self, world: World) -> None:
+        issued = await reserve(world)
+        plan = await world.plan(world.letter())
+
+        async def bind() -> numbering.Issued:
+            holder = numbering.Holder("letter", new_id())
+            return await world.db.transact(
+                lambda session: numbering.bind(
+                    session,
+                    caller=world.caller,
+                    token=issued.public_id,
+                    plan=plan,
+                    holder=holder,
+                    fields={},
+                    now=NOW,
+                    address="",
+                )
+            )
+
+        answers = await asyncio.gather(bind(), bind(), return_exceptions=True)
+
+        assert sorted(type(one).__name__ for one in answers) == ["Issued", NumberNotInState.__name__]
+        assert len(await world.audit("CONFIRM")) == 1
+
     async def test_over_midnight_of_the_year_keeps_its_year(self, world: World) -> None:
         allocator = world.allocator()
         last = datetime(2026, 12, 31, 16, 59, 59, 999000, tzinfo=UTC)
