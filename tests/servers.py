@@ -138,6 +138,9 @@ class MariaDb(Server):
         self.snapshot_isolation = snapshot_isolation
         self.socket = self.folder / "mariadb.sock"
         self._data = self.folder / "data"
+        # A server that starts removes every temporary table it finds in its folder for them: nobody may share one.
+        self._temporary = self.folder / "tmp"
+        self._temporary.mkdir()
         self._install()
 
     def _install(self) -> None:
@@ -146,6 +149,7 @@ class MariaDb(Server):
             [
                 *(install, "--no-defaults", f"--datadir={self._data}", *self._as_user(), "--skip-test-db"),
                 *("--auth-root-authentication-method=normal", "--innodb-log-file-size=16M"),
+                f"--tmpdir={self._temporary}",
             ],
             capture_output=True,
             check=False,
@@ -165,6 +169,7 @@ class MariaDb(Server):
             "--no-defaults",
             *self._as_user(),
             f"--datadir={self._data}",
+            f"--tmpdir={self._temporary}",
             f"--socket={self.socket}",
             f"--pid-file={self.folder / 'mariadb.pid'}",
             f"--port={self.port}",

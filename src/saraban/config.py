@@ -70,7 +70,10 @@ class Settings(BaseSettings):
     upload_max_bytes: int = Field(50 * 1024 * 1024, ge=1, description="Largest file.")
     upload_keep_hours: int = Field(24, ge=1, description="How long an uploaded file waits to be attached.")
     audit_retention_years: int = Field(
-        7, ge=7, le=100, description="Years that audit rows are kept before `saraban audit purge` may delete them; at least 7."
+        7,
+        ge=7,
+        le=100,
+        description="Years that audit rows are kept before `saraban audit purge` may delete them; at least 7.",
     )
     ops_webhook_url: str = Field(
         "", alias="N8N_WEBHOOK_URL", description="Told of every dead event; read without the prefix."

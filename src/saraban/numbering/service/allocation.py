@@ -278,7 +278,10 @@ class Allocator:
             line.course.locks_row |= failure is Failure.CONFLICT  # who locks the row cannot lose again
             line.course.searches |= failure is Failure.TAKEN
             _count(failure)
+            # Without a connection nothing can have been committed; with a broken one it can.
+            unknown = failure is Failure.TAKEN or fault_of(error) is Fault.CONNECTION
             for member in concerned:
+                member.uncertain |= unknown
                 _charge(member, failure)
         line.put_back()
         line.drop_the_gone()
@@ -337,7 +340,6 @@ async def _itself(_session: AsyncSession, issued: Issued) -> Issued:
 
 
 def _charge(member: Member, failure: Failure) -> None:
-    member.uncertain = member.uncertain or failure in {Failure.CONNECTION, Failure.TAKEN}
     try:
         again = member.attempts.after(failure, elapsed=member.elapsed)
     except DomainError as end:
