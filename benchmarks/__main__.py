@@ -21,7 +21,7 @@ from tests.conftest import seeded, settings_in
 from tests.numbering_world import World, world_of
 from tests.servers import running_mariadb, running_redis
 
-CLIENTS = (1, 16)
+CLIENTS = (1, 16, 100)
 SECONDS = 3.0
 OUT = Path("build/bench.json")
 

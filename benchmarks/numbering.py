@@ -52,13 +52,8 @@ async def our_draw(world: World, locks: Locks) -> Draw:
     allocator: numbering.Allocator = world.allocator(locks)
     plan = await world.plan(world.letter(recipient="ผรม.2"))
 
-    async def same(_session: Any, issued: numbering.Issued) -> numbering.Issued:
-        return issued
-
     async def draw() -> object:
-        return await allocator.issue(
-            plan, caller=world.caller, holder=None, token=new_id(), address="127.0.0.1", then=same, recall=same
-        )
+        return await allocator.draw(plan, caller=world.caller, token=new_id(), address="127.0.0.1")
 
     return draw
 
