@@ -254,6 +254,36 @@ class TestFormat:
 
         assert issued.number == "คคง./ผรม.1/00001/2026"
 
+    async def test_that_is_saved_counts_for_requests_already_planned(self, world: World) -> None:
+        """This process remembers where the series stands; saving a format is what makes it look again."""
+        allocator = world.allocator()
+        plan = await world.plan(world.letter())
+        await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+        wanted = numbering.Wanted(
+            template="{ORIGINATOR}/{RECIPIENT}/{SEQ:5}/{YEAR:A.D.}",
+            description=None,
+            resets=None,
+            overflow="widen",
+            reason="The owner's new letter numbers.",
+        )
+        await world.db.transact(
+            lambda session: numbering.save(
+                session,
+                caller=world.caller,
+                project_public_id=world.project,
+                type_code="LETTER",
+                wanted=wanted,
+                now=NOW,
+                address="",
+            )
+        )
+
+        issued = await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+        planned_after = await world.take(allocator, world.letter())
+
+        assert (issued.number, planned_after.number) == ("คคง./ผรม.1/00001/2026", "คคง./ผรม.1/00002/2026")
+        assert [row.format_uuid is not None for row in await world.audit("FORMAT_CHANGE")][-1]
+
 
 class TestRange:
     async def add(

@@ -24,6 +24,15 @@ async def locked_counter(session: AsyncSession, *, project_id: int, series: str)
     return await session.scalar(statement)
 
 
+async def raise_versions(session: AsyncSession, *, project_id: int, now: datetime) -> None:
+    """This will have every allocator look again before the next number of any series of the project."""
+    await session.execute(
+        sa.update(NumberCounter)
+        .where(NumberCounter.project_id == project_id)
+        .values(version=NumberCounter.version + 1, updated_at=now)
+    )
+
+
 async def last_number(session: AsyncSession, *, project_id: int, series: str) -> int:
     found = await session.scalar(
         sa.select(NumberCounter.last_number).where(

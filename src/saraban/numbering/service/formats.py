@@ -21,7 +21,9 @@ from saraban.numbering.domain.meeting import Shape, can_meet
 from saraban.numbering.domain.template import Template, stored
 from saraban.numbering.models import NumberFormat
 from saraban.numbering.repository import FormatRow
+from saraban.numbering.repository.counting import raise_versions
 from saraban.numbering.service.checks import DRAWING, DRAWING_CATEGORIES
+from saraban.numbering.service.resolving import forget
 from saraban.projects import service as projects
 
 VIEW, MANAGE = "numbering.view_formats", "numbering.manage_formats"
@@ -189,12 +191,15 @@ async def _write(
         if broken_constraint(error, "unique_format", "document_number_formats.project_id"):
             raise FormatStale from error  # somebody saved the first format of this type a moment earlier
         raise
+    await raise_versions(session, project_id=row.project_id, now=now)
+    forget(session)
     await repository.insert_audit(
         session,
         {
             "uuid": new_id(),
             "operation": "FORMAT_CHANGE",
             "project_id": row.project_id,
+            "format_uuid": row.format.public_id,
             "document_type": row.type_code,
             "template_used": checked.text,
             "old_value": before,
