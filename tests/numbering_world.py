@@ -8,6 +8,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
@@ -16,6 +17,7 @@ from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import DatabaseOnly, Locks
 from saraban.numbering import service as numbering
+from saraban.numbering.domain.examination import Carried
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter
 from saraban.projects.models import Contract, Project
 
@@ -147,3 +149,22 @@ async def check_accounts(world: World) -> None:
         assert sorted(sequences) == list(range(1, len(sequences) + 1)), f"{series} has a hole or a duplicate"
         assert counters[series] == len(sequences), f"{series}: the counter and the ledger disagree"
     assert all(last == len(by_series.get(series, [])) for series, last in counters.items())
+    assert [found async for found in numbering.verify(world.db, carriers=[NoDocuments()])] == []
+
+
+class NoDocuments:
+    """The register of a world in which numbers are held by documents that nobody wrote down."""
+
+    async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> list[Carried]:
+        rows = await session.execute(
+            sa.select(LedgerEntry.holder_public_id, LedgerEntry.public_id, LedgerEntry.document_number).where(
+                LedgerEntry.holder_public_id.in_(public_ids)
+            )
+        )
+        return [Carried(row[0], row[1], row[2], cancelled=False) for row in rows.all()]
+
+    async def page(self, _session: Any, *, after: int, limit: int) -> tuple[list[Any], int]:
+        return [], after
+
+    async def count(self, _session: Any) -> int:
+        return 0

@@ -41,7 +41,7 @@ from saraban.kit.ids import new_secret
 from saraban.kit.locks import DatabaseOnly, RedisLocks
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
-from saraban.numbering.service import Allocator, Budget
+from saraban.numbering.service import Allocator, Budget, Carriers
 from saraban.ops.readiness import Dependency, dependencies
 from saraban.projects import service as projects
 from saraban.projects.service import seed as projects_seed
@@ -195,6 +195,11 @@ def _allocator(settings: Settings, db: Database, masters: list[Redis]) -> Alloca
 
 def _followers() -> Followers:
     return [circulations.follower()]
+
+
+def carriers() -> list[Carriers]:
+    """This will give the registers whose documents carry numbers, for `number verify`."""
+    return [documents.CARRIED, circulations.CARRIED]
 
 
 def _subjects(zone: ZoneInfo) -> Subjects:

@@ -40,6 +40,7 @@ STEPS = [
     "0013",
     "0014",
     "0015",
+    "0016",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -24,6 +24,8 @@ PAGES = (
     "/notifications",
     "/nowhere",
 )
+# What the project's administrator sees besides.
+ADMINISTRATION = ("/numbers",)
 SIZES: dict[str, ViewportSize] = {
     "desk": DESK,
     "tablet": {"width": 1024, "height": 768},
@@ -59,11 +61,26 @@ async def a_draft(person: Person) -> str:
 async def test_pages_fit_desk_tablet_and_phone(sit: Sit) -> None:
     readers = {language: await sit("dc.contractor", language=language) for language in ("th", "en")}
     draft = await a_draft(readers["th"])
-    await asyncio.gather(*(look_at_all(person, language, draft) for language, person in readers.items()))
+    pages = (*PAGES, draft, f"{draft}/edit")
+    await asyncio.gather(*(look_at_all(person, language, pages, draft) for language, person in readers.items()))
 
 
-async def look_at_all(person: Person, language: str, draft: str) -> None:
-    for path in (*PAGES, draft, f"{draft}/edit"):
+async def test_pages_of_the_administration_fit_too(sit: Sit) -> None:
+    admins = {language: await sit("padmin", language=language) for language in ("th", "en")}
+    await a_draft(await sit("dc.contractor"))
+    account = await an_account(admins["th"])
+    pages = (*ADMINISTRATION, account)
+    await asyncio.gather(*(look_at_all(person, language, pages, account) for language, person in admins.items()))
+
+
+async def an_account(person: Person) -> str:
+    """This will give the address of the account of the first series that has counted."""
+    await person.goto("/numbers")
+    return str(await person.page.locator(".row-link").first.get_attribute("href"))
+
+
+async def look_at_all(person: Person, language: str, pages: tuple[str, ...], draft: str = "/nothing") -> None:
+    for path in pages:
         await person.goto(path)
         assert await person.page.get_attribute("html", "lang") == language
         name = path.replace(draft, "draft").strip("/").replace("/", "-")

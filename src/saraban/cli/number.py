@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saraban.cli import number_life
+from saraban.cli import number_books, number_life
 from saraban.cli.codes import request_in_codes
 from saraban.cli.outcome import say, with_system
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    noun = typer.Typer(no_args_is_help=True, help="Document numbers: look, state, void, reset.")
+    noun = typer.Typer(no_args_is_help=True, help="Document numbers: look, account, verify, state, void, reset.")
     noun.callback()(lambda: None)
     noun.command()(preview)
+    number_books.register(noun)
     number_life.register(noun)
     app.add_typer(noun, name="number")
 

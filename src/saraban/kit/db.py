@@ -194,6 +194,14 @@ class Database:
             yield session
 
     @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[AsyncSession]:
+        """A session for long reads: everything it sees is of the moment of its first read."""
+        engine = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="REPEATABLE READ")
+        async with AsyncSession(engine, expire_on_commit=False) as session:
+            await _connected(session)
+            yield session
+
+    @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncSession]:
         """
         A session whose transaction is committed when the block ends without an error.

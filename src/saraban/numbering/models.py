@@ -160,7 +160,8 @@ class NumberAudit(HasPublicId, Base):
     __tablename__ = "document_number_audit"
     __table_args__ = public_id_index(
         "document_number_audit",
-        sa.Index("idx_audit_number", "document_number"),
+        # What names no number (a stretch stepped over, a range, a reset) is found by its series.
+        sa.Index("idx_audit_number", "document_number", "series"),
         sa.Index("idx_audit_user", "user_id", "created_at"),
         sa.Index("idx_audit_created", "created_at"),
         sa.Index("idx_audit_reservation", "reservation_uuid"),

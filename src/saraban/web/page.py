@@ -122,6 +122,7 @@ class Page:
             "caller": self.caller,
             "unread": self.unread,
             "may_create": self.may_create,
+            "may_see_numbers": self.caller.may_anywhere("numbering.view_counters"),
             "projects": self.projects,
             "project": self.project,
         }

@@ -20,6 +20,25 @@ STATES: Final[dict[str, Text]] = {
     "cancelled": Text("ยกเลิกแล้ว", "Cancelled"),
 }
 
+NUMBER_STATES: Final[dict[str, tuple[Text, str]]] = {
+    "RESERVED": (Text("จองไว้", "Reserved"), "yellow"),
+    "CONFIRMED": (Text("ใช้แล้ว", "Issued"), "green"),
+    "CANCELLED": (Text("ยกเลิกแล้ว", "Cancelled"), "grey"),
+    "EXPIRED": (Text("การจองหมดอายุ", "Expired"), "grey"),
+    "VOID": (Text("เป็นโมฆะ", "Void"), "red"),
+    "SKIPPED": (Text("ข้าม", "Skipped"), "grey"),
+    "BARRED": (Text("ห้ามใช้", "Barred"), "grey"),
+    "KEPT": (Text("กันไว้ให้", "Kept"), "blue"),
+    "BEFORE_LEDGER": (Text("ก่อนมีทะเบียนเลข", "Before the ledger"), "grey"),
+    "UNEXPLAINED": (Text("ไม่ทราบสาเหตุ", "Unexplained"), "red"),
+}
+
+NUMBER_SOURCES: Final[dict[str, Text]] = {
+    "OVERRIDE": Text("ผู้ดูแลกำหนดเอง", "Stated by hand"),
+    "IMPORT": Text("นำเข้า", "Imported"),
+    "MIGRATED": Text("ย้ายจากระบบเดิม", "Taken over"),
+}
+
 # Colours of the statuses: draft yellow, under way blue, with the approver orange, good green, refused red, ended grey.
 TONES: Final[dict[str, str]] = {
     "draft": "yellow",

@@ -1,8 +1,13 @@
 """Numbering as the rest of the product sees it: plan, issue, preview, the life of a number, and the formats."""
 
+from saraban.numbering.domain.account import Line, Why
+from saraban.numbering.domain.examination import Discrepancy, Wrong
 from saraban.numbering.domain.retry import Budget
 from saraban.numbering.repository import Trace
+from saraban.numbering.repository.books import NumberRow, SeriesRow
+from saraban.numbering.service.account import Account, account, series
 from saraban.numbering.service.allocation import Allocator
+from saraban.numbering.service.carriers import Carriers
 from saraban.numbering.service.checks import NumberRequest, permission_to_create
 from saraban.numbering.service.formats import FormatRow, Wanted, change, format_, formats, meeting, save
 from saraban.numbering.service.ledger import Holder, Issued
@@ -15,23 +20,33 @@ from saraban.numbering.service.renumbering import Found, find, rfa_type_of
 from saraban.numbering.service.reserving import bind, cancel_reservation, confirm, expire_reservations
 from saraban.numbering.service.resetting import reset
 from saraban.numbering.service.seed import default_formats
+from saraban.numbering.service.verifying import verify
 from saraban.numbering.service.voiding import replace, replace_held, void
 
 __all__ = [
+    "Account",
     "Allocator",
     "Budget",
+    "Carriers",
+    "Discrepancy",
     "Effect",
     "FormatRow",
     "Found",
     "Holder",
     "Issued",
+    "Line",
     "NumberRequest",
+    "NumberRow",
     "Plan",
     "Preview",
     "RangeRow",
+    "SeriesRow",
     "Statement",
     "Trace",
     "Wanted",
+    "Why",
+    "Wrong",
+    "account",
     "bind",
     "cancel",
     "cancel_reservation",
@@ -58,6 +73,8 @@ __all__ = [
     "revise",
     "rfa_type_of",
     "save",
+    "series",
     "traces",
+    "verify",
     "void",
 ]

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import broken_constraint
-from saraban.kit.errors import invalid
+from saraban.kit.errors import Invalid, invalid
 from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 from saraban.numbering import repository
@@ -95,7 +95,9 @@ async def override(
         raise NumberTaken(values={"number": effect.number})
     entry = _entry(plan, effect, caller=caller, token=token, reason=reason, address=address)
     await _insert(session, entry, plan)
-    old, new = (await _move(session, plan, effect, confirmed_jump)) if moves_counter else (None, None)
+    old, new = None, None
+    if moves_counter:
+        old, new = await _move(session, plan, effect, confirmed_jump, caller=caller, reason=reason, address=address)
     await note(
         session,
         entry,
@@ -200,23 +202,63 @@ async def _insert(session: AsyncSession, entry: LedgerEntry, plan: Plan) -> None
         raise
 
 
-async def _move(session: AsyncSession, plan: Plan, effect: Effect, confirmed_jump: int | None) -> tuple[str, str]:
+async def _move(
+    session: AsyncSession,
+    plan: Plan,
+    effect: Effect,
+    confirmed_jump: int | None,
+    *,
+    caller: Caller,
+    reason: str,
+    address: str,
+) -> tuple[str, str]:
     await repository.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
     counter = await counting.locked_counter(session, project_id=plan.project.id, series=plan.series)
     assert counter is not None
     old = counter.last_number
     jump = max(effect.sequence - old, 0)
     if confirmed_jump != jump:
-        raise invalid(
-            "/confirmedJump",
-            "not_confirmed",
-            "ตัวนับจะข้ามจาก {old} ไป {new} ({jump} ลำดับ) โปรดยืนยันจำนวนนี้",
-            "The counter would jump from {old} to {new}, by {jump}: confirm this figure.",
-            old=old,
-            new=old + jump,
-            jump=jump,
-        )
+        raise _not_confirmed(old, jump)
     if jump:
         counter.last_number, counter.version, counter.updated_at = effect.sequence, counter.version + 1, plan.now
         await session.flush()
+    if jump > 1:
+        await _note_leap(session, plan, old + 1, effect.sequence - 1, caller=caller, reason=reason, address=address)
     return orjson.dumps({"counter": old}).decode(), orjson.dumps({"counter": old + jump}).decode()
+
+
+def _not_confirmed(old: int, jump: int) -> Invalid:
+    return invalid(
+        "/confirmedJump",
+        "not_confirmed",
+        "ตัวนับจะข้ามจาก {old} ไป {new} ({jump} ลำดับ) โปรดยืนยันจำนวนนี้",
+        "The counter would jump from {old} to {new}, by {jump}: confirm this figure.",
+        old=old,
+        new=old + jump,
+        jump=jump,
+    )
+
+
+async def _note_leap(
+    session: AsyncSession, plan: Plan, first: int, last: int, *, caller: Caller, reason: str, address: str
+) -> None:
+    """What the counter leapt over is a stretch like those that were taken: the account of the series finds its reason."""
+    await repository.insert_audit(
+        session,
+        {
+            "uuid": new_id(),
+            "operation": "SKIP",
+            "project_id": plan.project.id,
+            "series": plan.series,
+            "counter_key": plan.codes_text,
+            "template_used": plan.template.text,
+            "sequence_number": first,
+            "skipped_to": last,
+            "reason": reason,
+            "user_id": caller.user_id,
+            "ip_address": address[:45] or None,
+            "retry_count": 0,
+            "lock_wait_ms": 0,
+            "created_at": plan.now,
+        },
+    )

@@ -114,7 +114,17 @@ async def release(
         await counting.raise_version(session, project_id=row.project_id, series=row.series, range_=row.number)
     await session.flush()
     forget(session)
-    await _note(session, row, caller=caller, old=row.kind, new="RELEASED", reason=reason, now=now, address=address)
+    await _note(
+        session,
+        row,
+        caller=caller,
+        old=row.kind,
+        new="RELEASED",
+        reason=reason,
+        now=now,
+        address=address,
+        counter=counter.last_number,
+    )
     return row
 
 
@@ -139,8 +149,10 @@ async def _note(
     reason: str,
     now: datetime,
     address: str,
+    counter: int | None = None,
 ) -> None:
-    stretch = {"range": str(row.public_id), "first": row.first_number, "last": row.last_number}
+    """:param counter: where the main counter stood: what it had passed by then stays a hole of this range's"""
+    stretch = {"range": str(row.public_id), "first": row.first_number, "last": row.last_number, "counter": counter}
     await repository.insert_audit(
         session,
         {

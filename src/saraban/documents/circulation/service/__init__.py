@@ -3,6 +3,7 @@
 from zoneinfo import ZoneInfo
 
 from saraban.documents.circulation.service.answering import AlreadyAnswered, NotAssigned, NotRouting, respond
+from saraban.documents.circulation.service.carrying import CARRIED
 from saraban.documents.circulation.service.changing import SheetClosed, Sheets, cancel, edit
 from saraban.documents.circulation.service.creating import SheetExists, create
 from saraban.documents.circulation.service.offers import Offers, offers
@@ -11,6 +12,7 @@ from saraban.documents.circulation.service.reading import Search, history, listi
 from saraban.documents.circulation.service.subject import CirculationSubject
 
 __all__ = [
+    "CARRIED",
     "AlreadyAnswered",
     "CirculationSubject",
     "NotAssigned",

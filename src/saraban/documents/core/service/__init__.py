@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.cancelling import CancelOnlyDraft, WithdrawRevisionFirst, cancel
+from saraban.documents.core.service.carrying import CARRIED, CarriedNumbers
 from saraban.documents.core.service.checking import (
     SentToSelf,
     Sheet,
@@ -50,7 +51,9 @@ from saraban.documents.core.service.withdrawing import NoDraftRevision, withdraw
 Followers = Sequence[Follower]
 
 __all__ = [
+    "CARRIED",
     "CancelOnlyDraft",
+    "CarriedNumbers",
     "Complete",
     "DocumentChanged",
     "DocumentIsCancelled",

@@ -1,0 +1,203 @@
+"""`saraban number series | account | verify`: which series there are, what became of each number, whether it adds up."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+
+from saraban.cli.outcome import say, stop, with_system
+
+if TYPE_CHECKING:
+    from saraban.bootstrap import System
+    from saraban.numbering.service import Account, Discrepancy, Line, NumberRow, SeriesRow
+    from saraban.numbering.service.verifying import Progress
+
+DISAGREES, CANNOT_TELL = 1, 2
+PAGE = 100
+
+_Project = Annotated[str, typer.Option(help="Code of the project.")]
+
+
+def register(noun: typer.Typer) -> None:
+    for verb in (series, account, verify):
+        noun.command()(verb)
+
+
+def series(
+    text: Annotated[str | None, typer.Argument(help="Only series whose name contains this.")] = None,
+    project: _Project = "LCBP3-C2",
+) -> None:
+    """List the series of a project and how far each has counted.
+
+    Examples:
+
+        saraban number series
+        saraban number series คคง. --project LCBP3-C2
+    """
+    rows = with_system(lambda system: _series(system, project, text))
+    width = max((len(row.series) for row in rows), default=0)
+    for row in rows:
+        typer.echo(f"{row.series:<{width}}  {row.last_number:>9,}  {row.type_code or ''}")
+    if not rows:
+        typer.echo(say("ไม่มีชุดเลข", "There is no such series."))
+
+
+async def _series(system: "System", project: str, text: str | None) -> "list[SeriesRow]":
+    from saraban.identity.service import system_caller
+    from saraban.numbering import service as numbering
+    from saraban.projects import service as projects
+
+    found: list[SeriesRow] = []
+    cursor: str | None = None
+    async with system.db.reading() as session:
+        caller = await system_caller(session)
+        place = await projects.find_project_by_code(session, code=project, pointer="/project")
+        while True:
+            page = await numbering.series(
+                session, caller=caller, project_public_id=place.public_id, text=text, cursor=cursor, limit=PAGE
+            )
+            found += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+
+
+def account(
+    name: Annotated[str, typer.Argument(metavar="SERIES", help="As `saraban number series` lists it.")],
+    project: _Project = "LCBP3-C2",
+    first: Annotated[int, typer.Option("--from", min=1, help="Begin with this sequence.")] = 1,
+    *,
+    holes: Annotated[bool, typer.Option("--holes", help="Only what has no number.")] = False,
+) -> None:
+    """Account for every number of a series from 1 on: its state and holder, and the reason of each hole.
+
+    Examples:
+
+        saraban number account "คคง.-สคฉ.3-{SEQ}-2569"
+        saraban number account "คคง.-สคฉ.3-{SEQ}-2569" --from 100 --holes
+    """
+
+    async def work(system: "System") -> None:
+        from saraban.identity.service import system_caller
+        from saraban.numbering import service as numbering
+        from saraban.projects import service as projects
+
+        async with system.db.reading() as session:
+            caller = await system_caller(session)
+            place = await projects.find_project_by_code(session, code=project, pointer="/project")
+            cursor: str | None = None
+            while True:
+                page = await numbering.account(
+                    session,
+                    caller=caller,
+                    project_public_id=place.public_id,
+                    series=name,
+                    first=first,
+                    cursor=cursor,
+                    limit=PAGE,
+                )
+                _print(page, system.clock.zone, holes=holes)
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+            typer.echo(say(f"ตัวนับอยู่ที่ {page.counter}", f"The counter stands at {page.counter}."))
+
+    with_system(work)
+
+
+def _print(page: "Account", zone: ZoneInfo, *, holes: bool) -> None:
+    for line in page.lines:
+        if line.entry is None or not holes:
+            typer.echo(_line(line, zone))
+
+
+def _line(line: "Line[NumberRow]", zone: ZoneInfo) -> str:
+    entry, gap = line.entry, line.gap
+    if entry is not None:
+        at, who, reason = entry.issued_at, entry.username, entry.reason or ""
+        if entry.replaced_by:
+            reason = f"→ {entry.replaced_by}  {reason}"
+        what = f"{entry.number}  {entry.status:<11}"
+        holder = f"{entry.holder_kind} {entry.holder}" if entry.holder else "-"
+        return f"{entry.sequence:>6}  {what}  {at.astimezone(zone):%Y-%m-%d %H:%M}  {who}  {holder}  {reason}".rstrip()
+    assert gap is not None
+    where = str(line.first) if line.first == line.last else f"{line.first}-{line.last}"
+    when = f"{gap.at.astimezone(zone):%Y-%m-%d %H:%M}  {gap.username}" if gap.at else ""
+    return f"{where:>6}  {gap.why:<11}  {when}  {gap.reason or ''}".rstrip()
+
+
+def verify() -> None:
+    """Compare counters, ledger, audit and documents of the whole database; numbers may be drawn meanwhile.
+
+    Exit code 0 when everything adds up, 1 when something does not (each discrepancy is named), 2 when it cannot tell.
+
+    Example: `saraban number verify`
+    """
+    from saraban.kit.db import fault_of
+
+    try:
+        count, rows = with_system(_verify)
+    except Exception as error:
+        if fault_of(error) is None and "no such table" not in str(error):
+            raise
+        raise stop("ติดต่อฐานข้อมูลไม่ได้", "The database does not answer.", code=CANNOT_TELL) from error
+    if count:
+        typer.echo(say(f"พบข้อขัดแย้ง {count} รายการ", f"{count} discrepancies."))
+        raise typer.Exit(DISAGREES)
+    typer.echo(say(f"ตรวจ {rows:,} แถว ตรงกันทั้งหมด", f"{rows:,} rows compared; everything adds up."))
+
+
+async def _verify(system: "System") -> tuple[int, int]:
+    from saraban.bootstrap import carriers
+    from saraban.numbering import service as numbering
+
+    count = rows = 0
+
+    with _bar() as shown:
+
+        def progress(done: int, total: int) -> None:
+            nonlocal rows
+            rows = done
+            shown(done, total)
+
+        async for found in numbering.verify(system.db, carriers=carriers(), progress=progress):
+            count += 1
+            sys.stderr.write(f"saraban: {_says(found)}\n")
+    return count, rows
+
+
+@contextmanager
+def _bar() -> "Iterator[Progress]":
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(say("แถว", "rows"), total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+_WORDS = {
+    "AUDIT_MISSING": ("ไม่มีบันทึกการออกเลข", "the audit has no row of its issue"),
+    "AUDIT_TWICE": ("มีบันทึกการออกเลขซ้ำ", "the audit has it issued more than once"),
+    "AUDIT_DIFFERS": ("ทะเบียนกับบันทึกไม่ตรงกัน", "ledger and audit differ"),
+    "STATE_DIFFERS": ("สถานะไม่ตรงกัน", "its states differ"),
+    "LEDGER_MISSING": ("มีบันทึกแต่ไม่มีในทะเบียน", "the audit has it, the ledger does not"),
+    "RENDERING_MISSING": ("ไม่มีรูปพิมพ์ของเลขนี้", "its printed form is missing"),
+    "PRINTS_DIFFERENTLY": ("รูปแบบที่เก็บไว้พิมพ์ได้เลขอื่น", "its stored format prints another number"),
+    "LINK_BROKEN": ("การแทนเลขไม่ตรงกันสองทาง", "it is linked to a number that is not linked back"),
+    "HOLDER_MISSING": ("ไม่มีเอกสารที่ถือเลขนี้", "the document that holds it is not there"),
+    "HOLDER_DIFFERS": ("เอกสารใช้เลขอื่น", "its document carries another number"),
+    "DOCUMENT_WITHOUT_NUMBER": ("เอกสารใช้เลขที่ไม่ใช่ของตน", "a document carries a number that is not its own"),
+    "COUNTER_MISSING": ("ไม่มีตัวนับ", "the series has no counter"),
+    "COUNTER_BEHIND": ("ตัวนับอยู่หลังเลขที่ออกแล้ว", "the counter is behind it"),
+    "ISSUED_TWICE": ("ลำดับเดียวกันออกสองครั้ง", "its sequence was issued twice"),
+    "HOLE": ("มีเลขหายโดยไม่ทราบสาเหตุ", "numbers are missing without a reason"),
+}
+
+
+def _says(found: "Discrepancy") -> str:
+    told = f"{found.project} {found.about}: {say(*_WORDS[found.what])}"
+    return f"{told} ({found.detail})" if found.detail else told

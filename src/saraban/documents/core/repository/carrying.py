@@ -1,0 +1,51 @@
+"""Documents as the books of numbering see them: which number each holds, and what it prints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.numbering.domain.examination import Carried
+from saraban.projects.models import Project
+
+
+@dataclass(frozen=True)
+class CarriedNumbers:
+    """
+    The numbers that the documents of one table carry, for `number verify`.
+
+    :param head: the mapped class of the documents
+    :param printed: its attribute with the number as it is printed now
+    """
+
+    head: Any
+    printed: Any
+
+    async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> Sequence[Carried]:
+        rows = await session.execute(self._select().where(self.head.public_id.in_(public_ids)))
+        return [self._carried(row) for row in rows.all()]
+
+    async def page(self, session: AsyncSession, *, after: int, limit: int) -> tuple[Sequence[tuple[str, Carried]], int]:
+        statement = self._select().where(self.head.id > after).order_by(self.head.id).limit(limit)
+        rows = (await session.execute(statement)).all()
+        return [(row.project_code, self._carried(row)) for row in rows], rows[-1].id if rows else after
+
+    async def count(self, session: AsyncSession) -> int:
+        return await session.scalar(sa.select(sa.func.count()).select_from(self.head)) or 0
+
+    def _select(self) -> Any:
+        head = self.head
+        return sa.select(
+            head.id,
+            head.public_id,
+            head.number_uuid,
+            self.printed.label("printed"),
+            head.cancelled_at,
+            Project.project_code,
+        ).join(Project, Project.id == head.project_id)
+
+    def _carried(self, row: Any) -> Carried:
+        return Carried(row.public_id, row.number_uuid, row.printed, row.cancelled_at is not None)

@@ -1,0 +1,230 @@
+"""
+Reading the books of one series: its counters, its numbers in order, and what explains its holes.
+
+Every read is a keyset page of an index, so that neither the millionth number nor a long series costs more than the first.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from saraban.identity.models import Organization, User
+from saraban.numbering.domain.account import Gap, Why
+from saraban.numbering.domain.stretch import Stretch
+from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter, NumberRange
+from saraban.projects.models import CorrespondenceType
+
+_replacement = aliased(LedgerEntry, name="replacement")
+_replaced = aliased(LedgerEntry, name="replaced")
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesRow:
+    """A main counter as a list shows it."""
+
+    series: str
+    type_code: str | None
+    year: int
+    last_number: int
+    range_count: int
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRow:
+    """A number as an account shows it."""
+
+    id: int
+    sequence: int
+    range: int
+    public_id: UUID
+    number: str
+    status: str
+    source: str
+    holder_kind: str | None
+    holder: UUID | None
+    reason: str | None
+    username: str
+    issued_at: datetime
+    changed_at: datetime | None
+    replaces: str | None
+    replaced_by: str | None
+
+
+async def series_page(
+    session: AsyncSession, *, project_id: int, text: str | None, after: str | None, limit: int
+) -> Sequence[SeriesRow]:
+    """This will give the main counters of a project by name, those above `after`."""
+    statement = (
+        sa.select(
+            NumberCounter.series,
+            CorrespondenceType.type_code,
+            NumberCounter.current_year,
+            NumberCounter.last_number,
+            NumberCounter.range_count,
+            NumberCounter.updated_at,
+        )
+        .outerjoin(CorrespondenceType, CorrespondenceType.id == NumberCounter.correspondence_type_id)
+        .where(NumberCounter.project_id == project_id, NumberCounter.range == 0)
+    )
+    if text:
+        statement = statement.where(NumberCounter.series.contains(text, autoescape=True))
+    if after is not None:
+        statement = statement.where(NumberCounter.series > after)
+    rows = await session.execute(statement.order_by(NumberCounter.series).limit(limit))
+    return [SeriesRow(*row) for row in rows.all()]
+
+
+async def counters_of(session: AsyncSession, *, project_id: int, series: str) -> Mapping[int, int]:
+    """This will give, for each counter of a series, by range (0 is the main one), where it stands."""
+    rows = await session.execute(
+        sa.select(NumberCounter.range, NumberCounter.last_number).where(
+            NumberCounter.project_id == project_id, NumberCounter.series == series
+        )
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+async def ranges_of(session: AsyncSession, *, project_id: int, series: str) -> Sequence[int]:
+    """This will give the ranges that numbers of a series may stand in, the main one first."""
+    rows = await session.scalars(
+        sa.select(NumberRange.number)
+        .where(NumberRange.project_id == project_id, NumberRange.series == series, NumberRange.kind == "KEPT")
+        .order_by(NumberRange.number)
+    )
+    return [0, *rows]
+
+
+async def numbers(
+    session: AsyncSession, *, project_id: int, series: str, ranges: Sequence[int], after: int, limit: int
+) -> Sequence[NumberRow]:
+    """This will give the numbers of a series above `after`, all ranges together in order of sequence."""
+    found: list[NumberRow] = []
+    for range_ in ranges:  # one seek of the index for each; a series has few
+        statement = (
+            _numbers()
+            .where(
+                LedgerEntry.project_id == project_id,
+                LedgerEntry.series == series,
+                LedgerEntry.range == range_,
+                LedgerEntry.sequence_number > after,
+            )
+            .order_by(LedgerEntry.sequence_number, LedgerEntry.id)
+            .limit(limit)
+        )
+        found += [NumberRow(*row) for row in (await session.execute(statement)).all()]
+    return sorted(found, key=lambda row: (row.sequence, row.id))[:limit]
+
+
+def _numbers() -> Any:
+    return (
+        sa.select(
+            LedgerEntry.id,
+            LedgerEntry.sequence_number,
+            LedgerEntry.range,
+            LedgerEntry.public_id,
+            LedgerEntry.document_number,
+            LedgerEntry.document_number_status,
+            LedgerEntry.source,
+            LedgerEntry.holder_kind,
+            LedgerEntry.holder_public_id,
+            LedgerEntry.reason,
+            User.username,
+            LedgerEntry.created_at,
+            sa.func.coalesce(LedgerEntry.voided_at, LedgerEntry.cancelled_at, type_=LedgerEntry.voided_at.type),
+            _replaced.document_number,
+            _replacement.document_number,
+        )
+        .join(User, User.user_id == LedgerEntry.user_id)
+        .outerjoin(_replaced, _replaced.public_id == LedgerEntry.replaces_uuid)
+        .outerjoin(_replacement, _replacement.public_id == LedgerEntry.replaced_by_uuid)
+    )
+
+
+async def gaps_of(
+    session: AsyncSession, *, project_id: int, series: str, counter: int | None = None
+) -> tuple[list[Gap], bool]:
+    """
+    This will give what explains the holes of a series, the most telling first, and whether it was ever set back.
+
+    What has no number of its own in the audit (stretches stepped over, ranges, resets) is found by the index of numbers.
+
+    :param counter: explain the holes of this one counter (0: the main one); None: those of the whole series
+    """
+    statement = (
+        sa.select(NumberAudit, User.username)
+        .join(User, User.user_id == NumberAudit.user_id)
+        .where(
+            NumberAudit.document_number.is_(None),
+            NumberAudit.series == series,
+            NumberAudit.project_id == project_id,
+            NumberAudit.operation.in_(["SKIP", "RANGE", "RESET"]),
+        )
+        .order_by(NumberAudit.id)
+    )
+    rows: Sequence[Any] = (await session.execute(statement)).all()
+    skips = [
+        Gap(Stretch(row.sequence_number, row.skipped_to), Why.SKIPPED, row.reason, username, row.created_at)
+        for row, username in rows
+        if row.operation == "SKIP"
+    ]
+    releases = {
+        told["range"]: told.get("counter")
+        for row, _ in rows
+        if row.operation == "RANGE" and (told := orjson.loads(row.new_value))["state"] == "RELEASED"
+    }
+    gaps = skips
+    if not counter:  # a kept range has no ranges within, and is younger than the ledger
+        gaps += await _ranges(session, project_id, series, releases, whole=counter == 0)
+        gaps += await _before_ledger(session, project_id, series)
+    return gaps, any(row.operation == "RESET" for row, _ in rows)
+
+
+async def _ranges(
+    session: AsyncSession, project_id: int, series: str, releases: Mapping[str, int | None], *, whole: bool
+) -> list[Gap]:
+    """:param whole: false leaves out what a kept range's own counter has passed: that must be there like any number"""
+    statement = (
+        sa.select(NumberRange, User.username, Organization.organization_code, NumberCounter.last_number)
+        .join(User, User.user_id == NumberRange.user_id)
+        .outerjoin(Organization, Organization.id == NumberRange.organization_id)
+        .outerjoin(
+            NumberCounter,
+            sa.and_(
+                NumberCounter.project_id == NumberRange.project_id,
+                NumberCounter.series == NumberRange.series,
+                NumberCounter.range == NumberRange.number,
+            ),
+        )
+        .where(NumberRange.project_id == project_id, NumberRange.series == series)
+        .order_by(NumberRange.first_number)
+    )
+    gaps = []
+    for row, username, organization, last in (await session.execute(statement)).all():
+        first = row.first_number if whole or last is None else max(row.first_number, last + 1)
+        # What the main counter had not passed when the range was released it gives since.
+        end = row.last_number if row.released_at is None else releases.get(str(row.public_id)) or row.last_number
+        reason = f"{organization}: {row.reason}" if organization else row.reason
+        stretch = Stretch(first, min(row.last_number, end))
+        gaps.append(Gap(stretch, Why(row.kind), reason, username, row.created_at))
+    return gaps
+
+
+async def _before_ledger(session: AsyncSession, project_id: int, series: str) -> list[Gap]:
+    """The first schema counted without a ledger: below the last number taken over from it nobody knows."""
+    last = await session.scalar(
+        sa.select(sa.func.max(LedgerEntry.sequence_number)).where(
+            LedgerEntry.project_id == project_id,
+            LedgerEntry.series == series,
+            LedgerEntry.range == 0,
+            LedgerEntry.source == "MIGRATED",
+        )
+    )
+    return [Gap(Stretch(1, last), Why.BEFORE_LEDGER)] if last else []

@@ -1,0 +1,207 @@
+"""Reading all books at once, a page at a time in the order of an index: counters, numbers with their deeds, the audit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.numbering.domain.examination import Deed, Entry
+from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter, NumberRange, NumberRendering
+from saraban.projects.models import Project
+
+
+@dataclass(frozen=True, slots=True)
+class CounterRow:
+    """A counter, main or of a kept range; `before` is where it began to count."""
+
+    project_id: int
+    project: str
+    series: str
+    range: int
+    last_number: int
+    before: int
+
+
+async def counters_page(
+    session: AsyncSession, *, after: tuple[int, str, int] | None, limit: int
+) -> Sequence[CounterRow]:
+    """This will give counters of the whole database in the order of their key."""
+    statement = (
+        sa.select(
+            NumberCounter.project_id,
+            Project.project_code,
+            NumberCounter.series,
+            NumberCounter.range,
+            NumberCounter.last_number,
+            sa.func.coalesce(NumberRange.first_number - 1, 0),
+        )
+        .join(Project, Project.id == NumberCounter.project_id)
+        .outerjoin(
+            NumberRange,
+            sa.and_(
+                NumberRange.project_id == NumberCounter.project_id,
+                NumberRange.series == NumberCounter.series,
+                NumberRange.number == NumberCounter.range,
+            ),
+        )
+    )
+    if after is not None:
+        project, series, range_ = after
+        same = NumberCounter.project_id == project
+        statement = statement.where(
+            sa.or_(
+                NumberCounter.project_id > project,
+                sa.and_(same, NumberCounter.series > series),
+                sa.and_(same, NumberCounter.series == series, NumberCounter.range > range_),
+            )
+        )
+    key = (NumberCounter.project_id, NumberCounter.series, NumberCounter.range)
+    return [CounterRow(*row) for row in (await session.execute(statement.order_by(*key).limit(limit))).all()]
+
+
+async def uncounted(session: AsyncSession, *, limit: int) -> Sequence[tuple[str, str, int]]:
+    """This will give (project, series, range) of drawn numbers that have no counter."""
+    statement = (
+        sa.select(Project.project_code, LedgerEntry.series, LedgerEntry.range)
+        .join(Project, Project.id == LedgerEntry.project_id)
+        .outerjoin(
+            NumberCounter,
+            sa.and_(
+                NumberCounter.project_id == LedgerEntry.project_id,
+                NumberCounter.series == LedgerEntry.series,
+                NumberCounter.range == LedgerEntry.range,
+            ),
+        )
+        .where(NumberCounter.series.is_(None), LedgerEntry.source == "DRAW")
+        .distinct()
+        .limit(limit)
+    )
+    return [(row[0], row[1], row[2]) for row in (await session.execute(statement)).all()]
+
+
+_ENTRY = (
+    LedgerEntry.id,
+    LedgerEntry.public_id,
+    Project.project_code,
+    LedgerEntry.series,
+    LedgerEntry.range,
+    LedgerEntry.sequence_number,
+    LedgerEntry.base_number,
+    LedgerEntry.document_number,
+    LedgerEntry.revision_label,
+    LedgerEntry.document_number_status,
+    LedgerEntry.source,
+    LedgerEntry.holder_public_id,
+    LedgerEntry.format_template,
+    LedgerEntry.format_values,
+    LedgerEntry.replaces_uuid,
+    LedgerEntry.replaced_by_uuid,
+)
+
+
+async def entries_of(
+    session: AsyncSession, counter: CounterRow, *, after: tuple[int, int], limit: int
+) -> Sequence[Entry]:
+    """This will give the numbers of one counter in order, those above (sequence, id)."""
+    sequence, key = after
+    statement = (
+        sa.select(*_ENTRY)
+        .join(Project, Project.id == LedgerEntry.project_id)
+        .where(
+            LedgerEntry.project_id == counter.project_id,
+            LedgerEntry.series == counter.series,
+            LedgerEntry.range == counter.range,
+            LedgerEntry.sequence_number >= sequence,
+            sa.or_(LedgerEntry.sequence_number > sequence, LedgerEntry.id > key),
+        )
+        .order_by(LedgerEntry.sequence_number, LedgerEntry.id)
+        .limit(limit)
+    )
+    return [Entry(*row) for row in (await session.execute(statement)).all()]
+
+
+async def deeds_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, list[Deed]]:
+    """This will give the audit rows of these numbers, each in order."""
+    statement = (
+        sa.select(
+            NumberAudit.reservation_uuid,
+            NumberAudit.operation,
+            NumberAudit.document_number,
+            NumberAudit.series,
+            NumberAudit.sequence_number,
+            NumberAudit.new_value,
+        )
+        .where(NumberAudit.reservation_uuid.in_(public_ids))
+        .order_by(NumberAudit.id)
+    )
+    deeds: dict[UUID, list[Deed]] = {}
+    rows: Sequence[Any] = (await session.execute(statement)).all()
+    for public_id, *deed in rows:
+        deeds.setdefault(public_id, []).append(Deed(*deed))
+    return deeds
+
+
+async def renderings_of(session: AsyncSession, keys: Sequence[int]) -> Mapping[int, set[str]]:
+    """This will give what was ever printed for these rows of the ledger."""
+    statement = sa.select(NumberRendering.reservation_id, NumberRendering.document_number).where(
+        NumberRendering.reservation_id.in_(keys)
+    )
+    printed: dict[int, set[str]] = {}
+    for key, number in (await session.execute(statement)).all():
+        printed.setdefault(key, set()).add(number)
+    return printed
+
+
+async def links_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, tuple[UUID | None, UUID | None]]:
+    """This will give (replaces, replaced by) of these numbers."""
+    if not public_ids:
+        return {}
+    statement = sa.select(LedgerEntry.public_id, LedgerEntry.replaces_uuid, LedgerEntry.replaced_by_uuid).where(
+        LedgerEntry.public_id.in_(public_ids)
+    )
+    return {row[0]: (row[1], row[2]) for row in (await session.execute(statement)).all()}
+
+
+async def holders_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, UUID | None]:
+    """This will give whom these numbers belong to; one that the ledger does not have is left out."""
+    statement = sa.select(LedgerEntry.public_id, LedgerEntry.holder_public_id).where(
+        LedgerEntry.public_id.in_(public_ids)
+    )
+    return {row[0]: row[1] for row in (await session.execute(statement)).all()}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedRow:
+    id: int
+    number_id: UUID | None
+    operation: str
+    number: str | None
+    project: str
+
+
+async def audited_page(session: AsyncSession, *, after: int, limit: int) -> Sequence[AuditedRow]:
+    """This will give the rows of the audit in order, as far as they name a number."""
+    statement = (
+        sa.select(
+            NumberAudit.id,
+            NumberAudit.reservation_uuid,
+            NumberAudit.operation,
+            NumberAudit.document_number,
+            sa.func.coalesce(Project.project_code, ""),
+        )
+        .outerjoin(Project, Project.id == NumberAudit.project_id)
+        .where(NumberAudit.id > after)
+        .order_by(NumberAudit.id)
+        .limit(limit)
+    )
+    return [AuditedRow(*row) for row in (await session.execute(statement)).all()]
+
+
+async def sizes(session: AsyncSession) -> tuple[int, int]:
+    """This will count the rows of ledger and audit."""
+    ledger = await session.scalar(sa.select(sa.func.count()).select_from(LedgerEntry))
+    audit = await session.scalar(sa.select(sa.func.count()).select_from(NumberAudit))
+    return ledger or 0, audit or 0

@@ -1,0 +1,155 @@
+"""
+The books against each other: counters, ledger, audit, renderings and documents of the whole database (ruling N15).
+
+It reads one snapshot, so that numbers drawn meanwhile are no discrepancies, page by page: memory does not grow with
+the number of numbers, only with the stretches that one series has stepped over.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.kit.db import Database
+from saraban.numbering.domain.account import account_lines
+from saraban.numbering.domain.examination import (
+    Carried,
+    Counter,
+    Discrepancy,
+    Entry,
+    SeriesWalk,
+    Wrong,
+    document_without_number,
+    examine,
+)
+from saraban.numbering.repository import books, examining
+from saraban.numbering.repository.examining import CounterRow
+from saraban.numbering.service.carriers import Carriers
+
+PAGE = 1000
+Progress = Callable[[int, int], None]  # rows done, rows in all
+
+
+async def verify(
+    db: Database, *, carriers: Sequence[Carriers], progress: Progress = lambda _done, _total: None
+) -> AsyncIterator[Discrepancy]:
+    """
+    This will name whatever two of the books disagree about, in the order in which it is found.
+
+    :param carriers: the registers whose documents carry numbers
+    """
+    async with db.snapshot() as session:
+        tally = await _tally(session, carriers, progress)
+        async for found in _counters(session, carriers, tally):
+            yield found
+        async for found in _orphans(session, tally):
+            yield found
+        async for found in _documents(session, carriers, tally):
+            yield found
+
+
+class _Tally:
+    """How far it is."""
+
+    def __init__(self, total: int, progress: Progress) -> None:
+        self._done, self._total, self._progress = 0, total, progress
+
+    def add(self, rows: int) -> None:
+        self._done += rows
+        self._progress(self._done, max(self._total, self._done))
+
+
+async def _tally(session: AsyncSession, carriers: Sequence[Carriers], progress: Progress) -> _Tally:
+    total = sum(await examining.sizes(session))
+    for register in carriers:
+        total += await register.count(session)
+    return _Tally(total, progress)
+
+
+async def _counters(session: AsyncSession, carriers: Sequence[Carriers], tally: _Tally) -> AsyncIterator[Discrepancy]:
+    after: tuple[int, str, int] | None = None
+    while counters := await examining.counters_page(session, after=after, limit=PAGE):
+        for counter in counters:
+            async for found in _series(session, counter, carriers, tally):
+                yield found
+        after = (counters[-1].project_id, counters[-1].series, counters[-1].range)
+    for project, series, _ in await examining.uncounted(session, limit=PAGE):
+        yield Discrepancy(Wrong.COUNTER_MISSING, project, series)
+
+
+async def _series(
+    session: AsyncSession, counter: CounterRow, carriers: Sequence[Carriers], tally: _Tally
+) -> AsyncIterator[Discrepancy]:
+    """The numbers of one counter in order, each against the other books, and what is missing between them."""
+    gaps, reset = await books.gaps_of(
+        session, project_id=counter.project_id, series=counter.series, counter=counter.range
+    )
+    walk = SeriesWalk(Counter(counter.project, counter.series, counter.last_number, reset))
+    place, seen = (0, 0), counter.before
+    while entries := await examining.entries_of(session, counter, after=place, limit=PAGE):
+        for found in await _compared(session, entries, carriers):
+            yield found
+        upto = min(entries[-1].sequence, counter.last_number)
+        for found in walk.along(account_lines(entries, after=seen, upto=upto, gaps=gaps)):
+            yield found
+        place, seen = (entries[-1].sequence, entries[-1].id), max(seen, entries[-1].sequence)
+        tally.add(len(entries))
+    nobody: list[Entry] = []
+    for found in walk.along(account_lines(nobody, after=seen, upto=counter.last_number, gaps=gaps)):
+        yield found
+
+
+async def _compared(session: AsyncSession, entries: Sequence[Entry], carriers: Sequence[Carriers]) -> list[Discrepancy]:
+    deeds = await examining.deeds_of(session, [entry.public_id for entry in entries])
+    renderings = await examining.renderings_of(session, [entry.id for entry in entries])
+    linked = [one for entry in entries for one in (entry.replaces, entry.replaced_by) if one is not None]
+    links = await examining.links_of(session, linked)
+    holders = list({entry.holder for entry in entries if entry.holder is not None})
+    carried = {one.public_id: one for one in await _named(session, carriers, holders)}
+    return [
+        found
+        for entry in entries
+        for found in examine(
+            entry,
+            deeds=deeds.get(entry.public_id, []),
+            renderings=renderings.get(entry.id, ()),
+            links=links,
+            carried=carried.get(entry.holder) if entry.holder else None,
+        )
+    ]
+
+
+async def _named(session: AsyncSession, carriers: Sequence[Carriers], public_ids: Sequence[UUID]) -> list[Carried]:
+    if not public_ids:
+        return []
+    return [one for register in carriers for one in await register.named(session, public_ids)]
+
+
+async def _orphans(session: AsyncSession, tally: _Tally) -> AsyncIterator[Discrepancy]:
+    """Rows of the audit whose number the ledger does not have."""
+    after = 0
+    while rows := await examining.audited_page(session, after=after, limit=PAGE):
+        named = {row.number_id for row in rows if row.number_id is not None}
+        known = await examining.holders_of(session, list(named))
+        told: set[UUID] = set()
+        for row in rows:
+            if row.number_id is not None and row.number_id not in known and row.number_id not in told:
+                told.add(row.number_id)
+                yield Discrepancy(Wrong.LEDGER_MISSING, row.project, row.number or str(row.number_id), row.operation)
+        after = rows[-1].id
+        tally.add(len(rows))
+
+
+async def _documents(session: AsyncSession, carriers: Sequence[Carriers], tally: _Tally) -> AsyncIterator[Discrepancy]:
+    """Documents whose number is not theirs."""
+    for register in carriers:
+        after = 0
+        while True:
+            rows, after = await register.page(session, after=after, limit=PAGE)
+            if not rows:
+                break
+            holders = await examining.holders_of(session, [one.number for _, one in rows if one.number is not None])
+            for project, one in rows:
+                for found in document_without_number(project, one, holders.get(one.number) if one.number else None):
+                    yield found
+            tally.add(len(rows))

@@ -1,0 +1,88 @@
+"""The books of numbers: the series of a project, and what became of every number of one."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import NotFound
+from saraban.kit.http import PageCursor, ReadSession
+from saraban.kit.text import control_character
+from saraban.numbering import service as numbering
+from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef
+from saraban.web.page import Page, ThisPage
+from saraban.web.visit import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+ROWS = 50
+SEES = "numbering.view_counters"
+
+
+@router.get("/numbers")
+async def listing(
+    page: ThisPage,
+    session: ReadSession,
+    q: Annotated[str, Query(max_length=200)] = "",
+    project: Annotated[UUID | None, Query()] = None,
+    cursor: Annotated[str | None, Query(max_length=1100)] = None,
+) -> Response:
+    """The series of the chosen project, by name."""
+    page.caller.require_somewhere(SEES)
+    text = "" if control_character(q) is not None else q.strip()
+    places = await _places(page, session)
+    place = _chosen(places, project or page.project)
+    found = await numbering.series(
+        session,
+        caller=page.caller,
+        project_public_id=place.public_id,
+        text=text or None,
+        cursor=cursor,
+        limit=ROWS,
+    )
+    template = "numbers.html"
+    if page.is_fragment:
+        template = "parts/series_rows.html" if cursor else "parts/series_list.html"
+    return page.show(template, rows=found.items, next_cursor=found.next_cursor, q=text, place=place, places=places)
+
+
+@router.get("/numbers/account")
+async def account(
+    page: ThisPage,
+    session: ReadSession,
+    project: UUID,
+    series: Annotated[str, Query(max_length=255)],
+    first: Annotated[str, Query(alias="from", max_length=12)] = "",
+    cursor: PageCursor = None,
+) -> Response:
+    """Every number of a series with its state and holder, every hole with its reason."""
+    page.caller.require_somewhere(SEES)
+    begin = int(first) if first.isascii() and first.isdigit() and 0 < int(first) < 10**9 else 1
+    found = await numbering.account(
+        session,
+        caller=page.caller,
+        project_public_id=project,
+        series=series,
+        first=begin,
+        cursor=cursor,
+        limit=ROWS,
+    )
+    template = "parts/account_rows.html" if page.is_fragment and cursor else "account.html"
+    if page.is_fragment and not cursor:
+        template = "parts/account_list.html"
+    return page.show(template, account=found, place=project, first=begin)
+
+
+async def _places(page: Page, session: ReadSession) -> list[ProjectRef]:
+    known = page.projects or await projects.projects_of(session, caller=page.caller)
+    return [one for one in known if page.caller.may(SEES, Scope(project=one.id))]
+
+
+def _chosen(places: list[ProjectRef], wanted: UUID | None) -> ProjectRef:
+    """The project of the top bar if its numbers may be seen, otherwise the first."""
+    if not places:
+        raise NotFound("There is no project whose numbers you may see.")
+    return next((one for one in places if one.public_id == wanted), places[0])

@@ -1,0 +1,238 @@
+"""The books against each other on each database: what was torn is named, what is in order is not."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+
+from saraban.bootstrap import carriers
+from saraban.kit.db import Database
+from saraban.kit.ids import new_id
+from saraban.numbering import service as numbering
+from saraban.numbering.domain.examination import Carried
+from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter, NumberRendering
+from tests.numbering_world import NOW, World, world_of
+
+REASON = "A reason that is long enough."
+
+pytestmark = pytest.mark.servers
+
+
+@pytest_asyncio.fixture
+async def world(any_demo_url: str) -> AsyncIterator[World]:
+    """The test runs once on each database."""
+    db = Database(any_demo_url)
+    yield await world_of(db)
+    await db.close()
+
+
+async def check(world: World, *registers: Any) -> list[tuple[str, str, str]]:
+    found = numbering.verify(world.db, carriers=registers or carriers())
+    return [(one.what.value, one.about, one.detail) async for one in found]
+
+
+async def tear(world: World, *statements: Any) -> None:
+    """What somebody with the database's password can do."""
+    async with world.db.engine.begin() as connection:  # the session would refuse to touch the audit
+        for statement in statements:
+            await connection.execute(statement)
+
+
+async def three(world: World) -> list[numbering.Issued]:
+    allocator = world.allocator()
+    return [await world.take(allocator, world.letter()) for _ in range(3)]
+
+
+class TestBooks:
+    async def test_that_are_in_order_have_no_discrepancies(self, world: World) -> None:
+        allocator = world.allocator()
+        await three(world)
+        reserved = await world.take(allocator, world.letter(), lasts=timedelta(minutes=5))
+        await world.db.transact(
+            lambda session: numbering.cancel_reservation(
+                session, caller=world.caller, token=reserved.public_id, reason=REASON, now=NOW, address=""
+            )
+        )
+        await world.take(allocator, world.rfa())
+
+        assert await check(world) == []
+
+    async def test_name_a_number_that_was_taken_out(self, world: World) -> None:
+        _, second, _ = await three(world)
+        await tear(
+            world,
+            sa.delete(NumberRendering).where(NumberRendering.document_number == second.number),
+            sa.delete(LedgerEntry).where(LedgerEntry.public_id == second.public_id),
+        )
+
+        found = await check(world)
+
+        assert ("HOLE", "คคง.-ผรม.1-{SEQ}-2569", "2") in found
+        assert ("LEDGER_MISSING", second.number, "GENERATE") in found
+        assert len(found) == 2
+
+    async def test_name_a_hole_at_the_end(self, world: World) -> None:
+        await three(world)
+        await tear(world, sa.update(NumberCounter).values(last_number=9))
+
+        assert await check(world) == [("HOLE", "คคง.-ผรม.1-{SEQ}-2569", "4-9")]
+
+    async def test_name_a_counter_that_was_set_back_behind_the_audit(self, world: World) -> None:
+        *_, third = await three(world)
+        await tear(world, sa.update(NumberCounter).values(last_number=2))
+
+        assert await check(world) == [("COUNTER_BEHIND", third.number, "counter 2")]
+
+    async def test_name_a_counter_that_is_gone(self, world: World) -> None:
+        await three(world)
+        await tear(world, sa.delete(NumberCounter))
+
+        assert await check(world) == [("COUNTER_MISSING", "คคง.-ผรม.1-{SEQ}-2569", "")]
+
+    @pytest.mark.parametrize(
+        ("column", "value", "wrong"),
+        [
+            ("document_number", "คคง.-ผรม.1-0007-2569", {"AUDIT_DIFFERS", "RENDERING_MISSING", "PRINTS_DIFFERENTLY"}),
+            ("base_number", "คคง.-ผรม.1-0007-2569", {"PRINTS_DIFFERENTLY"}),
+            ("document_number_status", "VOID", {"STATE_DIFFERS"}),
+            ("format_template", "{SEQ:4}", {"PRINTS_DIFFERENTLY"}),
+            ("source", "OVERRIDE", {"AUDIT_MISSING"}),
+        ],
+    )
+    async def test_name_a_number_that_was_changed(self, world: World, column: str, value: str, wrong: set[str]) -> None:
+        _, second, _ = await three(world)
+        change = sa.update(LedgerEntry).where(LedgerEntry.public_id == second.public_id)
+        await tear(world, change.values({column: value}))
+
+        assert {what for what, _, _ in await check(world)} == wrong
+
+    async def test_name_a_number_without_its_audit(self, world: World) -> None:
+        first, *_ = await three(world)
+        await tear(world, sa.delete(NumberAudit).where(NumberAudit.reservation_uuid == first.public_id))
+
+        assert await check(world) == [("AUDIT_MISSING", first.number, "GENERATE / RESERVE")]
+
+    async def test_name_a_replacement_that_is_linked_one_way(self, world: World) -> None:
+        first, second, _ = await three(world)
+        await tear(
+            world,
+            sa.update(LedgerEntry)
+            .where(LedgerEntry.public_id == first.public_id)
+            .values(replaced_by_uuid=second.public_id),
+        )
+
+        assert await check(world) == [("LINK_BROKEN", first.number, str(second.public_id))]
+
+    async def test_see_numbers_drawn_meanwhile_as_one_moment(self, world: World) -> None:
+        """Numbers drawn after the first page was read are no discrepancies."""
+        await three(world)
+        allocator = world.allocator()
+
+        class Meanwhile:
+            """A register that draws numbers while the books are read."""
+
+            async def named(self, _session: Any, _ids: Any) -> list[Carried]:
+                return []
+
+            async def page(self, _session: Any, *, after: int, limit: int) -> tuple[list[Any], int]:
+                return [], after + limit
+
+            async def count(self, _session: Any) -> int:
+                await world.take(allocator, world.letter())
+                return 0
+
+        assert await check(world, Meanwhile()) == []
+
+
+class TestDocuments:
+    async def test_whose_number_is_not_theirs_are_named(self, world: World) -> None:
+        """The register says what a document carries; the ledger must say the same of the number."""
+        first, second, _ = await three(world)
+        mine, yours, gone = (
+            Carried(new_id(), number, "?", cancelled=False)
+            for number in (
+                first.public_id,
+                second.public_id,
+                None,
+            )
+        )
+        for one, number in ((mine, first), (new_id(), second)):
+            await tear(
+                world,
+                sa.update(LedgerEntry)
+                .where(LedgerEntry.public_id == number.public_id)
+                .values(holder_kind="correspondence", holder_public_id=getattr(one, "public_id", one)),
+            )
+
+        class Register:
+            async def named(self, _session: Any, ids: Any) -> list[Carried]:
+                return [one for one in (mine, yours) if one.public_id in ids]
+
+            async def page(self, _session: Any, *, after: int, limit: int) -> tuple[list[Any], int]:
+                rows = [("LCBP3-C2", one) for one in (mine, yours, gone)]
+                return rows[after:limit], len(rows)
+
+            async def count(self, _session: Any) -> int:
+                return 3
+
+        found = await check(world, Register())
+
+        assert [what for what, _, _ in found] == [
+            "HOLDER_DIFFERS",  # mine prints "?"
+            "HOLDER_MISSING",  # nobody knows the second's holder
+            "DOCUMENT_WITHOUT_NUMBER",  # yours names a number of somebody else's
+            "DOCUMENT_WITHOUT_NUMBER",  # and one has none at all
+        ]
+
+
+class TestAccount:
+    async def test_explains_what_ranges_leave_out(self, world: World) -> None:
+        allocator = world.allocator()
+        await world.take(allocator, world.letter())
+        plan = await world.plan(world.letter())
+        rows = [
+            await world.db.transact(
+                lambda session, first=first, last=last, kind=kind: numbering.close(
+                    session,
+                    caller=world.caller,
+                    plan=plan,
+                    kind=kind,
+                    first=first,
+                    last=last,
+                    organization=None,
+                    reason=REASON,
+                    address="",
+                )
+            )
+            for first, last, kind in ((2, 3, "KEPT"), (5, 6, "BARRED"), (8, 20, "BARRED"))
+        ]
+        await world.take(allocator, world.letter(range_public_id=rows[0].range.public_id))
+        for _ in range(2):
+            await world.take(allocator, world.letter())  # 4, 7
+        for row in rows[1:]:
+            await world.db.transact(
+                lambda session, row=row: numbering.release(
+                    session, caller=world.caller, public_id=row.range.public_id, reason=REASON, now=NOW, address=""
+                )
+            )
+        await world.take(allocator, world.letter())  # 8: released before the counter came to it
+
+        async with world.db.reading() as session:
+            account = await numbering.account(
+                session, caller=world.caller, project_public_id=world.project, series=plan.series
+            )
+
+        told = [(line.first, line.last, line.gap.why.value if line.gap else "NUMBER") for line in account.lines]
+        assert told == [
+            (1, 1, "NUMBER"),
+            (2, 2, "NUMBER"),
+            (3, 3, "KEPT"),
+            (4, 4, "NUMBER"),
+            (5, 6, "BARRED"),
+            (7, 7, "NUMBER"),
+            (8, 8, "NUMBER"),
+        ]
+        assert await check(world) == []

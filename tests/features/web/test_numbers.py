@@ -1,0 +1,72 @@
+"""The books of numbers as the project's administrator sees them."""
+
+import re
+
+import pytest
+
+from tests.features.web.conftest import Sit
+from tests.features.web.forms import new_rfa
+
+FRAGMENT = {"HX-Request": "true"}
+ROW = re.compile(r'class="number row-link" href="([^"]+)"')
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(("language", "words"), [("th", "ยังไม่มีการออกเลข"), ("en", "No number was drawn yet")])
+    async def test_is_friendly_before_the_first_number(self, sit: Sit, language: str, words: str) -> None:
+        browser = await sit("padmin", language)
+
+        assert words in (await browser.get("/numbers")).text
+
+    async def test_leads_from_the_series_to_what_became_of_each_number(self, sit: Sit) -> None:
+        contractor, admin = await sit("dc.contractor"), await sit("padmin")
+        address = await new_rfa(contractor)
+        listed = await admin.get("/numbers", headers=FRAGMENT)
+        (row,) = ROW.findall(listed.text)
+
+        account = await admin.get(row.replace("&amp;", "&"))
+
+        holder = address.rpartition("/")[2]
+        assert f'href="/documents/rfa/{holder}"' in account.text
+        assert (await admin.get(f"/documents/rfa/{holder}")).status_code == 303
+
+    async def test_finds_a_series_by_a_part_of_it(self, sit: Sit) -> None:
+        contractor, admin = await sit("dc.contractor"), await sit("padmin")
+        await new_rfa(contractor)
+        await new_rfa(contractor, rfaTypeCode="SDW")
+
+        found = await admin.get("/numbers", params={"q": "SDW"}, headers=FRAGMENT)
+
+        assert len(ROW.findall(found.text)) == 1
+
+    async def test_goes_on_page_by_page(self, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("saraban.web.numbers.ROWS", 1)
+        contractor, admin = await sit("dc.contractor"), await sit("padmin")
+        for _ in range(2):
+            await new_rfa(contractor)
+        (row,) = ROW.findall((await admin.get("/numbers", headers=FRAGMENT)).text)
+
+        first = await admin.get(row.replace("&amp;", "&"), headers=FRAGMENT)
+        (more,) = re.findall(r'hx-get="([^"]+)" hx-target="closest', first.text)
+        second = await admin.get(more.replace("&amp;", "&"), headers=FRAGMENT)
+
+        assert "-0001-" in first.text
+        assert "-0002-" in second.text
+        assert "<table" not in second.text
+
+    async def test_begins_where_it_is_asked_to_and_says_when_nothing_is_there(self, sit: Sit) -> None:
+        contractor, admin = await sit("dc.contractor"), await sit("padmin", "en")
+        await new_rfa(contractor)
+        (row,) = ROW.findall((await admin.get("/numbers", headers=FRAGMENT)).text)
+
+        later = await admin.get(row.replace("&amp;", "&") + "&from=5")
+
+        assert "Nothing from here on" in later.text
+
+    async def test_is_closed_to_who_may_not_see_counters(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+
+        answers = [await browser.get("/numbers"), await browser.get("/inbox")]
+
+        assert answers[0].status_code == 403
+        assert 'href="/numbers"' not in answers[1].text
