@@ -234,8 +234,8 @@ class TestCounter:
         read = repository.standing
         lost: list[bool] = []
 
-        async def read_and_be_overtaken(session: Any, **kwargs: Any) -> Any:
-            seen = await read(session, **kwargs)
+        async def read_and_be_overtaken(connected: Any, place: Any, **kwargs: Any) -> Any:
+            seen = await read(connected, place, **kwargs)
             if not lost:
                 lost.append(True)
                 async with maria_world.db.writing() as other:

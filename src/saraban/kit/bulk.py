@@ -11,17 +11,26 @@ table alone.
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.kit.db import Connected
+
 _SQLITE_VARIABLES = 32_000  # the library allows 32,766 in one statement
 _MOST_ROWS = 1000
 
 Convert = Callable[[Any], Any] | None
+
+
+class Statement(NamedTuple):
+    """One statement; `values` for the `?` in it on SQLite, None on MariaDB, where the values stand in the text."""
+
+    text: str
+    values: Sequence[Any] | None = None
 
 
 class Driver:
@@ -33,8 +42,8 @@ class Driver:
         self._connection = connection
 
     @classmethod
-    async def of(cls, session: AsyncSession) -> Self:
-        connection = await session.connection()
+    async def of(cls, connected: Connected) -> Self:
+        connection = await connected.connection() if isinstance(connected, AsyncSession) else connected
         raw = await connection.get_raw_connection()
         return cls(connection.dialect, raw.driver_connection)
 
@@ -42,70 +51,78 @@ class Driver:
         """This will quote a value as MariaDB reads it."""
         return self._connection.literal(value)  # type: ignore[no-any-return]
 
-    async def execute(self, statement: str, values: Sequence[Any] | None = None) -> tuple[int, list[Any]]:
+    async def run(self, statements: Sequence[Statement]) -> list[int]:
         """
-        :param statement: with `?` on SQLite and `%s` on MariaDB, as many as there are `values`
-        :returns: the rows it changed, and the rows it gives
-        :raises DBAPIError: as SQLAlchemy would
+        This will execute the statements in their order, in one round trip on MariaDB.
+
+        :returns: the rows each of them changed
+        :raises DBAPIError: as SQLAlchemy would, for the first that failed
         """
+        text = ";".join(statement.text for statement in statements)
         try:
-            cursor = await self._cursor(statement, values)
-            try:
-                rows = list(await cursor.fetchall()) if cursor.description else []
-                return cursor.rowcount, rows
-            finally:
-                await cursor.close()
+            if self.on_sqlite:
+                return [await self._one(statement) for statement in statements]
+            return await self._together(text)
         except self.dialect.loaded_dbapi.Error as fault:
             raise DBAPIError.instance(
-                statement[:500], None, fault, self.dialect.loaded_dbapi.Error, dialect=self.dialect
+                text[:500], None, fault, self.dialect.loaded_dbapi.Error, dialect=self.dialect
             ) from fault
 
-    async def _cursor(self, statement: str, values: Sequence[Any] | None) -> Any:
-        if self.on_sqlite:
-            return await self._connection.execute(statement, tuple(values or ()))
-        cursor = self._connection.cursor()
-        await cursor.execute(statement, None if values is None else tuple(values))
-        return cursor
+    async def _one(self, statement: Statement) -> int:
+        async with self._connection.execute(statement.text, tuple(statement.values or ())) as cursor:
+            return int(cursor.rowcount)
+
+    async def _together(self, text: str) -> list[int]:
+        async with self._connection.cursor() as cursor:
+            await cursor.execute(text)
+            changed = [cursor.rowcount]
+            while await cursor.nextset():
+                changed.append(cursor.rowcount)
+            return changed
 
 
-async def insert_many(
-    driver: Driver,
-    table: sa.Table,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    *,
-    returning: Sequence[str] = (),
-) -> list[Any]:
+async def insert_many(driver: Driver, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """
     This will insert the rows in as few statements as the database takes, in their order.
 
     :param columns: names of columns; every row gives one value for each, all other columns take their server default
-    :param returning: columns to give back of each row, as the driver gives them; in no promised order
+    """
+    most = _SQLITE_VARIABLES // len(columns) if driver.on_sqlite else _MOST_ROWS
+    remaining = iter(rows)
+    while some := list(islice(remaining, most)):
+        await driver.run([insertion(driver, table, columns, some)])
+
+
+def insertion(
+    driver: Driver, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, only_if: str = ""
+) -> Statement:
+    """
+    This will give the one statement that inserts the rows.
+
+    :param only_if: a condition on MariaDB's session variables, without which nothing is inserted
     """
     chosen = tuple(columns)
     converts = _converts(table, chosen, driver.dialect)
-    most = _SQLITE_VARIABLES // len(chosen) if driver.on_sqlite else _MOST_ROWS
-    remaining = iter(rows)
-    given: list[Any] = []
-    while some := list(islice(remaining, most)):
-        filled = [place for place, column in enumerate(zip(*some, strict=True)) if any(v is not None for v in column)]
-        head, tail = _ends(table, tuple(chosen[place] for place in filled), tuple(returning), driver.dialect)
-        if driver.on_sqlite:
-            mark = f"({', '.join('?' * len(filled))})"
-            values = [
-                value if convert is None or value is None else convert(value)
-                for row in some
-                for value, convert in ((row[place], converts[place]) for place in filled)
-            ]
-            _, back = await driver.execute(f"{head}VALUES {','.join([mark] * len(some))}{tail}", values)
-        else:
-            _, back = await driver.execute(f"{head}{_body(driver.literal, some, filled, converts)}{tail}")
-        given.extend(back)
-    return given
+    by_column = list(zip(*rows, strict=True))
+    filled = [place for place, values in enumerate(by_column) if any(value is not None for value in values)]
+    head = _head(table, tuple(chosen[place] for place in filled), driver.dialect)
+    if not driver.on_sqlite:
+        return Statement(head + _body(driver.literal, by_column, filled, converts, only_if))
+    mark = f"({', '.join('?' * len(filled))})"
+    values = [
+        value if convert is None or value is None else convert(value)
+        for row in rows
+        for value, convert in ((row[place], converts[place]) for place in filled)
+    ]
+    return Statement(f"{head}VALUES {','.join([mark] * len(rows))}", values)
 
 
 def _body(
-    literal: Callable[[Any], str], rows: list[Sequence[Any]], filled: list[int], converts: tuple[Convert, ...]
+    literal: Callable[[Any], str],
+    by_column: Sequence[Sequence[Any]],
+    filled: Sequence[int],
+    converts: tuple[Convert, ...],
+    only_if: str,
 ) -> str:
     """
     This will give what MariaDB is to insert, as the driver quotes it.
@@ -113,25 +130,36 @@ def _body(
     A value that all rows share is said once, beside a list of what differs: reading long rows costs the server more than
     keeping their indexes.
     """
-    shared: list[str] = []
+    where = f" WHERE {only_if}" if only_if else ""
+    if len(by_column[0]) == 1:
+        one = ",".join(_text(literal, converts[place], by_column[place][0]) for place in filled)
+        return f"SELECT {one} FROM DUAL{where}"  # noqa: S608  quoted by the driver
+    said: list[str] = []
     differing: list[list[str]] = []
+    known: dict[int, str] = {}
     for place in filled:
-        values = [row[place] for row in rows]
-        if len(rows) > 1 and not isinstance(values[0], UUID) and values.count(values[0]) == len(values):
-            shared.append(_text(literal, converts[place], values[0]))
-        else:
-            shared.append(f"d.c{len(differing)}")
+        values = by_column[place]
+        if not isinstance(values[0], UUID) and values.count(values[0]) == len(values):
+            said.append(_text(literal, converts[place], values[0]))
+            continue
+        twin = next((name for other, name in known.items() if by_column[other] == values), None)
+        if twin is None:
+            twin = known[place] = f"d.c{len(differing)}"
             differing.append(_column(literal, converts[place], values))
-    listed = ",".join(f"({','.join(row)})" for row in zip(*differing, strict=True))
-    if len(differing) in {0, len(filled)}:
-        return f"VALUES {listed or ','.join(['(' + ','.join(shared) + ')'] * len(rows))}"
+        said.append(twin)
     names = ",".join(f"c{number}" for number in range(len(differing)))
-    return f"WITH d ({names}) AS (VALUES {listed}) SELECT {','.join(shared)} FROM d"  # noqa: S608
+    listed = ",".join([f"({','.join(row)})" for row in zip(*differing, strict=True)])
+    if not differing:
+        names, listed = "c0", ",".join(["(0)"] * len(by_column[0]))
+    return f"WITH d ({names}) AS (VALUES {listed}) SELECT {','.join(said)} FROM d{where}"  # noqa: S608
 
 
-def _column(literal: Callable[[Any], str], convert: Convert, values: list[Any]) -> list[str]:
-    if isinstance(values[0], UUID):  # hardly ever the same twice, and 32 hexadecimal digits need no quoting
-        return ["NULL" if value is None else f"'{value.hex}'" for value in values]
+def _column(literal: Callable[[Any], str], convert: Convert, values: Sequence[Any]) -> list[str]:
+    first = values[0]
+    if isinstance(first, UUID):  # hardly ever the same twice, and 32 hexadecimal digits need no quoting
+        return ["NULL" if value is None else f"'{value.int:032x}'" for value in values]
+    if type(first) is int and None not in values:
+        return [str(value) for value in values]
     known: dict[Any, str] = {}
     column = []
     for value in values:
@@ -155,14 +183,7 @@ def _converts(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) ->
 
 
 @lru_cache(maxsize=1024)
-def _ends(
-    table: sa.Table, columns: tuple[str, ...], returning: tuple[str, ...], dialect: sa.Dialect
-) -> tuple[str, str]:
-    """This will give what stands before and after the values."""
+def _head(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) -> str:
+    """This will give what stands before the values."""
     quote = dialect.identifier_preparer.quote
-
-    def listed(names: tuple[str, ...]) -> str:
-        return ", ".join(quote(table.c[name].name) for name in names)
-
-    tail = f" RETURNING {listed(returning)}" if returning else ""
-    return f"INSERT INTO {quote(table.name)} ({listed(columns)}) ", tail
+    return f"INSERT INTO {quote(table.name)} ({', '.join(quote(table.c[name].name) for name in columns)}) "

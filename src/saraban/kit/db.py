@@ -78,6 +78,10 @@ class Base(DeclarativeBase):
     }
 
 
+# What a statement can be executed on.
+Connected = AsyncSession | AsyncConnection
+
+
 class HasPublicId:
     """The `uuid` column of ADR-019: the only identifier of a row that leaves the process, as `publicId`."""
 
@@ -166,6 +170,8 @@ class Database:
             "max_overflow": pool_size,
             "pool_timeout": 30.0 if self.is_sqlite else pool_timeout,
             "echo": echo,
+            # Every session and transaction here ends with its own commit or rollback; another would be a round trip more.
+            "pool_reset_on_return": None,
             "json_serializer": lambda value: orjson.dumps(value).decode(),
             "json_deserializer": orjson.loads,
         }
@@ -214,6 +220,19 @@ class Database:
         else:
             async with self._transaction() as session:
                 yield session
+
+    @asynccontextmanager
+    async def stating(self) -> AsyncIterator[AsyncConnection]:
+        """
+        A transaction like that of `writing` for statements alone, without a session: that is a third of the time that
+        writing one number takes.
+        """
+        if self.is_sqlite:
+            async with self._writer, self._writing_engine.begin() as connection:
+                yield connection
+        else:
+            async with self._writing_engine.begin() as connection:
+                yield connection
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncSession]:

@@ -6,10 +6,10 @@ database, which holds even when a paused process outlives its lock (ruling N10).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from time import monotonic
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import structlog
 from redis.asyncio import Redis
@@ -19,6 +19,7 @@ from redis.exceptions import RedisError
 from saraban.kit.ids import new_secret
 
 log = structlog.get_logger(__name__)
+T = TypeVar("T")
 
 
 class LockBusy(Exception):  # an expected outcome
@@ -124,7 +125,7 @@ class RedisLocks:
         pause = _POLL if len(self._masters) == 1 else _POLL * (1 + 4 * ord(token[0]) / 128)
         while True:
             started = monotonic()
-            answers = await asyncio.gather(*(master.acquire(name, token, self._ttl) for master in self._masters))
+            answers = await _each([master.acquire(name, token, self._ttl) for master in self._masters])
             if sum(answer is not None for answer in answers) < self._quorum:
                 raise LockServiceDown("; ".join(filter(None, (master.fault for master in self._masters))) or "resting")
             # What is left of the lock's life counts only while it is longer than what getting it has taken.
@@ -138,7 +139,12 @@ class RedisLocks:
 
     async def _release(self, name: str, token: str) -> None:
         """What was done under the lock is committed; where it cannot be released it ends with its TTL."""
-        await asyncio.gather(*(master.release(name, token) for master in self._masters))
+        await _each([master.release(name, token) for master in self._masters])
+
+
+async def _each(calls: Sequence[Awaitable[T]]) -> list[T]:
+    """All at once; one alone, as most have it, without the tasks that this takes."""
+    return [await calls[0]] if len(calls) == 1 else await asyncio.gather(*calls)
 
 
 class _Master:

@@ -1,16 +1,17 @@
 """The statements that every number runs through: the counter, the taken numbers, and the rows of a whole batch at once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.kit.bulk import Driver, insert_many
+from saraban.kit.bulk import Driver, Statement, insertion
+from saraban.kit.db import Connected
 from saraban.numbering.domain.counter import CounterKey
 from saraban.numbering.domain.stretch import Stretch
 from saraban.numbering.models import (
@@ -34,10 +35,16 @@ _ONE_COUNTER = sa.and_(
 )
 _READ = sa.select(COUNTERS.c.last_number, COUNTERS.c.version, COUNTERS.c.range_count).where(_ONE_COUNTER)
 _LOCK = _READ.with_for_update()
-# By the driver itself, as the rows of a batch are written. Whoever sets `last_number` by hand may forget the version.
+# Whoever sets `last_number` by hand may forget the version.
 _ADVANCE = (
-    f"UPDATE {COUNTERS.name} SET last_number = %s, version = version + 1, updated_at = %s "  # noqa: S608  no values in it
-    "WHERE project_id = %s AND series = %s AND `range` = %s AND version = %s AND last_number = %s"
+    f"UPDATE {COUNTERS.name} SET last_number = {{}}, version = version + 1, updated_at = {{}} "  # noqa: S608  no values yet
+    "WHERE project_id = {} AND series = {} AND `range` = {} AND version = {} AND last_number = {}"
+)
+# The ledger's rows that the statement before has written, each with its key.
+_PRINT = (
+    f"INSERT INTO {RENDERINGS.name} (project_id, reservation_id, document_number, revision_label, kind, created_at) "  # noqa: S608
+    f"SELECT project_id, id, document_number, revision_label, 'ISSUE', created_at FROM {LEDGER.name}{{}} "
+    "WHERE {} AND project_id = {} AND series = {} AND `range` = {} AND sequence_number BETWEEN {} AND {}"
 )
 
 # What the driver says when a number (not a token or anything else) is already there.
@@ -77,7 +84,6 @@ LEDGER_COLUMNS = (
     "confirmed_at",
     "created_at",
 )
-RENDERING_COLUMNS = ("project_id", "reservation_id", "document_number", "revision_label", "kind", "created_at")
 AUDIT_COLUMNS = (
     "uuid",
     "operation",
@@ -100,6 +106,14 @@ AUDIT_COLUMNS = (
     "lock_path",
     "created_at",
 )
+
+
+class Place(NamedTuple):
+    """Which counter: `range` is 0 for the main one."""
+
+    project_id: int
+    series: str
+    range: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,43 +163,48 @@ async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str,
         await session.execute(statement.on_duplicate_key_update(series=COUNTERS.c.series))
 
 
-async def standing(session: AsyncSession, *, project_id: int, series: str, range_: int, lock: bool) -> Standing | None:
+async def standing(connected: Connected, place: Place, *, lock: bool) -> Standing | None:
     """
     This will read a counter with everything its next numbers depend on.
 
     :param lock: `FOR UPDATE` on the counter's row
     """
-    key = {"b_project": project_id, "b_series": series, "b_range": range_}
-    row = (await session.execute(_LOCK if lock else _READ, key)).first()
+    key = {"b_project": place.project_id, "b_series": place.series, "b_range": place.range}
+    row = (await connected.execute(_LOCK if lock else _READ, key)).first()
     if row is None:
         return None
     last_number, version, range_count = row
     closed: tuple[Stretch, ...] = ()
     end = None
-    if range_count or range_:
-        ranges = await _ranges(session, project_id=project_id, series=series)
-        if range_ == 0:
-            closed = tuple(Stretch(one.first_number, one.last_number) for one in ranges)
+    if range_count or place.range:
+        ranges = await _ranges(connected, place)
+        if place.range == 0:
+            closed = tuple(Stretch(first, last) for _, first, last in ranges)
         else:
-            end = next((one.last_number for one in ranges if one.number == range_), 0)
-    return Standing(last_number, version, closed, end, await _formats(session, project_id))
+            end = next((last for number, _, last in ranges if number == place.range), 0)
+    return Standing(last_number, version, closed, end, await _formats(connected, place.project_id))
 
 
-async def _ranges(session: AsyncSession, *, project_id: int, series: str) -> Sequence[NumberRange]:
+async def _ranges(connected: Connected, place: Place) -> Sequence[tuple[int, int, int]]:
+    """:returns: (number, first, last) of the ranges that are not released"""
     statement = (
-        sa.select(NumberRange)
-        .where(NumberRange.project_id == project_id, NumberRange.series == series, NumberRange.released_at.is_(None))
+        sa.select(NumberRange.number, NumberRange.first_number, NumberRange.last_number)
+        .where(
+            NumberRange.project_id == place.project_id,
+            NumberRange.series == place.series,
+            NumberRange.released_at.is_(None),
+        )
         .order_by(NumberRange.first_number)
     )
-    return (await session.scalars(statement)).all()
+    return [(row[0], row[1], row[2]) for row in (await connected.execute(statement)).all()]
 
 
 async def range_by_public_id(session: AsyncSession, public_id: UUID) -> NumberRange | None:
     return await session.scalar(sa.select(NumberRange).where(NumberRange.public_id == public_id))
 
 
-async def _formats(session: AsyncSession, project_id: int) -> dict[int, tuple[int, int]]:
-    rows = await session.execute(
+async def _formats(connected: Connected, project_id: int) -> dict[int, tuple[int, int]]:
+    rows = await connected.execute(
         sa.select(NumberFormat.type_key, NumberFormat.id, NumberFormat.version).where(
             NumberFormat.project_id == project_id
         )
@@ -193,39 +212,79 @@ async def _formats(session: AsyncSession, project_id: int) -> dict[int, tuple[in
     return {type_key: (key, version) for type_key, key, version in rows}
 
 
-async def advance(
-    driver: Driver, *, project_id: int, series: str, range_: int, seen: Standing, to: int, now: datetime
+async def write_batch(
+    driver: Driver,
+    place: Place,
+    *,
+    seen: Standing,
+    to: int,
+    now: datetime,
+    entries: Sequence[Sequence[Any]],
+    audits: Sequence[Sequence[Any]],
 ) -> bool:
-    """This will move the counter if its version is still the one that was seen, and say whether it did."""
-    moment = now.astimezone(UTC).replace(tzinfo=None)
-    values = (to, str(moment), project_id, series, range_, seen.version, seen.last_number)
-    changed, _ = await driver.execute(_ADVANCE.replace("%s", "?") if driver.on_sqlite else _ADVANCE, values)
-    return changed == 1
+    """
+    This will move the counter if its version is still the one that was seen, and write the rows if it was.
+
+    :param entries: rows of the ledger, in the order of `LEDGER_COLUMNS`; their printed forms follow from them
+    :param audits: rows of the audit, in the order of `AUDIT_COLUMNS`
+    :returns: whether the counter was moved; if not, nothing was written
+    """
+    moment = str(now.astimezone(UTC).replace(tzinfo=None))
+    advance = (to, moment, *place, seen.version, seen.last_number)
+    if driver.on_sqlite:
+        if await driver.run([_filled(driver, _ADVANCE, advance)]) != [1]:
+            return False
+        written = f"id > last_insert_rowid() - {len(entries)}"
+        await driver.run(
+            [
+                insertion(driver, LEDGER, LEDGER_COLUMNS, entries),
+                _print(driver, "", written, place, seen.last_number + 1, to),
+                insertion(driver, AUDIT, AUDIT_COLUMNS, audits),
+            ]
+        )
+        return True
+    # All in one round trip: what follows the first statement does nothing unless that has moved the counter.
+    moved = "@moved = 1"
+    changed = await driver.run(
+        [
+            _filled(driver, _ADVANCE, advance),
+            Statement("SET @moved = ROW_COUNT()"),
+            insertion(driver, LEDGER, LEDGER_COLUMNS, entries, only_if=moved),
+            # Left to itself the server reads all of the series.
+            _print(
+                driver,
+                " FORCE INDEX (PRIMARY)",
+                f"{moved} AND id >= LAST_INSERT_ID()",
+                place,
+                seen.last_number + 1,
+                to,
+            ),
+            insertion(driver, AUDIT, AUDIT_COLUMNS, audits, only_if=moved),
+        ]
+    )
+    return changed[0] == 1
+
+
+def _print(driver: Driver, how: str, which: str, place: Place, first: int, last: int) -> Statement:
+    return _filled(driver, _PRINT.replace("{}", how, 1).replace("{}", which, 1), (*place, first, last))
+
+
+def _filled(driver: Driver, text: str, values: Sequence[Any]) -> Statement:
+    """This will put the values into the places that are left open for them."""
+    if driver.on_sqlite:
+        return Statement(text.replace("{}", "?"), values)
+    return Statement(text.format(*map(driver.literal, values)))
 
 
 async def taken_numbers(
-    session: AsyncSession, *, project_id: int, bases: Sequence[str], numbers: Sequence[str]
+    connected: Connected, *, project_id: int, bases: Sequence[str], numbers: Sequence[str]
 ) -> frozenset[str]:
     """This will say which of these base numbers and renderings exist; plain reads, no locks (ruling N2)."""
     held = sa.select(LEDGER.c.base_number).where(LEDGER.c.project_id == project_id, LEDGER.c.base_number.in_(bases))
     printed = sa.select(RENDERINGS.c.document_number).where(
         RENDERINGS.c.project_id == project_id, RENDERINGS.c.document_number.in_(numbers)
     )
-    return frozenset(await session.scalars(held)) | frozenset(await session.scalars(printed))
-
-
-async def insert_entries(driver: Driver, rows: Iterable[Sequence[Any]]) -> dict[int, int]:
-    """This will write rows of one series into the ledger, and give the key of each by its sequence number."""
-    given = await insert_many(driver, LEDGER, LEDGER_COLUMNS, rows, returning=("id", "sequence_number"))
-    return {sequence: key for key, sequence in given}
-
-
-async def insert_renderings(driver: Driver, rows: Iterable[Sequence[Any]]) -> None:
-    await insert_many(driver, RENDERINGS, RENDERING_COLUMNS, rows)
-
-
-async def insert_audits(driver: Driver, rows: Iterable[Sequence[Any]]) -> None:
-    await insert_many(driver, AUDIT, AUDIT_COLUMNS, rows)
+    return frozenset(await connected.scalars(held)) | frozenset(await connected.scalars(printed))
 
 
 async def by_tokens(session: AsyncSession, tokens: Sequence[UUID]) -> dict[UUID, LedgerEntry]:
@@ -247,13 +306,17 @@ async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str,
     return bool(done.rowcount == 1)
 
 
-async def database_now(session: AsyncSession) -> datetime:
+async def database_now(connected: Connected) -> datetime:
     """This will give the database's clock: what expiries are set and judged by, whichever server asks (ruling N12)."""
-    if session.get_bind().dialect.name == "sqlite":
-        text = await session.scalar(sa.text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"))
+    if _dialect(connected).name == "sqlite":
+        text = (await connected.execute(sa.text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"))).scalar_one()
         return datetime.fromisoformat(str(text)).replace(tzinfo=UTC)
-    moment: datetime = (await session.execute(sa.text("SELECT UTC_TIMESTAMP(6)"))).scalar_one()
+    moment: datetime = (await connected.execute(sa.text("SELECT UTC_TIMESTAMP(6)"))).scalar_one()
     return moment.replace(tzinfo=UTC)
+
+
+def _dialect(connected: Connected) -> sa.Dialect:
+    return connected.get_bind().dialect if isinstance(connected, AsyncSession) else connected.dialect
 
 
 async def largest_packet(session: AsyncSession) -> int:

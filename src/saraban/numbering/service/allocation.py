@@ -209,11 +209,17 @@ class Allocator:
             member.draw.retries, member.draw.waited = member.attempts.retries, member.elapsed
             metrics.LOCK_WAIT.observe(member.draw.waited)
         line.course.remembered = self._remembered.get(line.name)
-        answers: list[Any] = []
-        async with self._db.writing() as session:
-            drawn = await draw_numbers(session, draws, line.course)
-            for member, outcome in zip(members, drawn.outcomes, strict=True):
-                answers.append(await _own_rows(session, member, outcome))
+        if any(member.has_rows for member in members):
+            async with self._db.writing() as session:
+                drawn = await draw_numbers(session, draws, line.course)
+                answers = [
+                    await _own_rows(session, member, outcome)
+                    for member, outcome in zip(members, drawn.outcomes, strict=True)
+                ]
+        else:
+            async with self._db.stating() as connection:
+                drawn = await draw_numbers(connection, draws, line.course)
+                answers = list(drawn.outcomes)
         self._remember(line.name, drawn.standing)
         line.course.locks_row = line.course.searches = False
         line.settle()

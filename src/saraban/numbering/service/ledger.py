@@ -15,13 +15,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.bulk import Driver
+from saraban.kit.db import Connected
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.numbering import repository
 from saraban.numbering.domain.sequence import SequenceExhausted
 from saraban.numbering.domain.stretch import open_sequences, stretches
 from saraban.numbering.models import LedgerEntry
-from saraban.numbering.repository import Standing
+from saraban.numbering.repository import Place, Standing
 from saraban.numbering.service import metrics
 from saraban.numbering.service.planning import Plan
 
@@ -128,7 +129,7 @@ def issued_of(entry: LedgerEntry) -> Issued:
     )
 
 
-async def draw_numbers(session: AsyncSession, draws: Sequence[Draw], course: Course) -> Drawn:
+async def draw_numbers(connected: Connected, draws: Sequence[Draw], course: Course) -> Drawn:
     """
     This will give each request of one series its number, or the reason why it gets none, in one compare-and-set.
 
@@ -137,53 +138,50 @@ async def draw_numbers(session: AsyncSession, draws: Sequence[Draw], course: Cou
     """
     remembered = None if course.locks_row or course.searches else course.remembered
     if remembered is not None and all(_in_force(draw.plan, remembered) for draw in draws):
-        drawn = await _attempt(session, draws, course, remembered)
+        drawn = await _attempt(connected, draws, course, remembered)
         if drawn is not None:
             return drawn
     plan = draws[0].plan
-    standing = await repository.standing(
-        session,
-        project_id=plan.project.id,
-        series=plan.series,
-        range_=plan.range,
-        lock=course.locks_row or course.path == "database",
-    )
+    standing = await repository.standing(connected, _place(plan), lock=course.locks_row or course.path == "database")
     if standing is None:
         raise CounterMissing(plan.series)
-    drawn = await _attempt(session, draws, course, standing)
+    drawn = await _attempt(connected, draws, course, standing)
     if drawn is None:
         raise CounterMoved(plan.series)
     return drawn
+
+
+def _place(plan: Plan) -> Place:
+    return Place(plan.project.id, plan.series, plan.range)
 
 
 def _in_force(plan: Plan, standing: Standing) -> bool:
     return plan.format_mark == (standing.formats.get(plan.type.id) or standing.formats.get(0))
 
 
-async def _attempt(session: AsyncSession, draws: Sequence[Draw], course: Course, standing: Standing) -> Drawn | None:
+async def _attempt(connected: Connected, draws: Sequence[Draw], course: Course, standing: Standing) -> Drawn | None:
     """:returns: None when the compare-and-set was lost"""
-    taken = await _taken(session, draws, standing) if course.searches else frozenset()
+    taken = await _taken(connected, draws, standing) if course.searches else frozenset()
     outcomes, last = _assign(draws, standing, taken)
     plan = draws[0].plan
     drawn = Drawn(outcomes, Standing(last, standing.version + 1, standing.closed, standing.end, standing.formats))
     if last == standing.last_number:
         return drawn if standing is not course.remembered else None  # nobody gets a number: let the database say why
-    driver = await Driver.of(session)
-    moved = await repository.advance(
-        driver,
-        project_id=plan.project.id,
-        series=plan.series,
-        range_=plan.range,
+    drawn.skipped = [n for n in taken if standing.last_number < n < last]
+    if any(draw.lasts is not None for draw in draws):
+        await _set_expiries(connected, draws, drawn)
+    issued = [(draw, one) for draw, one in zip(draws, outcomes, strict=True) if isinstance(one, Issued)]
+    moved = await repository.write_batch(
+        await Driver.of(connected),
+        _place(plan),
         seen=standing,
         to=last,
         now=plan.now,
+        entries=[_ledger_row(draw, one) for draw, one in issued],
+        audits=list(_audit_rows(issued, drawn.skipped, course)),
     )
     if not moved:
         return None
-    drawn.skipped = [n for n in taken if standing.last_number < n < last]
-    if any(draw.lasts is not None for draw in draws):
-        await _set_expiries(session, draws, drawn)
-    await _write(driver, draws, drawn, course)
     metrics.UTILIZATION.labels(project=plan.project.code, type=plan.type.code).set(last / (10**plan.printing.width - 1))
     return drawn
 
@@ -216,7 +214,7 @@ def _issue(draw: Draw, sequence: int, standing: Standing) -> Issued:
     )
 
 
-async def _taken(session: AsyncSession, draws: Sequence[Draw], standing: Standing) -> frozenset[int]:
+async def _taken(connected: Connected, draws: Sequence[Draw], standing: Standing) -> frozenset[int]:
     """This will look for enough free sequences, in growing blocks of plain reads (ruling N2), and give the taken ones."""
     plans = {(draw.plan.template.text, draw.plan.revision): draw.plan for draw in draws}.values()
     taken: set[int] = set()
@@ -227,7 +225,9 @@ async def _taken(session: AsyncSession, draws: Sequence[Draw], standing: Standin
             for sequence in range(after + 1, after + block + 1)
         }
         names = sorted(set().union(*printed.values()))
-        found = await repository.taken_numbers(session, project_id=draws[0].plan.project.id, bases=names, numbers=names)
+        found = await repository.taken_numbers(
+            connected, project_id=draws[0].plan.project.id, bases=names, numbers=names
+        )
         taken |= {sequence for sequence, forms in printed.items() if forms & found}
         free += sum(
             sequence not in taken and not any(sequence in stretch for stretch in standing.closed)
@@ -238,21 +238,8 @@ async def _taken(session: AsyncSession, draws: Sequence[Draw], standing: Standin
         after, block = after + block, min(block * 2, _LAST_BLOCK)
 
 
-async def _write(driver: Driver, draws: Sequence[Draw], drawn: Drawn, course: Course) -> None:
-    issued = [(draw, one) for draw, one in zip(draws, drawn.outcomes, strict=True) if isinstance(one, Issued)]
-    keys = await repository.insert_entries(driver, (_ledger_row(draw, one) for draw, one in issued))
-    await repository.insert_renderings(
-        driver,
-        (
-            (draw.plan.project.id, keys[one.sequence], one.number, one.revision, "ISSUE", draw.plan.now)
-            for draw, one in issued
-        ),
-    )
-    await repository.insert_audits(driver, _audit_rows(issued, drawn.skipped, course))
-
-
-async def _set_expiries(session: AsyncSession, draws: Sequence[Draw], drawn: Drawn) -> None:
-    now = await repository.database_now(session)
+async def _set_expiries(connected: Connected, draws: Sequence[Draw], drawn: Drawn) -> None:
+    now = await repository.database_now(connected)
     for place, (draw, one) in enumerate(zip(draws, drawn.outcomes, strict=True)):
         if draw.lasts is not None and isinstance(one, Issued):
             drawn.outcomes[place] = Issued(

@@ -35,9 +35,7 @@ async def preview(session: AsyncSession, *, plan: Plan) -> Preview:
 
 async def following(session: AsyncSession, *, plan: Plan, count: int) -> list[int]:
     """This will give the sequences of the next draws, as things stand."""
-    seen = await repository.standing(
-        session, project_id=plan.project.id, series=plan.series, range_=plan.range, lock=False
-    )
+    seen = await repository.standing(session, repository.Place(plan.project.id, plan.series, plan.range), lock=False)
     standing = seen or repository.Standing(0, 0)
     after, found = standing.last_number, list[int]()
     while len(found) < count:

@@ -45,6 +45,11 @@ class Member:
     answer: "asyncio.Future[Any]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     @property
+    def has_rows(self) -> bool:
+        """Whether rows of its own belong into the transaction of its number."""
+        return self.work is not None or self.remember is not None
+
+    @property
     def elapsed(self) -> float:
         """Seconds since it arrived."""
         return stopwatch() - self.arrived
