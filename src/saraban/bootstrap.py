@@ -187,6 +187,7 @@ def _allocator(settings: Settings, db: Database, masters: list[Redis]) -> Alloca
         conflict=settings.conflict_retries,
         connection=settings.database_retries,
         collision=settings.collision_retries,
+        pause=settings.retry_pause,
         deadline=settings.lock_deadline,
     )
     locks = RedisLocks(*masters, ttl=settings.lock_ttl, rest=settings.redis_breaker) if masters else DatabaseOnly()

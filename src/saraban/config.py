@@ -58,6 +58,9 @@ class Settings(BaseSettings):
     lock_ttl: float = Field(5.0, gt=0, description="Seconds a series lock lives in Redis.")
     lock_timeout: float = Field(10.0, gt=0, description="Seconds one attempt waits for a series lock.")
     lock_retries: int = Field(5, ge=0, description="Further attempts after a lock timeout (1, 2, 4, 8, 16 s apart).")
+    retry_pause: float = Field(
+        1.0, gt=0, description="Seconds before the first further attempt at a number; each next pause is twice as long."
+    )
     lock_deadline: float = Field(35.0, gt=0, description="Seconds after which waiting for a lock ends with 503.")
     conflict_retries: int = Field(2, ge=0, description="Further attempts, at once, after a lost compare-and-set.")
     database_retries: int = Field(

@@ -53,6 +53,7 @@ class Budget:
     """
     How often each class of failure is tried again; every figure is a setting.
 
+    :param pause: seconds before the first retry after a lock timeout or a lost connection; each further pause is twice as long
     :param deadline: seconds in which waiting for the series and every rerun that costs no budget must end
     """
 
@@ -60,6 +61,7 @@ class Budget:
     conflict: int = 2
     connection: int = 3
     collision: int = 10
+    pause: float = 1.0
     deadline: float = 35.0
 
     def allows(self, failure: Failure) -> float:
@@ -107,7 +109,7 @@ class Attempts:
         count = self.failures[failure]
         if count > self.budget.allows(failure):
             raise _END[failure](retry_after=3 if failure is not Failure.CONNECTION else None)
-        delay = _delay(failure, count)
+        delay = _delay(failure, count, self.budget.pause)
         # The database's own budget is short, and what it ends with is not "busy".
         if failure is not Failure.CONNECTION and elapsed + delay >= self.budget.deadline:
             raise NumberingBusy(retry_after=3)
@@ -122,7 +124,7 @@ _END: dict[Failure, type[DomainError]] = {
 }
 
 
-def _delay(failure: Failure, count: int) -> float:
+def _delay(failure: Failure, count: int, pause: float) -> float:
     if failure in {Failure.LOCK, Failure.CONNECTION}:
-        return float(2 ** (count - 1))
+        return float(pause * 2 ** (count - 1))
     return 0.02 * count if failure is Failure.COLLISION else 0.0

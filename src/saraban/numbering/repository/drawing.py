@@ -234,7 +234,8 @@ async def write_batch(
     if driver.on_sqlite:
         if await driver.run([_filled(driver, _ADVANCE, advance)]) != [1]:
             return False
-        written = f"id > last_insert_rowid() - {len(entries)}"
+        # Not `last_insert_rowid()`, which moves while the statement runs.
+        written = f"id > (SELECT max(id) FROM {LEDGER.name}) - {len(entries)}"  # noqa: S608
         await driver.run(
             [
                 insertion(driver, LEDGER, LEDGER_COLUMNS, entries),
