@@ -25,7 +25,7 @@ PAGES = (
     "/nowhere",
 )
 # What the project's administrator sees besides.
-ADMINISTRATION = ("/numbers",)
+ADMINISTRATION = ("/numbers", "/numbers/formats", "/numbers/formats/new")
 SIZES: dict[str, ViewportSize] = {
     "desk": DESK,
     "tablet": {"width": 1024, "height": 768},

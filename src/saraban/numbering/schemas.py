@@ -61,6 +61,9 @@ class PreviewOut(Schema):
     format_source: Literal["specific", "default", "fallback"]
 
 
+Reason = Annotated[str, Line(500, shortest=5)]
+
+
 class FormatIn(Schema):
     """The format of a project for one type, or its default."""
 
@@ -72,7 +75,9 @@ class FormatIn(Schema):
         None, strict=True, description="Left out: true where the template prints a year."
     )
     overflow: Literal["widen", "refuse"] = "widen"
-    reason: Annotated[str, Line(500)] | None = Field(None, description="Kept in the audit trail.")
+    reason: Reason | None = Field(
+        None, description="Required where a format is there already; kept in its history.", examples=["ตามหนังสือที่ปรึกษา"]
+    )
 
 
 class FormatChange(Schema):
@@ -82,7 +87,7 @@ class FormatChange(Schema):
     description: Annotated[str, Line(1000, shortest=0)] | None = None
     reset_sequence_yearly: bool | None = Field(None, strict=True)
     overflow: Literal["widen", "refuse"] | None = None
-    reason: Annotated[str, Line(500)] | None = None
+    reason: Reason = Field(description="Kept in the format's history.", examples=["ตามหนังสือที่ปรึกษา"])
 
 
 class FormatWarning(Schema):
@@ -110,12 +115,85 @@ class FormatOut(Schema):
     warnings: list[FormatWarning] = Field(default_factory=list)
 
 
+class FormatTextIn(Schema):
+    """A template as somebody is typing it: anything goes."""
+
+    template: Annotated[str, Field(max_length=1000)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
+    drawing: bool = Field(default=False, description="Whether it is a drawing format.", strict=True)
+
+
+class PieceOut(Schema):
+    """A stretch of the template, for highlighting; places count characters from 0."""
+
+    start: int = Field(examples=[0])
+    end: int = Field(description="After the last character.", examples=[12])
+    kind: Literal["literal", "token", "fault"]
+    text: str = Field(examples=["{ORIGINATOR}"])
+    token: str | None = Field(None, examples=["ORIGINATOR"])
+    meaning: str | None = Field(None, description="In the language asked for.")
+    sample: str | None = Field(None, examples=["คคง."])
+    fault: str | None = Field(None, description="What is wrong here, in the language asked for.")
+
+
+class AnatomyOut(Schema):
+    """A template taken apart."""
+
+    template: str = Field(description="As it is read, one spelling for each character; places refer to it.")
+    valid: bool
+    pieces: list[PieceOut]
+    faults: list[str]
+    prints_period: bool = Field(description="Whether it prints a year, a month or a fiscal year.")
+
+
+class FormatPreviewIn(Schema):
+    """A format as it shall be."""
+
+    project_public_id: UUID
+    correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
+    template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
+    reset_sequence_yearly: bool | None = Field(None, strict=True)
+    overflow: Literal["widen", "refuse"] = "widen"
+
+
+class FormatExampleOut(Schema):
+    """The next numbers of one pair of parties, now and with the new format."""
+
+    before: list[str]
+    after: list[str]
+    series: str
+    last_number: int = Field(description="Where the series of the new format stands.", examples=[0])
+    stepped_over: int = Field(description="Numbers that are taken already.", examples=[0])
+    refusal: str | None = Field(None, description="Why the new format could print none.")
+
+
+class FormatPreviewOut(Schema):
+    """What saving the format would do."""
+
+    template: str
+    reset_sequence_yearly: bool
+    examples: list[FormatExampleOut]
+    warnings: list[FormatWarning]
+
+
+class FormatVersionOut(Schema):
+    """What a format was from one change on."""
+
+    version: int = Field(examples=[2])
+    template: str
+    reset_sequence_yearly: bool
+    overflow: str
+    reason: str | None
+    username: str
+    at: datetime
+
+
+class FormatHistoryOut(Schema):
+    items: list[FormatVersionOut]
+
+
 class FormatsOut(Schema):
     items: list[FormatOut]
     next_cursor: str | None
-
-
-Reason = Annotated[str, Line(500, shortest=5)]
 
 
 class ReservationOut(NumberOut):

@@ -68,6 +68,8 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     ),
     "document_numbering_release_range": ("NUMBER_RANGE_RELEASED",),
     "document_numbering_save_format": ("NUMBER_TEMPLATE_INVALID",),
+    "document_numbering_preview_format": ("NUMBER_TEMPLATE_INVALID",),
+    "document_numbering_delete_format": ("FORMAT_IN_USE",),
     "document_numbering_change_format": ("NUMBER_TEMPLATE_INVALID", "NUMBER_FORMAT_STALE"),
     "correspondences_create": _WRITE,
     "correspondences_edit": _EDIT,

@@ -33,8 +33,8 @@ async def listing(
     """The series of the chosen project, by name."""
     page.caller.require_somewhere(SEES)
     text = "" if control_character(q) is not None else q.strip()
-    places = await _places(page, session)
-    place = _chosen(places, project or page.project)
+    places = await places_where(page, session, SEES)
+    place = chosen(places, project or page.project)
     found = await numbering.series(
         session,
         caller=page.caller,
@@ -76,12 +76,17 @@ async def account(
     return page.show(template, account=found, place=project, first=begin)
 
 
-async def _places(page: Page, session: ReadSession) -> list[ProjectRef]:
+async def places_where(page: Page, session: ReadSession, right: str) -> list[ProjectRef]:
+    """This will give the reader's projects in which he has this right."""
     known = page.projects or await projects.projects_of(session, caller=page.caller)
-    return [one for one in known if page.caller.may(SEES, Scope(project=one.id))]
+    return [
+        one
+        for one in known
+        if page.caller.may(right, Scope(project=one.id, organizations=page.caller.organization_ids))
+    ]
 
 
-def _chosen(places: list[ProjectRef], wanted: UUID | None) -> ProjectRef:
+def chosen(places: list[ProjectRef], wanted: UUID | None) -> ProjectRef:
     """The project of the top bar if its numbers may be seen, otherwise the first."""
     if not places:
         raise NotFound("There is no project whose numbers you may see.")

@@ -7,7 +7,19 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from saraban.kit.errors import DomainError, FieldProblem
-from saraban.web import assets, creating, document, failures, files, inbox, notifications, numbers, registers, session
+from saraban.web import (
+    assets,
+    creating,
+    document,
+    failures,
+    files,
+    formats,
+    inbox,
+    notifications,
+    numbers,
+    registers,
+    session,
+)
 
 PageAnswer = Callable[[Request, DomainError, int], Response]
 Explain = Callable[[Sequence[Mapping[str, Any]]], list[FieldProblem]]
@@ -19,6 +31,7 @@ ROUTERS: Final = (
     inbox.router,
     notifications.router,
     files.router,
+    formats.router,
     numbers.router,
     registers.router,
     creating.router,

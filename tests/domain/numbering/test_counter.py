@@ -7,6 +7,7 @@ import pytest
 
 from saraban.kit.errors import Invalid
 from saraban.numbering.domain.counter import Codes, free_sequence, printed_values, stated_year, values_of, year_of_issue
+from saraban.numbering.domain.period import Period
 from saraban.numbering.domain.template import Template
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
@@ -35,12 +36,12 @@ class TestYear:
 
 class TestValues:
     def test_print_gen_where_there_is_no_discipline(self) -> None:
-        values = values_of(Codes(project="P", originator="O", type="LETTER"), year=2026)
+        values = values_of(Codes(project="P", originator="O", type="LETTER"), period=Period(2026, 11))
 
         assert (values["DISCIPLINE"], values["YEAR:B.E."], values["YEAR:A.D."]) == ("GEN", "2569", "2026")
 
     def test_keep_only_what_is_printed(self) -> None:
-        values = values_of(Codes(project="P", originator="O", type="LETTER", recipient="R"), year=2026)
+        values = values_of(Codes(project="P", originator="O", type="LETTER", recipient="R"), period=Period(2026, 11))
 
         kept = printed_values(Template.parse("{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"), values)
 

@@ -14,6 +14,7 @@ from tests.conftest import SignIn
 GENERATE = "/api/v1/document-numbering/generate"
 PREVIEW = "/api/v1/document-numbering/preview"
 CONFIGS = "/api/v1/document-numbering/configs"
+WHY = "The owner asked for it."
 ID = "019505a1-7c3e-7000-8000-abc123def456"
 
 
@@ -327,8 +328,12 @@ class TestFormats:
         address = f"{CONFIGS}/{config['publicId']}"
         tag = (await padmin.get(address)).headers["ETag"]
 
-        first = await padmin.put(address, json={"template": "{ORIGINATOR}-{SEQ:5}"}, headers={"If-Match": tag})
-        second = await padmin.put(address, json={"template": "{ORIGINATOR}-{SEQ:6}"}, headers={"If-Match": tag})
+        first = await padmin.put(
+            address, json={"template": "{ORIGINATOR}-{SEQ:5}", "reason": WHY}, headers={"If-Match": tag}
+        )
+        second = await padmin.put(
+            address, json={"template": "{ORIGINATOR}-{SEQ:6}", "reason": WHY}, headers={"If-Match": tag}
+        )
 
         assert (first.status_code, second.status_code) == (200, 412)
         assert second.json()["code"] == "NUMBER_FORMAT_STALE"
@@ -363,7 +368,7 @@ class TestFormats:
         body = {"projectPublicId": project.id, "correspondenceTypeCode": "MEMO"}
 
         meets = await padmin.put(CONFIGS, json=body | {"template": "{ORIGINATOR}-{RECIPIENT}-{SEQ:6}-{YEAR:B.E.}"})
-        apart = await padmin.put(CONFIGS, json=body | {"template": "MEMO/{ORIGINATOR}/{SEQ:6}"})
+        apart = await padmin.put(CONFIGS, json=body | {"template": "MEMO/{ORIGINATOR}/{SEQ:6}", "reason": WHY})
 
         assert [one["code"] for one in meets.json()["warnings"]] == ["FORMATS_CAN_MEET"]
         assert apart.json()["warnings"] == []

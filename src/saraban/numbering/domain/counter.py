@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from saraban.kit.calendar import BUDDHIST_OFFSET
 from saraban.kit.errors import invalid
 from saraban.numbering.domain import template as tokens
+from saraban.numbering.domain.period import Period
 from saraban.numbering.domain.template import Template
 
 NO_RECIPIENT = -1
@@ -46,12 +47,8 @@ class Codes:
     category: str = ""
 
 
-def values_of(codes: Codes, *, year: int) -> dict[str, str]:
-    """
-    This will give the value of every token but `SEQ` and `REV`.
-
-    :param year: A.D.
-    """
+def values_of(codes: Codes, *, period: Period) -> dict[str, str]:
+    """This will give the value of every token but `SEQ` and `REV`."""
     return {
         tokens.PROJECT: codes.project,
         tokens.ORIGINATOR: codes.originator,
@@ -61,8 +58,7 @@ def values_of(codes: Codes, *, year: int) -> dict[str, str]:
         tokens.RFA_TYPE: codes.rfa_type,
         tokens.DISCIPLINE: codes.discipline or NO_DISCIPLINE,
         tokens.CATEGORY: codes.category,
-        tokens.YEAR_BE: str(year + BUDDHIST_OFFSET),
-        tokens.YEAR_AD: str(year),
+        **period.values,
     }
 
 

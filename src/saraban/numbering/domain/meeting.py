@@ -15,6 +15,7 @@ from saraban.numbering.domain.template import Literal, Template, Token
 _DIGIT = "\0digit"
 _LETTER = "\0letter"
 _DIGITS = frozenset("0123456789")
+_DIGITS_OF = {tokens.YY_BE: 2, tokens.YY_AD: 2, tokens.MONTH: 2}
 _MOST_PAIRS = 200_000
 
 
@@ -48,7 +49,7 @@ class _Automaton:
         elif part.name == tokens.SEQ:
             self._repeat(_DIGIT, least=part.width)
         elif part.name in tokens.PERIODS:
-            self._repeat(_DIGIT, least=4, loops=False)
+            self._repeat(_DIGIT, least=_DIGITS_OF.get(part.name, 4), loops=False)
         elif part.name == tokens.REV:
             self._repeat(_LETTER, least=1)
         else:

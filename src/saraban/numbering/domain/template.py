@@ -30,12 +30,26 @@ REV = "REV"
 YEAR_BE = "YEAR:B.E."
 YEAR_AD = "YEAR:A.D."
 
-PERIODS = frozenset({YEAR_BE, YEAR_AD})
-VALUES = frozenset({PROJECT, ORIGINATOR, RECIPIENT, CORR_TYPE, SUB_TYPE, RFA_TYPE, DISCIPLINE, CATEGORY})
-KNOWN = VALUES | PERIODS | {REV}
+YY_BE = "YY:B.E."
+YY_AD = "YY:A.D."
+MONTH = "MM"
+FISCAL_BE = "FY:B.E."
 
-_ALIASES = {"YEAR:BE": YEAR_BE, "YEAR:AD": YEAR_AD}
-_REPLACED = {"ORG": "{ORIGINATOR}", "TYPE": "{CORR_TYPE}", "YEAR": "{YEAR:B.E.}", "SEQ": "{SEQ:4}"}
+# Each with what stands for it in the name of a series that counts on although the period is printed.
+PERIODS = {
+    YEAR_BE: "{YEAR}",
+    YEAR_AD: "{YEAR}",
+    YY_BE: "{YY}",
+    YY_AD: "{YY}",
+    MONTH: "{MM}",
+    FISCAL_BE: "{FY}",
+}
+VALUES = frozenset({PROJECT, ORIGINATOR, RECIPIENT, CORR_TYPE, SUB_TYPE, RFA_TYPE, DISCIPLINE, CATEGORY})
+KNOWN = VALUES | PERIODS.keys() | {REV}
+
+_ALIASES = {"YEAR:BE": YEAR_BE, "YEAR:AD": YEAR_AD, "YY:BE": YY_BE, "YY:AD": YY_AD, "FY:BE": FISCAL_BE}
+_REPLACED = {"ORG": "{ORIGINATOR}", "TYPE": "{CORR_TYPE}", "YEAR": "{YEAR:B.E.}", "SEQ": "{SEQ:4}", "YY": "{YY:B.E.}"}
+_REPLACED["FY"] = "{FY:B.E.}"
 _TOKEN = re.compile(r"\{([^{}]*)\}")
 _SEQ = re.compile(r"SEQ:([1-9])\Z")
 # Thai and Latin letters, digits, the separators of the field, and brackets of the round kind.
@@ -106,7 +120,12 @@ class Template:
 
     @property
     def prints_period(self) -> bool:
-        return bool(self.tokens & PERIODS)
+        return bool(self.tokens & PERIODS.keys())
+
+    @property
+    def repeats_its_period(self) -> bool:
+        """Whether the month is printed without the year: January would be printed again every year."""
+        return self.tokens & PERIODS.keys() == {MONTH}
 
     @property
     def prints_revision(self) -> bool:
@@ -118,24 +137,24 @@ class Template:
 
         :raises NumberUnprintable: for a token without a value, and past 255 characters
         """
-        return self._print(values, sequence=str(sequence).zfill(self.width), revision=revision, year=None)
+        return self._print(values, sequence=str(sequence).zfill(self.width), revision=revision, resets=True)
 
     def base(self, values: Mapping[str, str], *, sequence: int) -> str:
         """This will give the number with `{REV}` left out: what is unique for the life of a document (ruling N1)."""
-        return self._print(values, sequence=str(sequence).zfill(self.width), revision="", year=None)
+        return self._print(values, sequence=str(sequence).zfill(self.width), revision="", resets=True)
 
     def series(self, values: Mapping[str, str], *, resets: bool) -> str:
         """
         This will give the name of the visible series: what is printed, with `{SEQ}` and `{REV}` left out (ruling N2).
 
-        :param resets: false leaves the year out too, so that the count goes on although the year is printed (N3)
+        :param resets: false leaves the period out too, so that the count goes on although it is printed (N3)
         """
-        return self._print(values, sequence="{SEQ}", revision="", year=None if resets else "{YEAR}")
+        return self._print(values, sequence="{SEQ}", revision="", resets=resets)
 
     def overflows(self, sequence: int) -> bool:
         return len(str(sequence)) > self.width
 
-    def _print(self, values: Mapping[str, str], *, sequence: str, revision: str, year: str | None) -> str:
+    def _print(self, values: Mapping[str, str], *, sequence: str, revision: str, resets: bool) -> str:
         printed: list[str] = []
         for part in self.parts:
             if isinstance(part, Literal):
@@ -144,8 +163,8 @@ class Template:
                 printed.append(sequence)
             elif part.name == REV:
                 printed.append(revision)
-            elif year is not None and part.name in PERIODS:
-                printed.append(year)
+            elif not resets and part.name in PERIODS:
+                printed.append(PERIODS[part.name])
             else:
                 printed.append(values.get(part.name) or _missing(part))
         number = "".join(printed)
@@ -192,13 +211,31 @@ def _refuse(pointer: str, code: str, th: str, en: str, *, position: int, token: 
 
 def _read(text: str, *, drawing: bool, pointer: str) -> Iterator[Literal | Token]:
     end = 0
-    for match in _TOKEN.finditer(text):
-        if match.start() > end:
-            yield _literal(text, end, match.start(), pointer)
-        yield _token(match[1], match.start(), drawing=drawing, pointer=pointer)
-        end = match.end()
+    for start, stop in token_places(text):
+        if start > end:
+            yield _literal(text, end, start, pointer)
+        yield read_piece(text, start, stop, drawing=drawing, pointer=pointer)
+        end = stop
     if end < len(text):
         yield _literal(text, end, len(text), pointer)
+
+
+def token_places(text: str) -> Iterator[tuple[int, int]]:
+    """This will give start and end of whatever stands in braces."""
+    for match in _TOKEN.finditer(text):
+        yield match.start(), match.end()
+
+
+def read_piece(text: str, start: int, end: int, *, drawing: bool, pointer: str) -> Literal | Token:
+    """
+    This will read one stretch of a template: a token with its braces, or what stands between two.
+
+    :raises TemplateInvalid: naming position and token
+    """
+    match = _TOKEN.fullmatch(text, start, end)
+    if match is None:
+        return _literal(text, start, end, pointer)
+    return _token(match[1], start, drawing=drawing, pointer=pointer)
 
 
 def _literal(text: str, start: int, end: int, pointer: str) -> Literal:

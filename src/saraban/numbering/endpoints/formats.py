@@ -1,6 +1,6 @@
 """`/document-numbering/configs`: the number formats of projects."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Response
@@ -17,14 +17,24 @@ from saraban.kit.http import (
     PathId,
     ReadSession,
 )
+from saraban.kit.schema import Line
 from saraban.numbering import service as numbering
 from saraban.numbering.dependencies import KeptRoute
+from saraban.numbering.domain.anatomy import MEANINGS, Piece, anatomy
 from saraban.numbering.schemas import (
+    AnatomyOut,
     FormatChange,
+    FormatExampleOut,
+    FormatHistoryOut,
     FormatIn,
     FormatOut,
+    FormatPreviewIn,
+    FormatPreviewOut,
     FormatsOut,
+    FormatTextIn,
+    FormatVersionOut,
     FormatWarning,
+    PieceOut,
 )
 
 router = APIRouter(route_class=KeptRoute)
@@ -43,6 +53,84 @@ async def list_formats(
         session, caller=caller, project_public_id=project_public_id, cursor=cursor, limit=limit
     )
     return FormatsOut(items=[_format(row) for row in page.items], next_cursor=page.next_cursor)
+
+
+@router.post("/configs/parse", summary="Take a template apart")
+async def parse_format(body: FormatTextIn, _caller: CurrentCaller, language: Language) -> AnatomyOut:
+    """For an editor: tokens and faults with their places. A template that is wrong is an answer like any other."""
+    found = anatomy(body.template, drawing=body.drawing)
+    return AnatomyOut(
+        template=found.text,
+        valid=found.template is not None,
+        pieces=[_piece(piece, language) for piece in found.pieces],
+        faults=[fault.text.say(language, fault.values) for fault in found.faults],
+        prints_period=found.template is not None and found.template.prints_period,
+    )
+
+
+@router.post("/configs/preview", summary="Show what saving a format would do")
+async def preview_format(
+    body: FormatPreviewIn, session: ReadSession, caller: CurrentCaller, now: Now, language: Language
+) -> FormatPreviewOut:
+    """The next three numbers of the series that counted last, before and after, and what the format could meet."""
+    effect = await numbering.format_effect(
+        session,
+        caller=caller,
+        project_public_id=body.project_public_id,
+        type_code=body.correspondence_type_code,
+        wanted=numbering.Wanted(
+            template=body.template,
+            description=None,
+            resets=body.reset_sequence_yearly,
+            overflow=body.overflow,
+            reason=None,
+        ),
+        now=now.now(),
+        zone=now.zone,
+    )
+    return FormatPreviewOut(
+        template=effect.template.text,
+        reset_sequence_yearly=effect.resets,
+        examples=[_example(one, language) for one in effect.examples],
+        warnings=[_warning(other, language) for other in effect.meets],
+    )
+
+
+@router.get("/configs/{publicId}/history", summary="Read what a format was")
+async def format_history(public_id: PathId, session: ReadSession, caller: CurrentCaller) -> FormatHistoryOut:
+    """Newest first, with who changed it and why."""
+    versions = await numbering.history(session, caller=caller, public_id=public_id)
+    return FormatHistoryOut(
+        items=[
+            FormatVersionOut(
+                version=one.version,
+                template=one.template,
+                reset_sequence_yearly=one.resets,
+                overflow=one.overflow,
+                reason=one.reason,
+                username=one.username,
+                at=one.at,
+            )
+            for one in versions
+        ]
+    )
+
+
+@router.delete("/configs/{publicId}", status_code=204, summary="Delete a format that was never used")
+async def delete_format(
+    public_id: PathId,
+    db: Db,
+    caller: CurrentCaller,
+    now: Now,
+    address: Address,
+    reason: Annotated[str, Line(500, shortest=5), Query(description="Kept in the audit.")],
+) -> None:
+    """Documents of its type then take the project's default, or the system's."""
+    await db.transact(
+        lambda session: numbering.delete(
+            session, caller=caller, public_id=public_id, reason=reason, now=now.now(), address=address
+        )
+    )
 
 
 @router.get("/configs/{publicId}", summary="Read a number format")
@@ -140,6 +228,36 @@ def _format(
         created_at=saved.created_at,
         updated_at=saved.updated_at,
         warnings=[_warning(other, language) for other in meeting or []],
+    )
+
+
+def _piece(piece: Piece, language: str) -> PieceOut:
+    meaning, sample = MEANINGS.get(piece.token or "", (None, None))
+    kind: Literal["literal", "token", "fault"] = "fault" if piece.fault else "token" if piece.token else "literal"
+    return PieceOut(
+        start=piece.start,
+        end=piece.end,
+        kind=kind,
+        text=piece.text,
+        token=piece.token,
+        meaning=meaning.say(language) if meaning else None,
+        sample=sample,
+        fault=piece.fault.text.say(language, piece.fault.values) if piece.fault else None,
+    )
+
+
+def _example(one: numbering.Example, language: str) -> FormatExampleOut:
+    refusal = None
+    if one.refusal is not None:
+        faults = [fault.text.say(language, fault.values) for fault in one.refusal.fields]
+        refusal = " ".join(faults) or one.refusal.words.say(language, one.refusal.values)
+    return FormatExampleOut(
+        before=one.before,
+        after=one.after,
+        series=one.series,
+        last_number=one.last_number,
+        stepped_over=one.stepped_over,
+        refusal=refusal,
     )
 
 

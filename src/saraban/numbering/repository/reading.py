@@ -116,6 +116,17 @@ async def formats_of_project(session: AsyncSession, project_id: int) -> list[For
     return [FormatRow(*row) for row in rows]
 
 
+async def format_audits(session: AsyncSession, saved: NumberFormat) -> Sequence[tuple[NumberAudit, str]]:
+    """This will give the changes of a format, newest first, with who made them."""
+    statement = (
+        sa.select(NumberAudit, User.username)
+        .join(User, User.user_id == NumberAudit.user_id)
+        .where(NumberAudit.format_uuid == saved.public_id, NumberAudit.operation == "FORMAT_CHANGE")
+        .order_by(NumberAudit.id.desc())
+    )
+    return [(row[0], row[1]) for row in (await session.execute(statement)).all()]
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """One operation on a number, with the account that did it."""

@@ -9,7 +9,19 @@ from saraban.numbering.service.account import Account, account, series
 from saraban.numbering.service.allocation import Allocator
 from saraban.numbering.service.carriers import Carriers
 from saraban.numbering.service.checks import NumberRequest, permission_to_create
-from saraban.numbering.service.formats import FormatRow, Wanted, change, format_, formats, meeting, save
+from saraban.numbering.service.effects import Example, FormatEffect, format_effect
+from saraban.numbering.service.formats import (
+    FormatRow,
+    FormatVersion,
+    Wanted,
+    change,
+    delete,
+    format_,
+    formats,
+    history,
+    meeting,
+    save,
+)
 from saraban.numbering.service.ledger import Holder, Issued
 from saraban.numbering.service.life import cancel, restore, revise, traces
 from saraban.numbering.service.overriding import Effect, Statement, override, override_effect
@@ -30,7 +42,10 @@ __all__ = [
     "Carriers",
     "Discrepancy",
     "Effect",
+    "Example",
+    "FormatEffect",
     "FormatRow",
+    "FormatVersion",
     "Found",
     "Holder",
     "Issued",
@@ -54,10 +69,13 @@ __all__ = [
     "close",
     "confirm",
     "default_formats",
+    "delete",
     "expire_reservations",
     "find",
     "format_",
+    "format_effect",
     "formats",
+    "history",
     "meeting",
     "override",
     "override_effect",

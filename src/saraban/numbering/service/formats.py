@@ -19,8 +19,8 @@ from saraban.numbering import repository
 from saraban.numbering.domain import template as tokens
 from saraban.numbering.domain.meeting import Shape, can_meet
 from saraban.numbering.domain.template import Template, stored
-from saraban.numbering.models import NumberFormat
-from saraban.numbering.repository import FormatRow
+from saraban.numbering.models import NumberAudit, NumberFormat
+from saraban.numbering.repository import FormatRow, effects
 from saraban.numbering.repository.counting import raise_versions
 from saraban.numbering.service.checks import DRAWING, DRAWING_CATEGORIES
 from saraban.numbering.service.resolving import forget
@@ -46,6 +46,30 @@ class Wanted:
     resets: bool | None
     overflow: str
     reason: str | None
+
+
+class FormatInUse(DomainError):
+    """Numbers were printed with the format; they could not be explained without it."""
+
+    kind, code = Kind.CONFLICT, "FORMAT_IN_USE"
+    says = Text(
+        "ลบรูปแบบนี้ไม่ได้ เพราะมีเลขที่ออกด้วยรูปแบบนี้แล้ว เช่น “{number}”",
+        "Numbers were issued with this format, such as “{number}”, so it cannot be deleted.",
+    )
+    recovery = (Text("เปลี่ยนรูปแบบแทนการลบ", "Change the format instead."),)
+
+
+@dataclass(frozen=True, slots=True)
+class FormatVersion:
+    """What a format was from one change to the next."""
+
+    version: int
+    template: str
+    resets: bool
+    overflow: str
+    reason: str | None
+    username: str
+    at: datetime
 
 
 async def formats(
@@ -86,7 +110,7 @@ async def save(
     kind = None
     if type_code is not None:
         kind = await projects.find_type(session, code=type_code, pointer="/correspondenceTypeCode")
-    checked = _checked(wanted, drawing=type_code == DRAWING)
+    template = checked(wanted, drawing=type_code == DRAWING)
     row = await repository.format_of(session, project_id=project.id, type_id=kind.id if kind else None)
     if row is None:
         fresh = NumberFormat(
@@ -99,7 +123,9 @@ async def save(
         )
         session.add(fresh)
         row = FormatRow(fresh, project.id, project.public_id, project.code, type_code)
-    await _write(session, row, checked, wanted, caller=caller, now=now, address=address)
+    elif not wanted.reason:
+        raise invalid("/reason", "required", "ระบุเหตุผลที่เปลี่ยนรูปแบบ", "State why the format is changed.")
+    await _write(session, row, template, wanted, caller=caller, now=now, address=address)
     return row
 
 
@@ -132,9 +158,50 @@ async def change(
         overflow=str(changes.get("overflow") or old.overflow),
         reason=changes.get("reason"),  # type: ignore[arg-type]
     )
-    checked = _checked(wanted, drawing=row.type_code == DRAWING)
-    await _write(session, row, checked, wanted, caller=caller, now=now, address=address)
+    template = checked(wanted, drawing=row.type_code == DRAWING)
+    await _write(session, row, template, wanted, caller=caller, now=now, address=address)
     return row
+
+
+async def delete(
+    session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
+) -> None:
+    """
+    This will delete a format that has printed no number; its history stays.
+
+    :raises FormatInUse: naming a number that it has printed
+    """
+    row = await format_(session, caller=caller, public_id=public_id)
+    caller.require(MANAGE, Scope(project=row.project_id))
+    printed = await effects.number_made_with(session, row.format)
+    if printed is not None:
+        raise FormatInUse(values={"number": printed})
+    await _note(session, row, _facts(row.format), None, reason, caller=caller, now=now, address=address)
+    await session.delete(row.format)
+    await session.flush()
+
+
+async def history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> list[FormatVersion]:
+    """
+    This will give what a format was, newest first, with who changed it and why.
+
+    :raises NotFound: when there is none, or the caller may not read that project's formats
+    """
+    row = await format_(session, caller=caller, public_id=public_id)
+    return [_version(audit, username) for audit, username in await repository.format_audits(session, row.format)]
+
+
+def _version(audit: NumberAudit, username: str) -> FormatVersion:
+    told = orjson.loads(audit.new_value or "{}")
+    return FormatVersion(
+        version=told.get("version", 0),
+        template=told.get("template", ""),
+        resets=told.get("resetSequenceYearly", False),
+        overflow=told.get("overflow", "widen"),
+        reason=audit.reason,
+        username=username,
+        at=audit.created_at,
+    )
 
 
 async def meeting(session: AsyncSession, row: FormatRow) -> list[FormatRow]:
@@ -156,7 +223,13 @@ def _counts_apart(one: NumberFormat, other: NumberFormat) -> bool:
     return (one.format_template, one.reset_sequence_yearly) != (other.format_template, other.reset_sequence_yearly)
 
 
-def _checked(wanted: Wanted, *, drawing: bool) -> Template:
+def checked(wanted: Wanted, *, drawing: bool) -> Template:
+    """
+    This will read the wanted template.
+
+    :raises TemplateInvalid: naming the position
+    :raises Invalid: for a reset that would print the same numbers again
+    """
     template = Template.parse(wanted.template, drawing=drawing)
     if wanted.resets and not template.prints_period:
         raise invalid(
@@ -165,13 +238,21 @@ def _checked(wanted: Wanted, *, drawing: bool) -> Template:
             "รูปแบบนี้ไม่พิมพ์ปี จึงเริ่มเลขใหม่ทุกปีไม่ได้ (เลขของปีก่อนจะซ้ำ)",
             "The template prints no year, so a yearly reset would print last year's numbers again.",
         )
+    if wanted.resets is not False and template.repeats_its_period:
+        raise invalid(
+            "/template",
+            "month_without_year",
+            "รูปแบบนี้พิมพ์เดือนโดยไม่มีปี เลขของเดือนเดียวกันในปีถัดไปจะซ้ำ ให้เพิ่มปี หรือให้นับต่อเนื่อง",
+            "The template prints the month without a year, so the same month of the next year would print the same numbers: "
+            "add the year, or let it count on.",
+        )
     return template
 
 
 async def _write(
     session: AsyncSession,
     row: FormatRow,
-    checked: Template,
+    template: Template,
     wanted: Wanted,
     *,
     caller: Caller,
@@ -179,9 +260,9 @@ async def _write(
     address: str,
 ) -> None:
     before = _facts(row.format) if row.format.version else None
-    row.format.format_template = checked.text
+    row.format.format_template = template.text
     row.format.description = wanted.description
-    row.format.reset_sequence_yearly = checked.prints_period if wanted.resets is None else wanted.resets
+    row.format.reset_sequence_yearly = template.prints_period if wanted.resets is None else wanted.resets
     row.format.overflow = wanted.overflow
     row.format.version += 1
     row.format.updated_at = now
@@ -191,6 +272,21 @@ async def _write(
         if broken_constraint(error, "unique_format", "document_number_formats.project_id"):
             raise FormatStale from error  # somebody saved the first format of this type a moment earlier
         raise
+    await _note(session, row, before, _facts(row.format), wanted.reason, caller=caller, now=now, address=address)
+
+
+async def _note(
+    session: AsyncSession,
+    row: FormatRow,
+    old: str | None,
+    new: str | None,
+    reason: str | None,
+    *,
+    caller: Caller,
+    now: datetime,
+    address: str,
+) -> None:
+    """This will keep the change in the audit, and have every allocator look again."""
     await raise_versions(session, project_id=row.project_id, now=now)
     forget(session)
     await repository.insert_audit(
@@ -201,10 +297,10 @@ async def _write(
             "project_id": row.project_id,
             "format_uuid": row.format.public_id,
             "document_type": row.type_code,
-            "template_used": checked.text,
-            "old_value": before,
-            "new_value": _facts(row.format),
-            "reason": wanted.reason,
+            "template_used": row.format.format_template,
+            "old_value": old,
+            "new_value": new,
+            "reason": reason,
             "user_id": caller.user_id,
             "ip_address": address[:45] or None,
             "retry_count": 0,
@@ -253,4 +349,18 @@ def _shape(row: FormatRow, codes: Mapping[str, frozenset[str]]) -> Shape:
     return Shape(stored(row.format.format_template), known)
 
 
-__all__ = ["FormatRow", "FormatStale", "Wanted", "change", "format_", "formats", "meeting", "save"]
+__all__ = [
+    "FormatInUse",
+    "FormatRow",
+    "FormatStale",
+    "FormatVersion",
+    "Wanted",
+    "change",
+    "checked",
+    "delete",
+    "format_",
+    "formats",
+    "history",
+    "meeting",
+    "save",
+]

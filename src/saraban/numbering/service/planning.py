@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import unknown
 from saraban.numbering.domain import counter
+from saraban.numbering.domain.period import Period
 from saraban.numbering.domain.template import LONGEST, REV, SEQ, Literal, Template
 from saraban.numbering.service.checks import (
     DRAWING,
@@ -177,7 +178,7 @@ async def plan_again(session: AsyncSession, old: Plan) -> Plan:
 
 def _made(request: NumberRequest, resolved: Resolved, *, year: int, now: datetime, zone: ZoneInfo) -> Plan:
     parties, template = resolved.parties, resolved.template
-    values = counter.values_of(_codes(parties, request.category_code), year=year)
+    values = counter.values_of(_codes(parties, request.category_code), period=Period.of(now, zone, year=year))
     series = template.series(values, resets=resolved.resets)
     if resolved.range_series is not None and resolved.range_series != series:
         raise unknown("/rangePublicId", str(request.range_public_id))

@@ -1,5 +1,6 @@
 """The number that would come next, shown while a form is filled in; no counter is touched (ruling N13)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -35,24 +36,37 @@ async def preview(session: AsyncSession, *, plan: Plan) -> Preview:
 
 async def following(session: AsyncSession, *, plan: Plan, count: int) -> list[int]:
     """This will give the sequences of the next draws, as things stand."""
-    seen = await repository.standing(session, repository.Place(plan.project.id, plan.series, plan.range), lock=False)
-    standing = seen or repository.Standing(0, 0)
-    after, found = standing.last_number, list[int]()
-    while len(found) < count:
-        numbers = range(after + 1, after + _BLOCK + 1)
-        names = await repository.taken_numbers(
-            session,
-            project_id=plan.project.id,
-            bases=[plan.base(number) for number in numbers],
-            numbers=[plan.number(number) for number in numbers],
-        )
-        taken = {n for n in numbers if plan.base(n) in names or plan.number(n) in names}
-        free = open_sequences(after, closed=standing.closed, taken=taken)
-        found.extend(takewhile(partial(ge, numbers[-1]), free))
-        after += _BLOCK
-    chosen = found[:count]
+    place = repository.Place(plan.project.id, plan.series, plan.range)
+    standing = await repository.standing(session, place, lock=False) or repository.Standing(0, 0)
+    chosen = await next_free(session, place, standing, number=plan.number, base=plan.base, count=count)
     if (standing.end is not None and chosen[-1] > standing.end) or (
         plan.refuses_overflow and plan.template.overflows(chosen[-1])
     ):
         raise SequenceExhausted
     return chosen
+
+
+async def next_free(
+    session: AsyncSession,
+    place: repository.Place,
+    standing: repository.Standing,
+    *,
+    number: Callable[[int], str],
+    base: Callable[[int], str],
+    count: int,
+) -> list[int]:
+    """This will give the next sequences that are neither closed nor taken by whatever prints alike."""
+    after, found = standing.last_number, list[int]()
+    while len(found) < count:
+        sequences = range(after + 1, after + _BLOCK + 1)
+        names = await repository.taken_numbers(
+            session,
+            project_id=place.project_id,
+            bases=[base(sequence) for sequence in sequences],
+            numbers=[number(sequence) for sequence in sequences],
+        )
+        taken = {one for one in sequences if base(one) in names or number(one) in names}
+        free = open_sequences(after, closed=standing.closed, taken=taken)
+        found.extend(takewhile(partial(ge, sequences[-1]), free))
+        after += _BLOCK
+    return found[:count]

@@ -1,0 +1,91 @@
+"""A template taken apart for an editor: every piece with its place, what each token means, and what is wrong where."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.text import fold
+from saraban.numbering.domain import template as tokens
+from saraban.numbering.domain.template import Template, TemplateInvalid, read_piece, token_places
+
+MEANINGS: Final[dict[str, tuple[Text, str]]] = {
+    tokens.PROJECT: (Text("รหัสโครงการ", "Code of the project"), "LCBP3-C2"),
+    tokens.ORIGINATOR: (Text("รหัสองค์กรผู้ส่ง", "Code of the sending organization"), "คคง."),
+    tokens.RECIPIENT: (Text("รหัสองค์กรผู้รับหลัก", "Code of the main recipient"), "สคฉ.3"),
+    tokens.CORR_TYPE: (Text("รหัสประเภทเอกสาร", "Code of the document type"), "RFA"),
+    tokens.SUB_TYPE: (Text("หมายเลขประเภทย่อย", "Number of the sub type"), "21"),
+    tokens.RFA_TYPE: (Text("รหัสประเภท RFA", "Code of the RFA type"), "RPT"),
+    tokens.DISCIPLINE: (Text("รหัสสาขางาน (GEN เมื่อไม่มี)", "Code of the discipline; GEN without one"), "TER"),
+    tokens.CATEGORY: (Text("รหัสหมวดแบบ เฉพาะแบบก่อสร้าง", "Category of a drawing; drawing formats only"), "DRW"),
+    tokens.SEQ: (Text("เลขลำดับ n คือจำนวนหลักอย่างน้อย", "The sequence; n is its least number of digits"), "0001"),
+    tokens.REV: (Text("ฉบับแก้ไข", "Revision"), "A"),
+    tokens.YEAR_BE: (Text("ปี พ.ศ.", "Year, Buddhist era"), "2569"),
+    tokens.YEAR_AD: (Text("ปี ค.ศ.", "Year, A.D."), "2026"),
+    tokens.YY_BE: (Text("ปี พ.ศ. สองหลัก", "Year, Buddhist era, two digits"), "69"),
+    tokens.YY_AD: (Text("ปี ค.ศ. สองหลัก", "Year, A.D., two digits"), "26"),
+    tokens.MONTH: (Text("เดือน สองหลัก", "Month, two digits"), "11"),
+    tokens.FISCAL_BE: (
+        Text("ปีงบประมาณ พ.ศ. เริ่ม 1 ตุลาคม", "Thai fiscal year, Buddhist era; begins on 1 October"),
+        "2570",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """
+    A stretch of the template.
+
+    :param start: of its first character, from 0; `end` is after its last
+    :param token: the token's name, None for literal text and for what is no token
+    """
+
+    start: int
+    end: int
+    text: str
+    token: str | None = None
+    fault: FieldProblem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Anatomy:
+    """
+    :param text: the template as it is read, with one spelling for each character: places refer to it
+    :param template: None while something is wrong
+    :param faults: of the pieces, and of the whole when every piece is in order
+    """
+
+    text: str
+    pieces: tuple[Piece, ...]
+    template: Template | None
+    faults: tuple[FieldProblem, ...]
+
+
+def anatomy(text: str, *, drawing: bool = False, pointer: str = "/template") -> Anatomy:
+    """This will take a template apart, whatever is wrong with it; nothing is raised."""
+    folded = fold(text)
+    pieces: list[Piece] = []
+    end = 0
+    for start, stop in token_places(folded):
+        if start > end:
+            pieces.append(_piece(folded, end, start, drawing=drawing, pointer=pointer))
+        pieces.append(_piece(folded, start, stop, drawing=drawing, pointer=pointer))
+        end = stop
+    if end < len(folded):
+        pieces.append(_piece(folded, end, len(folded), drawing=drawing, pointer=pointer))
+    faults = tuple(piece.fault for piece in pieces if piece.fault is not None)
+    if faults:
+        return Anatomy(folded, tuple(pieces), None, faults)
+    try:
+        template = Template.parse(folded, drawing=drawing, pointer=pointer)
+    except TemplateInvalid as fault:
+        return Anatomy(folded, tuple(pieces), None, tuple(fault.fields))
+    return Anatomy(folded, tuple(pieces), template, ())
+
+
+def _piece(text: str, start: int, end: int, *, drawing: bool, pointer: str) -> Piece:
+    try:
+        part = read_piece(text, start, end, drawing=drawing, pointer=pointer)
+    except TemplateInvalid as fault:
+        return Piece(start, end, text[start:end], fault=fault.fields[0])
+    return Piece(start, end, text[start:end], token=getattr(part, "name", None))

@@ -1,0 +1,200 @@
+"""Formats over HTTP: taken apart, shown before they are saved, their history, deleted while unused."""
+
+from typing import Any
+
+import pytest
+
+from saraban.kit.db import Database
+from tests.conftest import SignIn
+from tests.features.numbering.test_endpoints import CONFIGS, GENERATE, PREVIEW, WHY, Project, read_project
+
+
+@pytest.fixture
+def db(app: Any) -> Database:
+    return app.state.db  # type: ignore[no-any-return]
+
+
+def memo(project: Project, template: str, **more: Any) -> dict[str, Any]:
+    return {"projectPublicId": project.id, "correspondenceTypeCode": "MEMO", "template": template, **more}
+
+
+class TestParse:
+    async def test_tells_tokens_with_their_places_and_meanings(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+
+        answer = await padmin.post(f"{CONFIGS}/parse", json={"template": "{ORIGINATOR}-{SEQ:4}"})
+
+        body = answer.json()
+        assert (answer.status_code, body["valid"], body["printsPeriod"]) == (200, True, False)
+        assert [(one["start"], one["end"], one["kind"]) for one in body["pieces"]] == [
+            (0, 12, "token"),
+            (12, 13, "literal"),
+            (13, 20, "token"),
+        ]
+        assert body["pieces"][0]["meaning"] == "Code of the sending organization"
+
+    async def test_answers_for_what_is_wrong_too(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+
+        answer = await padmin.post(
+            f"{CONFIGS}/parse", json={"template": "{COLOUR}-{SEQ:4}"}, headers={"Accept-Language": "th"}
+        )
+
+        body = answer.json()
+        assert (answer.status_code, body["valid"]) == (200, False)
+        assert body["faults"] == ["ไม่รู้จัก {COLOUR} ที่ตำแหน่ง 1"]
+        assert body["pieces"][0]["kind"] == "fault"
+
+
+class TestPreview:
+    async def test_shows_the_next_three_before_and_after(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        number = {**project.letter(), "correspondenceTypeCode": "MEMO"}
+        await padmin.put(CONFIGS, json=memo(project, "{ORIGINATOR}-M-{SEQ:3}"))
+        for _ in range(2):
+            await padmin.post(GENERATE, json=number)
+
+        answer = await padmin.post(f"{CONFIGS}/preview", json=memo(project, "{ORIGINATOR}-M-{SEQ:4}"))
+
+        (example,) = answer.json()["examples"]
+        assert example["before"] == ["คคง.-M-003", "คคง.-M-004", "คคง.-M-005"]
+        assert example["after"] == ["คคง.-M-0003", "คคง.-M-0004", "คคง.-M-0005"]
+        assert (example["lastNumber"], example["steppedOver"], example["refusal"]) == (2, 0, None)
+        assert (await padmin.post(PREVIEW, json=number)).json()["documentNumber"] == "คคง.-M-003"
+
+    async def test_shows_what_it_would_step_over_and_meet(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        number = {**project.letter(), "correspondenceTypeCode": "MEMO"}
+        await padmin.put(CONFIGS, json=memo(project, "{ORIGINATOR}/{SEQ:3}"))
+        for _ in range(2):
+            await padmin.post(GENERATE, json=number)
+        other = memo(project, "{ORIGINATOR}/0{SEQ:2}") | {"correspondenceTypeCode": "RFI"}
+        await padmin.put(CONFIGS, json=other)
+        await padmin.post(GENERATE, json=number | {"correspondenceTypeCode": "RFI"})  # takes 003, after 001 and 002
+
+        answer = await padmin.post(f"{CONFIGS}/preview", json=other)
+
+        body = answer.json()
+        assert body["examples"][0]["after"][0] == "คคง./004"
+        assert [one["code"] for one in body["warnings"]] == ["FORMATS_CAN_MEET"]
+
+    async def test_shows_why_a_format_could_print_none(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        await padmin.put(CONFIGS, json=memo(project, "{ORIGINATOR}-M-{SEQ:1}"))
+        number = {**project.letter(), "correspondenceTypeCode": "MEMO"}
+        for _ in range(8):
+            await padmin.post(GENERATE, json=number)
+
+        refusing = memo(project, "{ORIGINATOR}-M-{SEQ:1}", overflow="refuse")
+        exhausted = await padmin.post(f"{CONFIGS}/preview", json=refusing)
+        lacking = await padmin.post(f"{CONFIGS}/preview", json=memo(project, "{RFA_TYPE}-M-{SEQ:1}"))
+
+        assert exhausted.json()["examples"][0]["refusal"]
+        assert "{RFA_TYPE}" in lacking.json()["examples"][0]["refusal"]
+
+    async def test_takes_any_parties_before_the_first_number(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+
+        answer = await padmin.post(f"{CONFIGS}/preview", json=memo(project, "{ORIGINATOR}-{MM}-{YY:B.E.}-{SEQ:2}"))
+
+        (example,) = answer.json()["examples"]
+        assert len(example["after"]) == 3
+        assert example["after"][0].endswith("-01")
+
+    async def test_refuses_what_saving_would_refuse(self, signed_in: SignIn) -> None:
+        padmin, viewer = await signed_in("padmin"), await signed_in("viewer")
+        project = await read_project(padmin)
+
+        answers = [
+            await padmin.post(f"{CONFIGS}/preview", json=memo(project, "{COLOUR}")),
+            await padmin.post(f"{CONFIGS}/preview", json=memo(project, "{SEQ:4}-{MM}")),
+            await viewer.post(f"{CONFIGS}/preview", json=memo(project, "{SEQ:4}")),
+        ]
+
+        assert [answer.status_code for answer in answers] == [422, 422, 403]
+        assert answers[1].json()["errors"][0]["code"] == "month_without_year"
+
+
+class TestPeriods:
+    async def test_that_would_be_printed_again_are_refused(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+
+        alone = await padmin.put(CONFIGS, json=memo(project, "{SEQ:4}-{MM}"))
+        counting_on = await padmin.put(CONFIGS, json=memo(project, "{SEQ:4}-{MM}", resetSequenceYearly=False))
+
+        assert (alone.status_code, counting_on.status_code) == (422, 200)
+        assert alone.json()["errors"][0]["pointer"] == "/template"
+
+
+class TestHistory:
+    async def test_tells_who_changed_what_and_why(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        saved = (await padmin.put(CONFIGS, json=memo(project, "{ORIGINATOR}-M-{SEQ:3}"))).json()
+        address = f"{CONFIGS}/{saved['publicId']}"
+        await padmin.put(address, json={"template": "{ORIGINATOR}-M-{SEQ:4}", "reason": WHY})
+
+        items = (await padmin.get(f"{address}/history")).json()["items"]
+
+        assert [(one["version"], one["template"]) for one in items] == [
+            (2, "{ORIGINATOR}-M-{SEQ:4}"),
+            (1, "{ORIGINATOR}-M-{SEQ:3}"),
+        ]
+        assert (items[0]["reason"], items[0]["username"]) == (WHY, "padmin")
+
+    async def test_asks_for_the_reason_of_a_change(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        saved = (await padmin.put(CONFIGS, json=memo(project, "{SEQ:3}"))).json()
+
+        answers = [
+            await padmin.put(f"{CONFIGS}/{saved['publicId']}", json={"template": "{SEQ:4}"}),
+            await padmin.put(CONFIGS, json=memo(project, "{SEQ:4}")),
+        ]
+
+        assert [answer.status_code for answer in answers] == [422, 422]
+        assert [answer.json()["errors"][0]["pointer"] for answer in answers] == ["/reason", "/reason"]
+
+
+class TestDelete:
+    async def test_takes_away_what_printed_nothing(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        saved = (await padmin.put(CONFIGS, json=memo(project, "{ORIGINATOR}-M-{SEQ:3}"))).json()
+        number = {**project.letter(), "correspondenceTypeCode": "MEMO"}
+
+        gone = await padmin.delete(f"{CONFIGS}/{saved['publicId']}", params={"reason": WHY})
+        drawn = await padmin.post(PREVIEW, json=number)
+
+        assert gone.status_code == 204
+        assert (await padmin.get(f"{CONFIGS}/{saved['publicId']}")).status_code == 404
+        assert drawn.json()["documentNumber"].startswith("คคง.-ผรม.1-0001-")  # the project's default again
+
+    async def test_keeps_what_printed_a_number_and_names_it(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        saved = (await padmin.put(CONFIGS, json=memo(project, "{ORIGINATOR}-M-{SEQ:3}"))).json()
+        await padmin.post(GENERATE, json={**project.letter(), "correspondenceTypeCode": "MEMO"})
+
+        answer = await padmin.delete(f"{CONFIGS}/{saved['publicId']}", params={"reason": WHY})
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "FORMAT_IN_USE")
+        assert "คคง.-M-001" in answer.json()["userMessage"]
+
+    async def test_is_for_those_who_run_the_project_and_needs_a_reason(self, signed_in: SignIn) -> None:
+        padmin, viewer = await signed_in("padmin"), await signed_in("viewer")
+        project = await read_project(padmin)
+        saved = (await padmin.put(CONFIGS, json=memo(project, "{ORIGINATOR}-M-{SEQ:3}"))).json()
+
+        answers = [
+            await viewer.delete(f"{CONFIGS}/{saved['publicId']}", params={"reason": WHY}),
+            await padmin.delete(f"{CONFIGS}/{saved['publicId']}"),
+            await padmin.delete(f"{CONFIGS}/{saved['publicId']}", params={"reason": "x"}),
+        ]
+
+        assert [answer.status_code for answer in answers] == [404, 422, 422]

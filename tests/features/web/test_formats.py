@@ -1,0 +1,141 @@
+"""Number formats in the browser: the list, the editor that shows what saving would do, history, deletion."""
+
+import re
+
+import httpx
+import pytest
+
+from tests.features.web.conftest import Sit
+from tests.features.web.forms import ATTRIBUTES, new_rfa
+
+ADDRESS = re.compile(r'class="row-link" href="(/numbers/formats/[^"]+)"')
+WHY = "ตามหนังสือของที่ปรึกษา"
+
+
+def fields(page: str) -> dict[str, str]:
+    """The form of the page as a browser would send it."""
+    start = page.index('class="card form-card" data-once novalidate')
+    form = page[start : page.index("</form>", start)]
+    inputs = [dict(ATTRIBUTES.findall(one)) for one in re.findall(r"<input [^>]*>", form)]
+    typed = {one["name"]: one.get("value", "") for one in inputs if one.get("type") != "checkbox"}
+    checked = [one for one in re.findall(r"<input [^>]*>", form) if 'type="checkbox"' in one and " checked" in one]
+    return typed | {dict(ATTRIBUTES.findall(one))["name"]: "1" for one in checked}
+
+
+async def new_form(browser: httpx.AsyncClient, **typed: str) -> dict[str, str]:
+    page = (await browser.get("/numbers/formats/new")).text
+    form = page[page.index('class="card form-card"') :]
+    project = re.search(r'name="project" value="([^"]+)"', form)
+    assert project
+    return {"project": project[1], "type": "MEMO", "template": "{ORIGINATOR}-M-{SEQ:3}"} | typed
+
+
+class TestList:
+    @pytest.mark.parametrize(("language", "words"), [("th", "รูปแบบเลขที่"), ("en", "Number formats")])
+    async def test_shows_the_formats_of_the_project(self, sit: Sit, language: str, words: str) -> None:
+        browser = await sit("padmin", language)
+
+        page = (await browser.get("/numbers/formats")).text
+
+        assert words in page
+        assert "{PROJECT}-{CORR_TYPE}-{DISCIPLINE}-{RFA_TYPE}-{SEQ:4}-{REV}" in page
+
+    async def test_is_closed_to_who_may_not_read_formats(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+
+        assert (await browser.get("/numbers/formats")).status_code == 403
+
+
+class TestEditor:
+    async def test_shows_pieces_and_the_next_numbers_while_one_types(self, sit: Sit) -> None:
+        browser = await sit("padmin", "en")
+        form = await new_form(browser, template="{ORIGINATOR}-{COLOUR}-{SEQ:3}")
+
+        wrong = (await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})).text
+        form["template"] = "{ORIGINATOR}-M-{SEQ:3}"
+        right = (await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})).text
+
+        assert '<span class="piece is-fault">{COLOUR}</span>' in wrong
+        assert "{COLOUR} at position 14 is not a known token" in wrong
+        assert "-M-001, " in right
+        assert "is-fault" not in right
+
+    async def test_finds_no_fault_with_nothing_typed_yet(self, sit: Sit) -> None:
+        browser = await sit("padmin", "en")
+
+        answer = await browser.post(
+            "/numbers/formats/check", data=await new_form(browser, template=""), headers={"HX-Request": "true"}
+        )
+
+        assert (answer.status_code, "fault" in answer.text) == (200, False)
+
+    async def test_saves_a_format_and_keeps_its_history(self, sit: Sit) -> None:
+        browser = await sit("padmin", "en")
+        made = await browser.post("/numbers/formats/new", data=await new_form(browser))
+        address = made.headers["location"].partition("?")[0]
+        form = fields((await browser.get(address)).text) | {"template": "{ORIGINATOR}-M-{SEQ:4}", "reason": WHY}
+
+        changed = await browser.post(address, data=form)
+        page = (await browser.get(changed.headers["location"])).text
+
+        assert (made.status_code, changed.status_code) == (303, 303)
+        assert "The format is saved." in page
+        assert page.count("{ORIGINATOR}-M-{SEQ:3}</code>") == 1
+        assert WHY in page
+
+    async def test_keeps_what_was_typed_when_it_is_refused(self, sit: Sit) -> None:
+        browser = await sit("padmin", "en")
+
+        refused = await browser.post("/numbers/formats/new", data=await new_form(browser, template="{COLOUR}"))
+        again = await browser.post("/numbers/formats/new", data=await new_form(browser, type="RFA"))
+
+        assert (refused.status_code, again.status_code) == (422, 422)
+        assert 'value="{COLOUR}"' in refused.text
+        assert "has a format already" in again.text
+
+    async def test_of_a_change_asks_for_the_reason_and_for_a_fresh_page(self, sit: Sit) -> None:
+        browser = await sit("padmin", "en")
+        address = ADDRESS.findall((await browser.get("/numbers/formats")).text)[0]
+        form = fields((await browser.get(address)).text)
+
+        silent = await browser.post(address, data=form)
+        first = await browser.post(address, data=form | {"reason": WHY})
+        second = await browser.post(address, data=form | {"reason": WHY})
+
+        assert [silent.status_code, first.status_code, second.status_code] == [422, 303, 412]
+
+    async def test_counts_on_when_that_is_ticked(self, sit: Sit) -> None:
+        browser = await sit("padmin", "en")
+        form = await new_form(browser, template="{ORIGINATOR}-{SEQ:3}-{MM}")
+
+        alone = await browser.post("/numbers/formats/new", data=form)
+        ticked = await browser.post("/numbers/formats/new", data=form | {"counts_on": "1"})
+        page = (await browser.get(ticked.headers["location"])).text
+
+        assert (alone.status_code, ticked.status_code) == (422, 303)
+        assert fields(page)["counts_on"] == "1"
+
+
+class TestDelete:
+    async def test_takes_an_unused_format_away(self, sit: Sit) -> None:
+        browser = await sit("padmin", "en")
+        made = await browser.post("/numbers/formats/new", data=await new_form(browser))
+        address = made.headers["location"].partition("?")[0]
+
+        gone = await browser.post(f"{address}/delete", data={"reason": WHY})
+
+        assert gone.status_code == 303
+        assert (await browser.get(address)).status_code == 404
+
+    async def test_keeps_a_format_with_numbers_and_says_which(self, sit: Sit) -> None:
+        browser, contractor = await sit("padmin", "en"), await sit("dc.contractor")
+        await new_rfa(contractor)
+        page = (await browser.get("/numbers/formats")).text
+        row = page[page.index(">Request for approval<") - 100 :]
+        (address,) = ADDRESS.findall(page[: page.index(">Request for approval<")])[-1:]
+
+        answer = await browser.post(f"{address}/delete", data={"reason": WHY})
+
+        assert row
+        assert answer.status_code == 409
+        assert "LCBP3-C2-RFA-TER-RPT-0001-A" in answer.text
