@@ -155,6 +155,25 @@ class TestKeyboard:
         await expect(page.locator("#f-disciplineCode")).to_have_value("TER – ท่าเทียบเรือ")
 
 
+async def test_a_format_shows_its_next_numbers_while_it_is_typed(sit: Sit) -> None:
+    person = await sit("padmin", language="en")
+    page = person.page
+    await person.goto("/numbers/formats/new")
+    await expect(page.locator("#f-template")).to_be_focused()
+    await page.keyboard.type("M-{SEQ:4")
+    await expect(page.locator("#effect .is-fault")).to_have_text("M-{SEQ:4")
+    await page.keyboard.type("}-")
+    await expect(page.locator("#effect")).to_contain_text("M-0001-, M-0002-, M-0003-")
+    await page.locator("summary", has_text="Tokens").focus()
+    await person.press("Enter")
+    await page.locator("[data-insert='{FY:B.E.}']").focus()
+    await person.press("Enter")
+    await expect(page.locator("#f-template")).to_be_focused()
+    await expect(page.locator("#f-template")).to_have_value("M-{SEQ:4}-{FY:B.E.}")
+    await expect(page.locator("#effect .is-token")).to_have_text(["{SEQ:4}", "{FY:B.E.}"])
+    assert person.complaints == []
+
+
 async def test_the_number_is_asked_for_only_when_it_may_change(sit: Sit) -> None:
     person = await sit("dc.contractor")
     page = person.page

@@ -183,7 +183,7 @@ class FormatVersionOut(Schema):
     reset_sequence_yearly: bool
     overflow: str
     reason: str | None
-    username: str
+    username: str | None = Field(description="Null for what stood there before changes were recorded.")
     at: datetime
 
 

@@ -1,6 +1,6 @@
 """The number formats of a project: the list, and an editor that shows what saving would do."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -124,7 +124,8 @@ async def check(page: ThisPage, session: ReadSession, clock: Now, request: Reque
         try:
             effect = await _effect(page, session, clock, typed)
         except DomainError as error:
-            said = _words(error, page.language)
+            # Who only reads the format sees its pieces; what saving it would do is not his business.
+            said = [] if error.kind is Kind.FORBIDDEN else _words(error, page.language)
     return page.show(
         "parts/format_effect.html",
         anatomy=found,
@@ -164,7 +165,13 @@ async def create(page: ThisPage, db: Db, clock: Now, request: Request) -> Respon
             caller=page.caller,
             project_public_id=order.project_public_id,
             type_code=order.correspondence_type_code,
-            wanted=typed.wanted,
+            wanted=numbering.Wanted(
+                template=order.template,
+                description=order.description,
+                resets=order.reset_sequence_yearly,
+                overflow=order.overflow,
+                reason=order.reason,
+            ),
             now=clock.now(),
             address=page.address,
         )
@@ -207,7 +214,13 @@ async def change(public_id: UUID, page: ThisPage, db: Db, clock: Now, request: R
             caller=page.caller,
             public_id=public_id,
             version=int(version) if version.isdigit() else None,
-            changes={**asdict(typed.wanted), "template": order.template, "reason": order.reason},
+            changes={
+                "template": order.template,
+                "description": order.description,
+                "resets": order.reset_sequence_yearly,
+                "overflow": order.overflow,
+                "reason": order.reason,
+            },
             now=clock.now(),
             address=page.address,
         )

@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from saraban.kit.db import Database
+from saraban.numbering.models import NumberAudit
 from tests.conftest import SignIn
 from tests.features.numbering.test_endpoints import CONFIGS, GENERATE, PREVIEW, WHY, Project, read_project
 
@@ -131,6 +133,30 @@ class TestPeriods:
         assert alone.json()["errors"][0]["pointer"] == "/template"
 
 
+class TestChange:
+    @pytest.mark.parametrize(
+        ("before", "counts_on", "after", "resets"),
+        [
+            ("{SEQ:4}/{YEAR:B.E.}", True, "{SEQ:5}/{YEAR:B.E.}", False),
+            ("{SEQ:4}/{YEAR:B.E.}", False, "{SEQ:5}/{YY:B.E.}", True),
+            ("{SEQ:4}", False, "{SEQ:4}/{YEAR:B.E.}", True),
+            ("{SEQ:4}/{YEAR:B.E.}", False, "{SEQ:4}", False),
+            ("{SEQ:4}/{YEAR:B.E.}", True, "{SEQ:4}", False),
+        ],
+    )
+    async def test_of_the_template_keeps_counting_on_where_that_was_said(
+        self, signed_in: SignIn, *, before: str, counts_on: bool, after: str, resets: bool
+    ) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        flag = {"resetSequenceYearly": False} if counts_on else {}
+        saved = (await padmin.put(CONFIGS, json=memo(project, before) | flag)).json()
+
+        changed = await padmin.put(f"{CONFIGS}/{saved['publicId']}", json={"template": after, "reason": WHY})
+
+        assert (changed.status_code, changed.json()["resetSequenceYearly"]) == (200, resets)
+
+
 class TestHistory:
     async def test_tells_who_changed_what_and_why(self, signed_in: SignIn) -> None:
         padmin = await signed_in("padmin")
@@ -146,6 +172,26 @@ class TestHistory:
             (1, "{ORIGINATOR}-M-{SEQ:3}"),
         ]
         assert (items[0]["reason"], items[0]["username"]) == (WHY, "padmin")
+
+    async def test_begins_with_what_stood_there_before_changes_were_recorded(
+        self, db: Database, signed_in: SignIn
+    ) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        saved = (await padmin.put(CONFIGS, json=memo(project, "{ORIGINATOR}-M-{SEQ:3}"))).json()
+        address = f"{CONFIGS}/{saved['publicId']}"
+        async with db.engine.begin() as connection:  # formats older than the history have no row of their beginning
+            await connection.execute(sa.update(NumberAudit).values(format_uuid=None))
+        (alone,) = (await padmin.get(f"{address}/history")).json()["items"]
+        await padmin.put(address, json={"template": "{ORIGINATOR}-M-{SEQ:4}", "reason": WHY})
+
+        items = (await padmin.get(f"{address}/history")).json()["items"]
+
+        assert (alone["template"], alone["version"], alone["username"]) == ("{ORIGINATOR}-M-{SEQ:3}", 1, None)
+        assert [(one["version"], one["template"], one["username"]) for one in items] == [
+            (2, "{ORIGINATOR}-M-{SEQ:4}", "padmin"),
+            (1, "{ORIGINATOR}-M-{SEQ:3}", None),
+        ]
 
     async def test_asks_for_the_reason_of_a_change(self, signed_in: SignIn) -> None:
         padmin = await signed_in("padmin")
@@ -185,6 +231,18 @@ class TestDelete:
 
         assert (answer.status_code, answer.json()["code"]) == (409, "FORMAT_IN_USE")
         assert "คคง.-M-001" in answer.json()["userMessage"]
+
+    async def test_remembers_what_an_earlier_version_printed(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        saved = (await padmin.put(CONFIGS, json=memo(project, "{ORIGINATOR}-M-{SEQ:3}"))).json()
+        address = f"{CONFIGS}/{saved['publicId']}"
+        await padmin.post(GENERATE, json={**project.letter(), "correspondenceTypeCode": "MEMO"})
+        await padmin.put(address, json={"template": "{ORIGINATOR}-M-{SEQ:4}", "reason": WHY})
+
+        answer = await padmin.delete(address, params={"reason": WHY})
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "FORMAT_IN_USE")
 
     async def test_is_for_those_who_run_the_project_and_needs_a_reason(self, signed_in: SignIn) -> None:
         padmin, viewer = await signed_in("padmin"), await signed_in("viewer")

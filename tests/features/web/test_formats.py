@@ -4,7 +4,11 @@ import re
 
 import httpx
 import pytest
+import pytest_asyncio
+from fastapi import FastAPI
 
+from saraban.identity import service as identity
+from saraban.identity.domain import catalogue
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import ATTRIBUTES, new_rfa
 
@@ -45,6 +49,58 @@ class TestList:
 
         assert (await browser.get("/numbers/formats")).status_code == 403
 
+    @pytest.mark.parametrize("username", ["padmin", "dc.contractor"])
+    async def test_is_in_the_menu_of_those_who_may_read_it(self, sit: Sit, username: str) -> None:
+        browser = await sit(username)
+
+        assert ('href="/numbers/formats"' in (await browser.get("/inbox")).text) == (username == "padmin")
+
+
+@pytest_asyncio.fixture
+async def reader(app: FastAPI, sit: Sit) -> httpx.AsyncClient:
+    """An Org Admin, who may read formats and neither change them nor look at counters."""
+    async with app.state.db.reading() as session:
+        giver = await identity.system_caller(session)
+    await app.state.db.transact(
+        lambda session: identity.grant_role(
+            session,
+            by=giver,
+            username="viewer",
+            role=catalogue.ORG_ADMIN,
+            organization_code="กทท.",
+            address="",
+            now=app.state.clock.now(),
+        )
+    )
+    return await sit("viewer", "en")
+
+
+class TestReader:
+    async def test_sees_a_format_and_is_offered_nothing_else(self, reader: httpx.AsyncClient) -> None:
+        listed = (await reader.get("/numbers/formats")).text
+        page = (await reader.get(ADDRESS.findall(listed)[0])).text
+        form = fields(page)
+
+        checked = await reader.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})
+
+        assert 'href="/numbers"' not in listed
+        assert "data-new" not in listed
+        assert "data-submit" not in page
+        assert "/delete" not in page
+        assert (checked.status_code, "is-token" in checked.text, 'class="fault"' in checked.text) == (200, True, False)
+
+    async def test_cannot_save_all_the_same(self, reader: httpx.AsyncClient) -> None:
+        address = ADDRESS.findall((await reader.get("/numbers/formats")).text)[0]
+        form = fields((await reader.get(address)).text)
+
+        answers = [
+            await reader.get("/numbers/formats/new"),
+            await reader.post(address, data=form | {"reason": WHY}),
+            await reader.post(f"{address}/delete", data={"reason": WHY}),
+        ]
+
+        assert [answer.status_code for answer in answers] == [403, 403, 403]
+
 
 class TestEditor:
     async def test_shows_pieces_and_the_next_numbers_while_one_types(self, sit: Sit) -> None:
@@ -58,6 +114,7 @@ class TestEditor:
         assert '<span class="piece is-fault">{COLOUR}</span>' in wrong
         assert "{COLOUR} at position 14 is not a known token" in wrong
         assert "-M-001, " in right
+        assert re.search(r"Series \S+-M-\{SEQ\} begins", right)
         assert "is-fault" not in right
 
     async def test_finds_no_fault_with_nothing_typed_yet(self, sit: Sit) -> None:

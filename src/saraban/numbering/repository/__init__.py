@@ -35,6 +35,7 @@ from saraban.numbering.repository.reading import (
     insert_audit,
     insert_errors,
     insert_rendering,
+    lock_format,
     printed_by,
     traces_of,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "insert_errors",
     "insert_rendering",
     "largest_packet",
+    "lock_format",
     "mark_cancelled",
     "printed_by",
     "range_by_public_id",

@@ -1,6 +1,6 @@
 """Which parties number most now, for showing what another format would print for them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -48,10 +48,10 @@ async def busiest(session: AsyncSession, *, project_id: int, type_id: int | None
     return [Codes(*row) for row in (await session.execute(statement)).all()]
 
 
-async def number_made_with(session: AsyncSession, saved: NumberFormat) -> str | None:
-    """This will give a number that this format has printed, if there is one."""
+async def number_made_with(session: AsyncSession, saved: NumberFormat, templates: Collection[str]) -> str | None:
+    """This will give a number that this format has printed with one of its templates, if there is one."""
     statement = sa.select(LedgerEntry.document_number).where(
-        LedgerEntry.project_id == saved.project_id, LedgerEntry.format_template == saved.format_template
+        LedgerEntry.project_id == saved.project_id, LedgerEntry.format_template.in_(templates)
     )
     if saved.correspondence_type_id is not None:
         statement = statement.where(LedgerEntry.correspondence_type_id == saved.correspondence_type_id)

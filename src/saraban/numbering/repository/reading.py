@@ -111,6 +111,17 @@ async def format_of(session: AsyncSession, *, project_id: int, type_id: int | No
     return None if row is None else FormatRow(*row)
 
 
+async def lock_format(session: AsyncSession, saved: NumberFormat) -> bool:
+    """This will hold a format, as it stands now, until the transaction ends; False when it is gone."""
+    statement = (
+        sa.select(NumberFormat)
+        .where(NumberFormat.id == saved.id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return await session.scalar(statement) is not None
+
+
 async def formats_of_project(session: AsyncSession, project_id: int) -> list[FormatRow]:
     rows = (await session.execute(_formats().where(NumberFormat.project_id == project_id))).all()
     return [FormatRow(*row) for row in rows]

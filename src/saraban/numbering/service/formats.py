@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-import orjson
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -19,10 +18,11 @@ from saraban.numbering import repository
 from saraban.numbering.domain import template as tokens
 from saraban.numbering.domain.meeting import Shape, can_meet
 from saraban.numbering.domain.template import Template, stored
-from saraban.numbering.models import NumberAudit, NumberFormat
+from saraban.numbering.models import NumberFormat
 from saraban.numbering.repository import FormatRow, effects
 from saraban.numbering.repository.counting import raise_versions
 from saraban.numbering.service.checks import DRAWING, DRAWING_CATEGORIES
+from saraban.numbering.service.format_history import FormatVersion, facts_of, versions_of
 from saraban.numbering.service.resolving import forget
 from saraban.projects import service as projects
 
@@ -57,19 +57,6 @@ class FormatInUse(DomainError):
         "Numbers were issued with this format, such as “{number}”, so it cannot be deleted.",
     )
     recovery = (Text("เปลี่ยนรูปแบบแทนการลบ", "Change the format instead."),)
-
-
-@dataclass(frozen=True, slots=True)
-class FormatVersion:
-    """What a format was from one change to the next."""
-
-    version: int
-    template: str
-    resets: bool
-    overflow: str
-    reason: str | None
-    username: str
-    at: datetime
 
 
 async def formats(
@@ -125,6 +112,8 @@ async def save(
         row = FormatRow(fresh, project.id, project.public_id, project.code, type_code)
     elif not wanted.reason:
         raise invalid("/reason", "required", "ระบุเหตุผลที่เปลี่ยนรูปแบบ", "State why the format is changed.")
+    else:
+        await _hold(session, row)
     await _write(session, row, template, wanted, caller=caller, now=now, address=address)
     return row
 
@@ -148,13 +137,14 @@ async def change(
     """
     row = await format_(session, caller=caller, public_id=public_id)
     caller.require(MANAGE, Scope(project=row.project_id))
+    await _hold(session, row)
     if version is not None and version != row.format.version:
         raise FormatStale
     old = row.format
     wanted = Wanted(
         template=str(changes.get("template") or old.format_template),
         description=changes.get("description", old.description),  # type: ignore[arg-type]
-        resets=changes.get("resets", None if "template" in changes else old.reset_sequence_yearly),  # type: ignore[arg-type]
+        resets=changes.get("resets", _resets_still(old, changes)),  # type: ignore[arg-type]
         overflow=str(changes.get("overflow") or old.overflow),
         reason=changes.get("reason"),  # type: ignore[arg-type]
     )
@@ -163,20 +153,34 @@ async def change(
     return row
 
 
+async def _hold(session: AsyncSession, row: FormatRow) -> None:
+    """Of two who change a format at the same time the second must see what the first made of it."""
+    if not await repository.lock_format(session, row.format):
+        raise NotFound
+
+
+def _resets_still(old: NumberFormat, changes: Mapping[str, object]) -> bool | None:
+    """What counts on although the period is printed goes on doing so; otherwise a new template decides."""
+    counts_on = not old.reset_sequence_yearly and stored(old.format_template).prints_period
+    return None if "template" in changes and not counts_on else old.reset_sequence_yearly
+
+
 async def delete(
     session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
 ) -> None:
     """
-    This will delete a format that has printed no number; its history stays.
+    This will delete a format that has printed no number in any of its versions; the audit keeps them.
 
     :raises FormatInUse: naming a number that it has printed
     """
     row = await format_(session, caller=caller, public_id=public_id)
     caller.require(MANAGE, Scope(project=row.project_id))
-    printed = await effects.number_made_with(session, row.format)
+    await _hold(session, row)
+    templates = {row.format.format_template} | {one.template for one in await versions_of(session, row.format)}
+    printed = await effects.number_made_with(session, row.format, templates)
     if printed is not None:
         raise FormatInUse(values={"number": printed})
-    await _note(session, row, _facts(row.format), None, reason, caller=caller, now=now, address=address)
+    await _note(session, row, facts_of(row.format), None, reason, caller=caller, now=now, address=address)
     await session.delete(row.format)
     await session.flush()
 
@@ -188,20 +192,7 @@ async def history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> 
     :raises NotFound: when there is none, or the caller may not read that project's formats
     """
     row = await format_(session, caller=caller, public_id=public_id)
-    return [_version(audit, username) for audit, username in await repository.format_audits(session, row.format)]
-
-
-def _version(audit: NumberAudit, username: str) -> FormatVersion:
-    told = orjson.loads(audit.new_value or "{}")
-    return FormatVersion(
-        version=told.get("version", 0),
-        template=told.get("template", ""),
-        resets=told.get("resetSequenceYearly", False),
-        overflow=told.get("overflow", "widen"),
-        reason=audit.reason,
-        username=username,
-        at=audit.created_at,
-    )
+    return await versions_of(session, row.format)
 
 
 async def meeting(session: AsyncSession, row: FormatRow) -> list[FormatRow]:
@@ -259,7 +250,7 @@ async def _write(
     now: datetime,
     address: str,
 ) -> None:
-    before = _facts(row.format) if row.format.version else None
+    before = facts_of(row.format) if row.format.version else None
     row.format.format_template = template.text
     row.format.description = wanted.description
     row.format.reset_sequence_yearly = template.prints_period if wanted.resets is None else wanted.resets
@@ -272,7 +263,7 @@ async def _write(
         if broken_constraint(error, "unique_format", "document_number_formats.project_id"):
             raise FormatStale from error  # somebody saved the first format of this type a moment earlier
         raise
-    await _note(session, row, before, _facts(row.format), wanted.reason, caller=caller, now=now, address=address)
+    await _note(session, row, before, facts_of(row.format), wanted.reason, caller=caller, now=now, address=address)
 
 
 async def _note(
@@ -308,17 +299,6 @@ async def _note(
             "created_at": now,
         },
     )
-
-
-def _facts(saved: NumberFormat) -> str:
-    return orjson.dumps(
-        {
-            "template": saved.format_template,
-            "resetSequenceYearly": saved.reset_sequence_yearly,
-            "overflow": saved.overflow,
-            "version": saved.version,
-        }
-    ).decode()
 
 
 async def _readable_projects(session: AsyncSession, caller: Caller) -> list[int] | None:

@@ -51,6 +51,16 @@ const sayDates = (root) => { for (const input of all("[data-date]", root)) sayDa
 sayDates(document);
 document.addEventListener("htmx:afterSettle", (event) => sayDates(event.target));
 document.addEventListener("input", (event) => { if (event.target.matches("[data-date]")) sayDate(event.target); });
+// A token of a number format is put where the cursor stands.
+document.addEventListener("click", (event) => {
+  const token = event.target.closest("[data-insert]");
+  const input = token && document.getElementById(token.dataset.into);
+  if (!input) return;
+  input.setRangeText(token.dataset.insert, input.selectionStart, input.selectionEnd, "end");
+  input.focus();
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+});
+
 // Who types 2569 means the Buddhist era: no project reaches that year of the other one.
 document.addEventListener("focusout", (event) => {
   const input = event.target;
