@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 PASSWORD = "saraban-demo"  # the demo accounts' password, told to everybody
 SIGNING_KEY = "a-key-that-signs-nothing-but-the-tokens-of-tests"
 
+# Tests are quicker than people; those of the limits set them.
+UNLIMITED = {"draw_limit_user": 0, "draw_limit_address": 0, "draw_limit_all": 0, "preview_limit_user": 0}
+
 SignIn = Callable[[str], Awaitable[httpx.AsyncClient]]
 
 
@@ -46,7 +49,7 @@ def run_apart(work: Coroutine[Any, Any, Any]) -> Any:
 def settings_in(folder: Path, **changes: Any) -> Settings:
     """This will give the settings of one test: its own folder, no `.env`, no worker unless the test wants one."""
     chosen: dict[str, Any] = {"env": "test", "data_dir": folder, "run_worker": False, "secret_key": SIGNING_KEY}
-    return Settings(_env_file=None, **(chosen | changes))
+    return Settings(_env_file=None, **(chosen | UNLIMITED | changes))
 
 
 async def seeded(settings: Settings) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Self
 import httpx
 import pytest
 
+from tests.conftest import UNLIMITED
 from tests.servers import HOST, free_port
 
 START_WITHIN = 60.0
@@ -30,7 +31,10 @@ class RunningSaraban:
         self.address = f"http://{HOST}:{self.port}"
         self._environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("SARABAN_", "N8N_"))
-        } | {f"SARABAN_{name.upper()}": str(value) for name, value in ({"data_dir": folder} | settings).items()}
+        } | {
+            f"SARABAN_{name.upper()}": str(value)
+            for name, value in ({"data_dir": folder} | UNLIMITED | settings).items()
+        }
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -38,10 +38,11 @@ from saraban.kit.clock import Clock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Kind, Text
 from saraban.kit.ids import new_secret
+from saraban.kit.limits import Limiter
 from saraban.kit.locks import DatabaseOnly, RedisLocks
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
-from saraban.numbering.service import Allocator, Budget, Carriers
+from saraban.numbering.service import Allocator, Budget, Carriers, Rates
 from saraban.ops.readiness import Dependency, dependencies
 from saraban.projects import service as projects
 from saraban.projects.service import seed as projects_seed
@@ -79,6 +80,7 @@ class System:
     uploads: UploadRules
     readers: AccessRules
     allocator: Allocator
+    rates: Rates
     sealer: Sealer
     subjects: Subjects
     followers: Followers
@@ -112,6 +114,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),
         readers=_readers(subjects),
         allocator=_allocator(settings, db, lock_masters or ([redis] if redis else [])),
+        rates=_rates(settings),
         sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
         subjects=subjects,
         followers=_followers(),
@@ -129,6 +132,7 @@ async def closing(system: System) -> AsyncIterator[System]:
         yield system
     finally:
         await system.allocator.close()
+        await system.rates.limiter.close()
         for redis in (system.redis, *system.lock_masters):
             if redis is not None:
                 await redis.aclose()
@@ -192,6 +196,17 @@ def _allocator(settings: Settings, db: Database, masters: list[Redis]) -> Alloca
     )
     locks = RedisLocks(*masters, ttl=settings.lock_ttl, rest=settings.redis_breaker) if masters else DatabaseOnly()
     return Allocator(db, locks, budget=budget, lock_timeout=settings.lock_timeout)
+
+
+def _rates(settings: Settings) -> Rates:
+    limiter = Limiter(settings.redis_url, timeout=settings.redis_timeout, rest=settings.redis_breaker)
+    return Rates(
+        limiter,
+        user=settings.draw_limit_user,
+        address=settings.draw_limit_address,
+        everybody=settings.draw_limit_all,
+        looks=settings.preview_limit_user,
+    )
 
 
 def _followers() -> Followers:

@@ -16,7 +16,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, StorageState, ViewportSize, async_playwright
 
-from tests.conftest import PASSWORD, SIGNING_KEY
+from tests.conftest import PASSWORD, SIGNING_KEY, UNLIMITED
 from tests.servers import HOST, free_port, program
 
 ARGUMENTS = [
@@ -49,6 +49,7 @@ def starting(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     shutil.copytree(demo_folder, folder)
     port = free_port()
     settings = {"PORT": port, "DATA_DIR": folder, "ENV": "test", "SECRET_KEY": SIGNING_KEY, "LOG_LEVEL": "WARNING"}
+    settings |= {name.upper(): value for name, value in UNLIMITED.items()}
     environment = os.environ | {f"SARABAN_{name}": str(value) for name, value in settings.items()}
     command = [Path(sys.executable).with_name("saraban"), "serve"]
     with (folder / "server.log").open("wb") as log:

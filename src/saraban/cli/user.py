@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saraban.cli.outcome import say, with_system
+from saraban.cli.outcome import EXIT_CODES, say, stop, with_system
+from saraban.kit.errors import Kind
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -169,6 +170,37 @@ def grant(
         )
     )
     typer.echo(say(f"ให้บทบาท {role} แก่ {username} แล้ว", f"{username} has the role {role}."))
+
+
+@noun.command()
+def limit(
+    username: Name,
+    per_minute: Annotated[str, typer.Argument(metavar="N|everybody|exempt", help="Numbers a minute.")],
+) -> None:
+    """Let an account draw N numbers a minute, as many as everybody, or as many as it wants (a service account).
+
+    Examples:
+
+        saraban user limit importer 600
+        saraban user limit importer exempt
+        saraban user limit somchai everybody
+    """
+    from saraban.identity import service as identity
+
+    if per_minute.isascii() and per_minute.isdigit() and 1 <= int(per_minute) <= 1_000_000:
+        wanted: int | None = int(per_minute)
+    elif per_minute in {"everybody", "exempt"}:
+        wanted = 0 if per_minute == "exempt" else None
+    else:
+        raise stop(
+            "ระบุจำนวนต่อนาทีตั้งแต่ 1 ถึง 1000000 หรือ everybody หรือ exempt",
+            "Say a number from 1 to 1000000, or everybody, or exempt.",
+            code=EXIT_CODES[Kind.INVALID],
+        )
+    _as_system(lambda session, **given: identity.limit_draws(session, username=username, per_minute=wanted, **given))
+    typer.echo(
+        say(f"ขีดจำกัดการออกเลขของ {username}: {per_minute}", f"The account {username} may now draw: {per_minute}.")
+    )
 
 
 def _switch(username: str, *, active: bool) -> None:

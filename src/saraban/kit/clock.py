@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from time import monotonic
+from time import monotonic, time
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from saraban.kit.calendar import BUDDHIST_OFFSET, local_date
 
-__all__ = ["BUDDHIST_OFFSET", "Clock", "FixedClock", "SystemClock", "local_date", "stopwatch"]
+__all__ = ["BUDDHIST_OFFSET", "Clock", "FixedClock", "SystemClock", "epoch", "local_date", "stopwatch"]
 
 
 class Clock(Protocol):
@@ -42,3 +42,8 @@ class FixedClock:
 def stopwatch() -> float:
     """This will give seconds on a clock that never goes back, for durations only."""
     return monotonic()
+
+
+def epoch() -> float:
+    """Seconds since 1970, for libraries that reckon so; never for a moment that is kept."""
+    return time()

@@ -8,9 +8,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
+from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.errors import DomainError, Invalid
 from saraban.kit.http import client_address
-from saraban.numbering.service import Allocator
+from saraban.kit.limits import Tally
+from saraban.numbering.service import Allocator, Rates
+from saraban.numbering.service.rates import check
 
 
 def allocator(request: Request) -> Allocator:
@@ -18,6 +21,36 @@ def allocator(request: Request) -> Allocator:
 
 
 Numbers = Annotated[Allocator, Depends(allocator)]
+
+
+async def charge_draw(request: Request, caller: CurrentCaller) -> None:
+    """
+    Every door that draws a number passes here, before anything is read or locked (ruling N13).
+
+    A request that is repeated with its key counts too: it asks the server for as much.
+
+    :raises RateLimited: with the seconds to wait; no number is drawn
+    """
+    _told(request, await _rates(request).draw(caller, client_address(request)))
+
+
+async def charge_look(request: Request, caller: CurrentCaller) -> None:
+    """The same for previews, which have a wide count of their own."""
+    _told(request, await _rates(request).look(caller))
+
+
+def _rates(request: Request) -> Rates:
+    return request.app.state.rates  # type: ignore[no-any-return]
+
+
+def _told(request: Request, tally: Tally | None) -> None:
+    if tally is not None:
+        request.state.headers = tally.headers  # on every answer, a refusal too
+    check(tally)
+
+
+DRAWS = [Depends(charge_draw)]
+LOOKS = [Depends(charge_look)]
 
 
 class KeptRoute(APIRoute):

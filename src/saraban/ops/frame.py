@@ -45,7 +45,7 @@ class Frame:
             return
         headers = Headers(scope=scope)
         is_api = scope["path"].startswith("/api/")
-        exchange = Exchange(begin_trace(headers.get("traceparent")), send, keeps=not is_api)
+        exchange = Exchange(begin_trace(headers.get("traceparent")), send, keeps=not is_api, state=scope)
         started = stopwatch()
         try:
             await self._answer(scope, headers, receive, exchange)
@@ -76,10 +76,12 @@ class Exchange:
     One request on its way out: the headers that every answer carries, and the status for the log.
 
     :param keeps: caches on the way may keep the answer unless it says otherwise
+    :param state: the request's scope; a door may leave further headers in its state, for whatever the answer will be
     """
 
-    def __init__(self, trace: str, send: Send, *, keeps: bool) -> None:
+    def __init__(self, trace: str, send: Send, *, keeps: bool, state: Scope) -> None:
         self.trace = trace
+        self._scope = state
         self.keeps = keeps
         self.status = 0
         self._send = send
@@ -100,6 +102,8 @@ class Exchange:
         headers["X-Frame-Options"] = "SAMEORIGIN" if framed else "DENY"
         if not self.keeps:
             headers.setdefault("Cache-Control", "no-store")
+        for name, value in self._scope.get("state", {}).get("headers", {}).items():
+            headers[name] = value
         headers.setdefault("Content-Security-Policy", PREVIEW_POLICY if framed else PAGE_POLICY)
 
 

@@ -30,7 +30,7 @@ ONE_THING: Final = ("NOT_FOUND",)
 ONCE: Final = ("IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_IN_USE")
 
 _PRINT = ("NUMBER_UNPRINTABLE", "SEQUENCE_EXHAUSTED")
-_DRAW = (*_PRINT, "NUMBERING_BUSY", "NUMBERING_CONFLICT", "NUMBERING_DATABASE_ERROR")
+_DRAW = (*_PRINT, "RATE_LIMITED", "NUMBERING_BUSY", "NUMBERING_CONFLICT", "NUMBERING_DATABASE_ERROR")
 _RENUMBER = ("DOCUMENT_CANCELLED", "NOT_YOUR_ORGANIZATION", "NUMBER_STATE_CONFLICT")
 _RESERVATION = ("RESERVATION_EXPIRED", "NUMBER_STATE_CONFLICT", "NOT_FOUND")
 _VOID = ("NUMBER_HELD", "NUMBER_STATE_CONFLICT", "NOT_FOUND")
@@ -53,14 +53,14 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "auth_log_in": ("INVALID_CREDENTIALS", "ACCOUNT_LOCKED"),
     "auth_refresh": ("SESSION_ENDED",),
     "document_numbering_generate": (*_DRAW, "NOT_YOUR_ORGANIZATION"),
-    "document_numbering_preview": (*_PRINT, "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_preview": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION"),
     "document_numbering_reserve": (*_DRAW, "NOT_YOUR_ORGANIZATION"),
     "document_numbering_confirm": _RESERVATION,
     "document_numbering_cancel": _RESERVATION,
     "document_numbering_void": _VOID,
     "document_numbering_void_and_replace": (*_DRAW, *_VOID, "NOT_YOUR_ORGANIZATION"),
-    "document_numbering_preview_override": (*_PRINT, "NOT_YOUR_ORGANIZATION"),
-    "document_numbering_override": (*_PRINT, "NOT_YOUR_ORGANIZATION", "NUMBER_TAKEN"),
+    "document_numbering_preview_override": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_override": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_TAKEN"),
     "document_numbering_resolve": ("NOT_FOUND",),
     "document_numbering_create_range": (
         *_PRINT,
@@ -68,7 +68,8 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     ),
     "document_numbering_release_range": ("NUMBER_RANGE_RELEASED",),
     "document_numbering_save_format": ("NUMBER_TEMPLATE_INVALID",),
-    "document_numbering_preview_format": ("NUMBER_TEMPLATE_INVALID",),
+    "document_numbering_parse_format": ("RATE_LIMITED",),
+    "document_numbering_preview_format": ("NUMBER_TEMPLATE_INVALID", "RATE_LIMITED"),
     "document_numbering_delete_format": ("FORMAT_IN_USE",),
     "document_numbering_change_format": ("NUMBER_TEMPLATE_INVALID", "NUMBER_FORMAT_STALE"),
     "correspondences_create": _WRITE,

@@ -19,7 +19,9 @@ from saraban.kit.errors import DomainError, Kind
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.idempotency import Answer, KeyInUse
 from saraban.kit.ids import new_id
+from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
+from saraban.numbering.dependencies import charge_draw
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeLine, ContractLine, MemberLine, SubTypeLine
 from saraban.projects.service import ProjectRef
@@ -215,6 +217,7 @@ async def create(path: str, page: ThisPage, db: Db, clock: Now, request: Request
     desk = Desk(db, request, page.caller, clock, page.address, text(form, "key"))
     try:
         order = order_from(request, shelf.order, payload_of(shelf.web, form))
+        await charge_draw(request, page.caller)
         answer = await patiently(lambda: shelf.create(desk, order))
     except DomainError as error:
         if error.kind is Kind.BROKEN:
@@ -240,7 +243,7 @@ async def _form(
     found = await choices(session, caller=page.caller, kind=shelf.web, form=form)
     return page.show(
         "create.html",
-        status=422 if error else 200,
+        status=status_of(error) if error else 200,
         kind=shelf.web,
         choices=found,
         form=form,

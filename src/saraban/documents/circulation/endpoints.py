@@ -30,7 +30,7 @@ from saraban.kit.http import (
     PathId,
     ReadSession,
 )
-from saraban.numbering.dependencies import Numbers
+from saraban.numbering.dependencies import DRAWS, Numbers
 
 router = APIRouter(prefix="/circulations", tags=["Circulations"])
 
@@ -66,7 +66,9 @@ def _document(answer: CirculationAnswer) -> Response:
     return OrjsonResponse(body, headers={"ETag": circulations.etag(answer)})
 
 
-@router.post("", status_code=201, response_model=CirculationAnswer, summary="Write a circulation sheet")
+@router.post(
+    "", dependencies=DRAWS, status_code=201, response_model=CirculationAnswer, summary="Write a circulation sheet"
+)
 async def create(
     body: NewCirculation, caller: Author, db: Db, numbers: Numbers, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:

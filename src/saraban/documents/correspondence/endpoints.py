@@ -13,7 +13,7 @@ from saraban.documents.correspondence.service import REGISTER
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now
-from saraban.numbering.dependencies import Numbers
+from saraban.numbering.dependencies import DRAWS, Numbers
 
 router = register_routes(
     REGISTER, page=CorrespondencePage, words=Words("Correspondences", "correspondences", "correspondence")
@@ -22,7 +22,9 @@ router = register_routes(
 Author = Annotated[Caller, guarded("correspondence.create")]
 
 
-@router.post("", status_code=201, response_model=DocumentAnswer, summary="Write a letter, memo or RFI")
+@router.post(
+    "", dependencies=DRAWS, status_code=201, response_model=DocumentAnswer, summary="Write a letter, memo or RFI"
+)
 async def create(
     body: NewCorrespondence, caller: Author, db: Db, numbers: Numbers, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:

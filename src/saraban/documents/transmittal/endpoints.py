@@ -12,14 +12,14 @@ from saraban.documents.transmittal.service import REGISTER
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now
-from saraban.numbering.dependencies import Numbers
+from saraban.numbering.dependencies import DRAWS, Numbers
 
 router = register_routes(REGISTER, page=TransmittalPage, words=Words("Transmittals", "transmittals", "transmittal"))
 
 Author = Annotated[Caller, guarded("transmittal.create")]
 
 
-@router.post("", status_code=201, response_model=TransmittalAnswer, summary="Write a transmittal")
+@router.post("", dependencies=DRAWS, status_code=201, response_model=TransmittalAnswer, summary="Write a transmittal")
 async def create(
     body: NewTransmittal, caller: Author, db: Db, numbers: Numbers, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:

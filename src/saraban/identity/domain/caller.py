@@ -27,6 +27,7 @@ class Caller:
 
     :param organization_id: the organization the user mainly works for, None for the system itself
     :param organization_ids: that one and each in which the user has a role: what the caller may act for
+    :param draws_per_minute: its own limit of numbers; None for everybody's, 0 for none at all
     """
 
     user_id: int
@@ -38,6 +39,7 @@ class Caller:
     grants: tuple[Grant, ...]
     is_service: bool = False
     language: str = "th"
+    draws_per_minute: int | None = None
 
     def may(self, permission: str, scope: Scope) -> bool:
         return allows(self.grants, permission, scope)

@@ -44,6 +44,7 @@ def _users_with_grants() -> Any:
             User.last_name,
             User.primary_organization_id,
             User.is_service,
+            User.draws_per_minute,
             UserPreference.language,
             UserAssignment.organization_id,
             UserAssignment.project_id,

@@ -114,6 +114,19 @@ async def set_active(
     await _record(session, "user.enable" if active else "user.disable", user, by=by, address=address, now=now)
 
 
+async def limit_draws(
+    session: AsyncSession, *, by: Caller, username: str, per_minute: int | None, address: str, now: datetime
+) -> None:
+    """
+    This will set how many numbers an account may draw in a minute.
+
+    :param per_minute: None for the limit that everybody has, 0 for none at all
+    """
+    user = await _manageable(session, by=by, username=username, permission="user.edit")
+    user.draws_per_minute, user.updated_at = per_minute, now
+    await _record(session, "user.limit", user, by=by, address=address, now=now)
+
+
 async def unlock(session: AsyncSession, *, by: Caller, username: str, address: str, now: datetime) -> None:
     user = await _manageable(session, by=by, username=username, permission="user.edit")
     user.failed_attempts, user.locked_until, user.updated_at = 0, None, now

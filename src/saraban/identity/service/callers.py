@@ -86,6 +86,7 @@ def _caller(rows: Sequence[Any]) -> Caller:
         grants=grants,
         is_service=head.is_service,
         language=head.language or "th",
+        draws_per_minute=head.draws_per_minute,
     )
 
 

@@ -19,7 +19,7 @@ from saraban.kit.http import (
 )
 from saraban.kit.schema import Line
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import KeptRoute
+from saraban.numbering.dependencies import LOOKS, KeptRoute
 from saraban.numbering.domain.anatomy import MEANINGS, Piece, anatomy
 from saraban.numbering.schemas import (
     AnatomyOut,
@@ -55,7 +55,7 @@ async def list_formats(
     return FormatsOut(items=[_format(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-@router.post("/configs/parse", summary="Take a template apart")
+@router.post("/configs/parse", dependencies=LOOKS, summary="Take a template apart")
 async def parse_format(body: FormatTextIn, _caller: CurrentCaller, language: Language) -> AnatomyOut:
     """For an editor: tokens and faults with their places. A template that is wrong is an answer like any other."""
     found = anatomy(body.template, drawing=body.drawing)
@@ -68,7 +68,7 @@ async def parse_format(body: FormatTextIn, _caller: CurrentCaller, language: Lan
     )
 
 
-@router.post("/configs/preview", summary="Show what saving a format would do")
+@router.post("/configs/preview", dependencies=LOOKS, summary="Show what saving a format would do")
 async def preview_format(
     body: FormatPreviewIn, session: ReadSession, caller: CurrentCaller, now: Now, language: Language
 ) -> FormatPreviewOut:

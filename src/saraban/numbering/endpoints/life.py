@@ -12,7 +12,7 @@ from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, ReadSession
 from saraban.kit.idempotency import Answer, Remember, request_token
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import KeptRoute, Numbers
+from saraban.numbering.dependencies import DRAWS, LOOKS, KeptRoute, Numbers
 from saraban.numbering.endpoints.once import life_out, number_out, once, payload_of, replied, request_of
 from saraban.numbering.schemas import (
     CancelReservationIn,
@@ -37,7 +37,7 @@ _REPLACE = "POST /document-numbering/void-and-replace"
 _OVERRIDE = "POST /document-numbering/manual-override"
 
 
-@router.post("/reserve", status_code=201, response_model=ReservationOut, summary="Reserve a number")
+@router.post("/reserve", dependencies=DRAWS, status_code=201, response_model=ReservationOut, summary="Reserve a number")
 async def reserve(
     body: GenerateIn,
     request: Request,
@@ -136,7 +136,11 @@ async def void(
 
 
 @router.post(
-    "/void-and-replace", status_code=201, response_model=ReplacementOut, summary="Make a number void and draw another"
+    "/void-and-replace",
+    dependencies=DRAWS,
+    status_code=201,
+    response_model=ReplacementOut,
+    summary="Make a number void and draw another",
 )
 async def void_and_replace(
     body: VoidAndReplaceIn,
@@ -193,7 +197,7 @@ def _replaced(body: VoidAndReplaceIn, issued: numbering.Issued) -> Answer:
     return Answer(201, out.model_dump(mode="json", by_alias=True))
 
 
-@router.post("/manual-override/preview", summary="Show what an override would do")
+@router.post("/manual-override/preview", dependencies=LOOKS, summary="Show what an override would do")
 async def preview_override(
     body: OverrideIn, session: ReadSession, caller: CurrentCaller, now: Now
 ) -> OverrideEffectOut:
@@ -211,7 +215,9 @@ async def preview_override(
     )
 
 
-@router.post("/manual-override", status_code=201, response_model=NumberOut, summary="State a number by hand")
+@router.post(
+    "/manual-override", dependencies=DRAWS, status_code=201, response_model=NumberOut, summary="State a number by hand"
+)
 async def override(
     body: OverrideIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:

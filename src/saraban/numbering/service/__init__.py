@@ -28,6 +28,7 @@ from saraban.numbering.service.overriding import Effect, Statement, override, ov
 from saraban.numbering.service.planning import Plan, plan
 from saraban.numbering.service.previewing import Preview, preview
 from saraban.numbering.service.ranges import RangeRow, close, ranges, release
+from saraban.numbering.service.rates import RateLimited, Rates
 from saraban.numbering.service.renumbering import Found, find, rfa_type_of
 from saraban.numbering.service.reserving import bind, cancel_reservation, confirm, expire_reservations
 from saraban.numbering.service.resetting import reset
@@ -55,6 +56,8 @@ __all__ = [
     "Plan",
     "Preview",
     "RangeRow",
+    "RateLimited",
+    "Rates",
     "SeriesRow",
     "Statement",
     "Trace",

@@ -17,7 +17,7 @@ from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession
 from saraban.kit.schema import Schema
-from saraban.numbering.dependencies import Numbers
+from saraban.numbering.dependencies import DRAWS, Numbers
 
 READ = "document.view"
 
@@ -174,7 +174,9 @@ def _ending(router: APIRouter, register: Register, words: Words) -> None:
         )
         return sent(answer)
 
-    @router.post("/{publicId}/renumber", response_model=register.answer, summary="Give it another number")
+    @router.post(
+        "/{publicId}/renumber", dependencies=DRAWS, response_model=register.answer, summary="Give it another number"
+    )
     async def renumber(
         public_id: PathId,
         body: Cancellation,

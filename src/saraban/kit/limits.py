@@ -1,0 +1,120 @@
+"""
+How often somebody may do something in a minute: counted in Redis for all servers together, in this process without it.
+
+A Redis that fails is left alone for a while; meanwhile each process counts by itself, and nobody waits for a timeout.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from limits import RateLimitItemPerMinute
+from limits.aio.storage import MemoryStorage, RedisStorage, Storage
+from limits.aio.strategies import MovingWindowRateLimiter
+from limits.errors import StorageError
+from redis.asyncio import BlockingConnectionPool
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from saraban.kit.clock import epoch, stopwatch
+
+log = structlog.get_logger(__name__)
+
+WINDOW = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """
+    One count that an operation is charged to.
+
+    :param policy: its name in the headers, such as `user`
+    :param whom: who is counted; empty where all are counted together
+    :param most: operations a minute
+    """
+
+    policy: str
+    whom: str
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """
+    What a charge came to.
+
+    :param refused: the charge that is used up; None when the operation may go on
+    :param left: of the charge that the caller was told of first, or of the refused one
+    :param reset: seconds until at least one more is free
+    """
+
+    charges: tuple[Charge, ...]
+    refused: Charge | None
+    left: int
+    reset: int
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """`RateLimit-Policy` and `RateLimit` as the IETF's draft has them."""
+        told = self.refused or self.charges[0]
+        policies = ", ".join(f'"{one.policy}";q={one.most};w={WINDOW}' for one in self.charges)
+        return {"RateLimit-Policy": policies, "RateLimit": f'"{told.policy}";r={self.left};t={self.reset}'}
+
+
+class Limiter:
+    """
+    :param redis_url: where all servers count together; empty: this process counts alone
+    :param timeout: seconds until a silent Redis counts as down
+    :param rest: seconds it is left alone then
+    """
+
+    def __init__(self, redis_url: str = "", *, timeout: float = 0.5, rest: float = 5.0) -> None:
+        self._alone = MovingWindowRateLimiter(MemoryStorage())
+        self._pool = _pool(redis_url, timeout) if redis_url else None
+        self._shared = MovingWindowRateLimiter(_storage(redis_url, self._pool)) if self._pool is not None else None
+        self._rest = rest
+        self._closed_until = 0.0
+
+    async def take(self, charges: Sequence[Charge]) -> Tally:
+        """This will count one operation, charge after charge, until one is used up."""
+        if self._shared is not None and stopwatch() >= self._closed_until:
+            try:
+                return await _take(self._shared, charges)
+            except (StorageError, RedisError, OSError, TimeoutError) as fault:
+                self._closed_until = stopwatch() + self._rest
+                log.warning("limits.counting_alone", error=f"{type(fault).__name__}: {fault}"[:300])
+        return await _take(self._alone, charges)
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            await self._pool.aclose()
+
+
+async def _take(limiter: MovingWindowRateLimiter, charges: Sequence[Charge]) -> Tally:
+    refused = None
+    for charge in charges:
+        if not await limiter.hit(RateLimitItemPerMinute(charge.most), charge.policy, charge.whom):
+            refused = charge
+            break
+    told = refused or charges[0]
+    window = await limiter.get_window_stats(RateLimitItemPerMinute(told.most), told.policy, told.whom)
+    reset = max(1, min(WINDOW, round(window.reset_time - epoch())))
+    return Tally(tuple(charges), refused, 0 if refused else max(window.remaining, 0), reset)
+
+
+def _storage(url: str, pool: BlockingConnectionPool) -> Storage:
+    options: dict[str, Any] = {"connection_pool": pool}  # the library hands it on to redis-py
+    return RedisStorage(f"async+{url}", implementation="redispy", key_prefix="saraban:rate", **options)
+
+
+def _pool(url: str, timeout: float) -> BlockingConnectionPool:
+    return BlockingConnectionPool.from_url(
+        url,
+        max_connections=20,
+        timeout=timeout,
+        socket_timeout=timeout,
+        socket_connect_timeout=timeout,
+        retry=Retry(NoBackoff(), 0),
+    )
