@@ -2,8 +2,9 @@
 Door 1: the ASGI application. It gathers the routers, answers every fault as a problem, and opens and closes the system.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import fields
 from types import ModuleType
 from typing import Any, Final
@@ -28,6 +29,7 @@ from saraban.ops.endpoints import router as ops_router
 from saraban.ops.faults import field_problems
 from saraban.ops.frame import Frame
 from saraban.ops.queries import known_queries
+from saraban.ops.sampling import Sampler
 from saraban.projects import endpoints as projects
 from saraban.web import pages
 from saraban.worker import Worker, seal_timers, standard_timers
@@ -108,12 +110,25 @@ async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
         system.dependencies.append(readiness.worker((lambda: worker.is_running) if worker else None))
         for field in fields(system):
             setattr(app.state, field.name, getattr(system, field.name))
-        if worker is None:
-            yield
-            return
-        worker.start()
-        system.db.listener = worker.wake
-        try:
-            yield
-        finally:
-            await worker.stop()
+        async with _sampled(system):
+            if worker is None:
+                yield
+                return
+            worker.start()
+            system.db.listener = worker.wake
+            try:
+                yield
+            finally:
+                await worker.stop()
+
+
+@asynccontextmanager
+async def _sampled(system: System) -> AsyncIterator[None]:
+    sampler = Sampler(db=system.db, allocator=system.allocator, clock=system.clock)
+    task = asyncio.create_task(sampler.run(), name="saraban-sampler")
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

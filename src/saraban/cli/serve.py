@@ -42,6 +42,7 @@ def serve(
         refuse_production(settings)
     refuse_taken_port(settings.host, settings.port)
     prepare_folder()
+    share_measurements(settings)
     has_demo = _prepare(settings, demo=demo)
     _greet(settings, has_demo=has_demo)
     _run(settings)
@@ -74,6 +75,22 @@ def refuse_taken_port(host: str, port: int) -> None:
             raise stop(
                 f"เปิดพอร์ต {port} ที่ {host} ไม่ได้: {fault.strerror}", f"cannot listen on {host}:{port}: {fault.strerror}."
             ) from None
+
+
+def share_measurements(settings: Settings) -> None:
+    """
+    This will have several processes measure into one folder, emptied now; whoever is scraped tells of all.
+
+    One process alone keeps its measurements in memory. It must happen before the client library is first imported.
+    """
+    if settings.workers == 1:
+        os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
+        return
+    folder = settings.data_dir.resolve() / "metrics" / str(settings.port)  # the port is ours, so nobody else's files
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob("*.db"):
+        left.unlink(missing_ok=True)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
 
 
 def _prepare(settings: Settings, *, demo: bool) -> bool:

@@ -8,6 +8,7 @@ import typer
 
 from saraban import config
 from saraban.cli.outcome import with_system
+from saraban.cli.serve import refuse_taken_port
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -17,7 +18,13 @@ def register(app: typer.Typer) -> None:
     app.command()(worker)
 
 
-def worker(*, once: Annotated[bool, typer.Option("--once", help="Deliver what is due now, then end.")] = False) -> None:
+def worker(
+    *,
+    once: Annotated[bool, typer.Option("--once", help="Deliver what is due now, then end.")] = False,
+    metrics_port: Annotated[
+        int | None, typer.Option(help="Port that answers Prometheus.", min=1, max=65535, show_default=False)
+    ] = None,
+) -> None:
     """Deliver events to their handlers and run the timers until interrupted.
 
     A server does this itself unless `SARABAN_RUN_WORKER=false`. Several workers may run against one database.
@@ -25,9 +32,20 @@ def worker(*, once: Annotated[bool, typer.Option("--once", help="Deliver what is
     Examples:
 
         saraban worker
-        saraban worker --once       for a cron job, or after a restore
+        saraban worker --once                   for a cron job, or after a restore
+        saraban worker --metrics-port 9101      lets Prometheus see the outbox and the sealing of the audit trail
     """
+    if metrics_port is not None:
+        _show_measurements(metrics_port)
     with_system(lambda system: _work(system, once=once))
+
+
+def _show_measurements(port: int) -> None:
+    from prometheus_client import start_http_server
+
+    host = config.load().host
+    refuse_taken_port(host, port)
+    start_http_server(port, addr=host)
 
 
 async def _work(system: "System", *, once: bool) -> None:

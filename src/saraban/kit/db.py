@@ -165,6 +165,7 @@ class Database:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.listener: Callable[[], None] | None = None
         self._writer = asyncio.Lock()
+        self._pool_limit = 2 * pool_size
         options: dict[str, Any] = {
             "pool_size": pool_size,
             "max_overflow": pool_size,
@@ -268,7 +269,12 @@ class Database:
 
     def pool_status(self) -> Mapping[str, int]:
         pool: Any = self.engine.pool
-        return {"size": pool.size(), "in_use": pool.checkedout(), "overflow": max(pool.overflow(), 0)}
+        return {
+            "size": pool.size(),
+            "in_use": pool.checkedout(),
+            "overflow": max(pool.overflow(), 0),
+            "limit": self._pool_limit,
+        }
 
 
 _PATIENCE = 20.0  # seconds

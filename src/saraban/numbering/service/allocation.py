@@ -135,6 +135,11 @@ class Allocator:
         """Series with somebody waiting; the lines of idle series are forgotten."""
         return len(self._lines)
 
+    @property
+    def waiting(self) -> int:
+        """Requests without an answer yet."""
+        return sum(len(line.waiting) + len(line.batch) for line in self._lines.values())
+
     async def _served(self, member: Member) -> Any:
         self._join(member)
         try:
@@ -188,6 +193,7 @@ class Allocator:
         plan = line.waiting[0].draw.plan
         await self._ensure_counter(line.name, plan)
         line.course.path = self._locks.path
+        metrics.LOCK_ATTEMPTS.inc()
         try:
             async with self._locks.hold(line.name, within=max(line.patience(self._lock_timeout), 0.05)):
                 if line.course.path == "redis":
@@ -205,6 +211,7 @@ class Allocator:
         if not members:
             return
         draws = [member.draw for member in members]
+        metrics.BATCH.observe(len(members))
         for member in members:
             member.draw.retries, member.draw.waited = member.attempts.retries, member.elapsed
             metrics.LOCK_WAIT.observe(member.draw.waited)
@@ -359,6 +366,8 @@ def _charge(member: Member, failure: Failure) -> None:
 def _count(failure: Failure) -> None:
     if failure is Failure.CONFLICT:
         metrics.CONFLICT.inc()
+    if failure is Failure.LOCK:
+        metrics.LOCK_TIMEOUT.inc()
 
 
 def _context(plan: Plan) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from saraban.numbering.domain.sequence import SequenceExhausted
 from saraban.numbering.domain.stretch import open_sequences, stretches
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import Place, Standing
-from saraban.numbering.service import metrics
 from saraban.numbering.service.planning import Plan
 
 _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
@@ -182,7 +181,6 @@ async def _attempt(connected: Connected, draws: Sequence[Draw], course: Course, 
     )
     if not moved:
         return None
-    metrics.UTILIZATION.labels(project=plan.project.code, type=plan.type.code).set(last / (10**plan.printing.width - 1))
     return drawn
 
 
