@@ -2,7 +2,7 @@
 # The servers and the browser that the tests start themselves: installed when root runs this on Debian, named otherwise.
 set -euo pipefail
 
-declare -A package=([mariadbd]=mariadb-server [redis-server]=redis-server [chromium]=chromium)
+declare -A package=([mariadbd]=mariadb-server [redis-server]=redis-server [chromium]=chromium [promtool]=prometheus)
 export PATH="$PATH:/usr/sbin:/usr/local/sbin"
 missing=()
 for program in "${!package[@]}"; do
@@ -17,5 +17,11 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 fi
 echo "Installing ${missing[*]}."
 apt-get update -qq
-# RUNLEVEL=1: the packages' own services stay off; the tests use private ports and folders.
+# The packages' own services stay off; the tests use private ports and folders.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
+    trap 'rm -f "$policy"' EXIT
+fi
 RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive $install -qq -y >/dev/null
