@@ -72,7 +72,7 @@ class FormatIn(Schema):
     template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
     description: Annotated[str, Line(1000, shortest=0)] | None = None
     reset_sequence_yearly: bool | None = Field(
-        None, strict=True, description="Left out: true where the template prints a year."
+        None, strict=True, description="Left out: true where the template prints a year, a month or a fiscal year."
     )
     overflow: Literal["widen", "refuse"] = "widen"
     reason: Reason | None = Field(

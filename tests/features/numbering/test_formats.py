@@ -107,6 +107,18 @@ class TestPreview:
         assert len(example["after"]) == 3
         assert example["after"][0].endswith("-01")
 
+    async def test_of_a_types_first_format_compares_with_the_projects_default(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        default = memo(project, "{ORIGINATOR}.{SEQ:5}", reason=WHY) | {"correspondenceTypeCode": None}
+        await padmin.put(CONFIGS, json=default)
+        await padmin.post(GENERATE, json={**project.letter(), "correspondenceTypeCode": "MEMO"})
+
+        answer = await padmin.post(f"{CONFIGS}/preview", json=memo(project, "{ORIGINATOR}-M-{SEQ:3}"))
+
+        (example,) = answer.json()["examples"]
+        assert (example["before"][0], example["after"][0]) == ("คคง..00002", "คคง.-M-001")
+
     async def test_refuses_what_saving_would_refuse(self, signed_in: SignIn) -> None:
         padmin, viewer = await signed_in("padmin"), await signed_in("viewer")
         project = await read_project(padmin)

@@ -88,9 +88,10 @@ async def format_effect(
     template = checked(wanted, drawing=type_code == DRAWING)
     resets = template.prints_period if wanted.resets is None else wanted.resets
     old = await repository.format_of(session, project_id=project.id, type_id=kind.id if kind else None)
+    default = await repository.format_of(session, project_id=project.id, type_id=None)
     period, new = Period.of(now, zone), How(template, resets, wanted.overflow == "refuse")
     examples = [
-        await _example(session, project.id, codes, period, _in_force(old), new)
+        await _example(session, project.id, codes, period, _in_force(old or default), new)
         for codes in await _samples(session, project, kind)
     ]
     fresh = NumberFormat(
@@ -103,6 +104,7 @@ async def format_effect(
 
 
 def _in_force(old: FormatRow | None) -> How:
+    """A type's own format, or else the project's default, or else the system's fallback."""
     if old is None:
         return How(stored(FALLBACK), resets=True, refuses=False)
     saved = old.format

@@ -226,8 +226,8 @@ def checked(wanted: Wanted, *, drawing: bool) -> Template:
         raise invalid(
             "/resetSequenceYearly",
             "no_period",
-            "รูปแบบนี้ไม่พิมพ์ปี จึงเริ่มเลขใหม่ทุกปีไม่ได้ (เลขของปีก่อนจะซ้ำ)",
-            "The template prints no year, so a yearly reset would print last year's numbers again.",
+            "รูปแบบนี้ไม่พิมพ์ปี เดือน หรือปีงบประมาณ จึงเริ่มเลขใหม่ไม่ได้ (เลขเดิมจะซ้ำ)",
+            "The template prints no year, month or fiscal year, so a reset would print old numbers again.",
         )
     if wanted.resets is not False and template.repeats_its_period:
         raise invalid(
