@@ -288,3 +288,23 @@ class TestDatabase:
                 await check_accounts(world)
             finally:
                 await db.close()
+
+
+class TestMeasurements:
+    """What the alerts of deploy/ stand on, from a lock that another server keeps."""
+
+    async def test_count_an_attempt_and_its_timeout_and_who_was_refused(self, world: World, redis_url: str) -> None:
+        names = ("docnum_lock_attempts_total", "docnum_lock_timeout_total")
+        before = [metric(name) for name in names]
+        refused = metric("docnum_error_total", type="LOCK_TIMEOUT", scenario="2")
+        plan = await world.plan(world.letter())
+        async with redis_locks(redis_url) as locks, locks.hold(plan.lock_name, within=1):
+            allocator = numbering.Allocator(
+                world.db, locks, budget=numbering.Budget(lock=1, pause=0.01), lock_timeout=0.1
+            )
+            with pytest.raises(NumberingBusy):
+                await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+            await allocator.close()
+
+        assert [metric(name) - was for name, was in zip(names, before, strict=True)] == [2, 2]
+        assert metric("docnum_error_total", type="LOCK_TIMEOUT", scenario="2") == refused + 1

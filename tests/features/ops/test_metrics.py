@@ -1,24 +1,45 @@
 """What Prometheus reads: the gauges that are looked at, the fullest series, and one answer for several processes."""
 
 import asyncio
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic, sleep
 
 import httpx
 import pytest
 from prometheus_client import REGISTRY
 
+import saraban.worker.metrics  # noqa: F401  its counters begin when it is loaded
 from saraban.bootstrap import System
+from saraban.kit.db import Database
+from saraban.kit.ids import new_id
 from saraban.numbering.domain.retry import Failure
 from saraban.numbering.service.metrics import ERROR, RETRY
 from saraban.ops.sampling import Sampler
 from tests.conftest import settings_in
+from tests.numbering_world import world_of
 from tests.processes import RunningSaraban
+from tests.servers import HOST, free_port
 
 
 def value(name: str, **labels: str) -> float | None:
     return REGISTRY.get_sample_value(name, labels)
+
+
+def eventually(address: str, wanted: str) -> str:
+    """This will give what is answered there as soon as it says what is wanted, or what it says after a minute."""
+    text, end = "", monotonic() + 60
+    while wanted not in text and monotonic() < end:
+        with suppress(httpx.HTTPError):
+            text = httpx.get(address).text
+        sleep(0.2)
+    return text
 
 
 def sampler_of(system: System) -> Sampler:
@@ -63,6 +84,27 @@ class TestSampler:
 
 
 class TestCounters:
+    async def test_tell_how_many_shared_a_transaction(self, demo_db: Database) -> None:
+        world = await world_of(demo_db)
+        batches, drawn, attempts = (
+            value(f"docnum_{name}") for name in ("batch_size_count", "batch_size_sum", "lock_attempts_total")
+        )
+        allocator = world.allocator()
+        plan = await world.plan(world.letter())
+
+        draws = [
+            asyncio.create_task(allocator.draw(plan, caller=world.caller, token=new_id(), address="")) for _ in range(9)
+        ]
+        await asyncio.sleep(0)
+        assert allocator.waiting == 9
+        await asyncio.gather(*draws)
+        await allocator.close()
+
+        assert allocator.waiting == 0
+        assert value("docnum_batch_size_sum") - drawn == 9
+        assert value("docnum_batch_size_count") - batches == 1
+        assert value("docnum_lock_attempts_total") - attempts == 1
+
     def test_begin_at_zero_so_that_the_first_event_is_an_increase(self) -> None:
         assert value("docnum_retry_total", attempt="1", reason=Failure.CONFLICT.value) is not None
         assert value("docnum_error_total", type="LOCK_TIMEOUT", scenario="2") is not None
@@ -70,7 +112,60 @@ class TestCounters:
         assert (RETRY._labelnames, ERROR._labelnames) == (("attempt", "reason"), ("type", "scenario"))
 
 
+MEASURE = """
+import os, signal, sys
+from prometheus_client import REGISTRY
+from saraban.numbering.service.metrics import SUCCESS, WAITING
+SUCCESS.inc(3)
+WAITING.set(2)
+if sys.argv[1] == "die":
+    os.kill(os.getpid(), signal.SIGKILL)
+from saraban.kit.db import Database
+from saraban.ops.metrics import exposition
+print(exposition(Database(f"sqlite:///{sys.argv[2]}/none.db"))[0].decode())
+"""
+
+
 class TestProcesses:
+    def test_a_killed_one_keeps_its_counts_and_loses_its_gauges(self, tmp_path: Path) -> None:
+        environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+        killed, told = (
+            subprocess.run(
+                [sys.executable, "-c", MEASURE, end, str(tmp_path)],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            for end in ("die", "tell")
+        )
+
+        assert killed.returncode == -signal.SIGKILL
+        assert "\ndocnum_success_total 6.0\n" in told.stdout, told.stderr
+        assert "\ndocnum_waiting_requests 2.0\n" in told.stdout
+
+    @pytest.mark.slow
+    def test_a_worker_apart_answers_prometheus_itself(self, demo_folder: Path, tmp_path: Path) -> None:
+        folder = tmp_path / "data"
+        shutil.copytree(demo_folder, folder)
+        port = free_port()
+        command = [str(Path(sys.executable).with_name("saraban")), "worker", "--metrics-port", str(port)]
+        with (tmp_path / "worker.log").open("wb") as log:
+            worker = subprocess.Popen(
+                command,
+                env=os.environ | {"SARABAN_DATA_DIR": str(folder), "SARABAN_ENV": "test"},
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            text = eventually(f"http://{HOST}:{port}/metrics", 'saraban_audit_unsealed_age_seconds{journal="numbers"}')
+        finally:
+            worker.kill()
+            worker.wait()
+
+        assert 'saraban_audit_unsealed_age_seconds{journal="numbers"}' in text
+        assert 'saraban_timer_runs_total{outcome="done",timer="audit_seal"}' in text
+
     @pytest.mark.slow
     def test_answer_for_each_other_also_when_killed_and_started_again(self, demo_folder: Path, tmp_path: Path) -> None:
         folder = tmp_path / "data"

@@ -14,7 +14,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from saraban.numbering.domain.retry import Failure
 
 _REASONS = tuple(failure for failure in Failure if failure is not Failure.TAKEN)  # stepping over is no retry
-_ATTEMPTS = 5
+_ATTEMPTS = 10
 _ERRORS = (
     ("REDIS_ERROR", "1"),
     ("LOCK_TIMEOUT", "2"),
