@@ -97,6 +97,22 @@ class TestPreview:
         assert exhausted.json()["examples"][0]["refusal"]
         assert "{RFA_TYPE}" in lacking.json()["examples"][0]["refusal"]
 
+    async def test_gives_an_rfa_a_recipient_and_a_drawing_a_category(self, signed_in: SignIn) -> None:
+        padmin, admin = await signed_in("padmin"), await signed_in("admin")
+        project = await read_project(padmin)
+        contract = next(iter(project.contracts.values()))
+        request = {"correspondenceTypeCode": "RFA", "rfaTypeCode": "SDW", "disciplineCode": "STR"}
+        drawn = await admin.post(GENERATE, json=project.letter() | request | {"contractPublicId": contract})
+        rfa = memo(project, "{ORIGINATOR}/{RECIPIENT}-{SEQ:3}") | {"correspondenceTypeCode": "RFA"}
+        drawing = memo(project, "{CATEGORY}-{SEQ:3}") | {"correspondenceTypeCode": "DRAWING"}
+
+        answers = [await padmin.post(f"{CONFIGS}/preview", json=body) for body in (rfa, drawing)]
+
+        assert drawn.status_code == 201
+        for answer in answers:
+            (example,) = answer.json()["examples"]
+            assert (len(example["before"]), len(example["after"]), example["refusal"]) == (3, 3, None)
+
     async def test_takes_any_parties_before_the_first_number(self, signed_in: SignIn) -> None:
         padmin = await signed_in("padmin")
         project = await read_project(padmin)

@@ -117,6 +117,14 @@ class TestEditor:
         assert re.search(r"Series \S+-M-\{SEQ\} begins", right)
         assert "is-fault" not in right
 
+    async def test_names_the_type_whose_numbers_it_could_print(self, sit: Sit) -> None:
+        browser = await sit("padmin", "en")
+        form = await new_form(browser, template="{ORIGINATOR}-CIR-{SEQ:5}-{YEAR:B.E.}")
+
+        page = (await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})).text
+
+        assert "Could print the same number as the format of Circulation sheet: {ORIGINATOR}-CIR-{SEQ:4}" in page
+
     async def test_finds_no_fault_with_nothing_typed_yet(self, sit: Sit) -> None:
         browser = await sit("padmin", "en")
 

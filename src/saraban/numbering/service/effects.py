@@ -1,6 +1,6 @@
 """What a format would do before it is saved: the next numbers of the series that count now, and whom it could meet."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -27,6 +27,7 @@ from saraban.projects import service as projects
 NEXT = 3
 EXAMPLES = 5
 FIRST_REVISION = "A"
+RFA = "RFA"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +116,29 @@ async def _samples(session: AsyncSession, project: projects.ProjectRef, kind: pr
     """The parties that number most now, or any two of the project's before its first number."""
     type_id = kind.id if kind else None
     found = list(await effects.busiest(session, project_id=project.id, type_id=type_id, limit=EXAMPLES))
-    if found:
-        return found
     printable = await projects.printable_codes(session, project_id=project.id)
-    organizations = sorted(printable.organizations)[:2]
-    return [
-        Codes(
-            project=project.code,
-            originator=organizations[0] if organizations else "",
-            type=kind.code if kind else "LETTER",
-            recipient=organizations[-1] if organizations else "",
-            sub_type_number=min(printable.sub_type_numbers, default=""),
-            rfa_type=min(printable.rfa_types, default=""),
-            category=min(DRAWING_CATEGORIES) if kind and kind.code == DRAWING else "",
-        )
-    ]
+    organizations = sorted(printable.organizations)
+    if not found:
+        found = [
+            Codes(
+                project=project.code,
+                originator=organizations[0] if organizations else "",
+                type=kind.code if kind else "LETTER",
+                recipient=organizations[-1] if organizations else "",
+                sub_type_number=min(printable.sub_type_numbers, default=""),
+                rfa_type=min(printable.rfa_types, default=""),
+            )
+        ]
+    return [_completed(codes, organizations) for codes in found]
+
+
+def _completed(codes: Codes, organizations: list[str]) -> Codes:
+    """The counters of RFAs tell no recipient, and no counter tells a category; their documents have them all the same."""
+    if codes.type == DRAWING:
+        return replace(codes, category=min(DRAWING_CATEGORIES))
+    if codes.type == RFA and not codes.recipient:
+        return replace(codes, recipient=next((one for one in organizations if one != codes.originator), ""))
+    return codes
 
 
 async def _example(session: AsyncSession, project_id: int, codes: Codes, period: Period, old: How, new: How) -> Example:
