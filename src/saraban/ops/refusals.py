@@ -116,10 +116,11 @@ _VALUES: Final[dict[str, object]] = {
     "size": 1024,
     "limit": 50,
     "number": "คคง.-สคฉ.3-0001-2569",
+    "seconds": 12,
     "last": 120,
 }
 _LIMITS: Final[dict[str, dict[str, object]]] = {"REQUEST_TOO_LARGE": {"limit": 2 * 1024 * 1024}}
-_RETRY: Final = {"ACCOUNT_LOCKED": 900.0, "DATABASE_BUSY": 2.0}
+_RETRY: Final = {"ACCOUNT_LOCKED": 900.0, "DATABASE_BUSY": 2.0, "RATE_LIMITED": 12.0}
 _REQUIRED = Text("จำเป็นต้องระบุ", "This is required.")
 _POINTERS: Final[dict[str, tuple[str, str]]] = {
     "VALIDATION_ERROR": ("/subject", "required"),
@@ -127,7 +128,7 @@ _POINTERS: Final[dict[str, tuple[str, str]]] = {
     "FILE_TYPE_MISMATCH": ("/file", "type_not_allowed"),
     "INVALID_ATTACHMENTS": ("/attachmentPublicIds/0", "unknown"),
     "NUMBER_ALREADY_DRAWN": ("/recipients", "printed_in_number"),
-    "NUMBER_TEMPLATE_INVALID": ("/template", "unknown_token"),
+    "NUMBER_TEMPLATE_INVALID": ("/template", "token_unknown"),
     "INVALID_WORKFLOW_DSL": ("/dsl/states/0/on/submit/to", "unknown_state"),
 }
 
