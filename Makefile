@@ -13,10 +13,10 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-vi
 VENDOR := src/saraban/web/static/vendor/fonts.css
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help run test check bench format errors settings messages lock clean
+.PHONY: help run test check bench bench-full format errors settings messages lock clean
 
 help:  ## This list.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(DONE)/installed $(VENDOR)  ## Install what is missing, load the demo project once, and serve it (SARABAN_PORT, SARABAN_DATA_DIR).
 	@exec $(BIN)/saraban serve --demo
@@ -32,8 +32,13 @@ check: $(DONE)/dev  ## Format, lint, types, imports and the quick tests.
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q --numprocesses $(JOBS) --dist loadfile -m "not slow and not servers and not browser" tests/domain tests/features tests/architecture
 
-bench: $(DONE)/dev  ## Measure, with the floor each number is compared to.
-	$(BIN)/python -m benchmarks
+bench: $(DONE)/bench  ## Measure beside what others do on the same servers (15 minutes); writes build/bench.json.
+	@scripts/test_needs.sh
+	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-full: $(DONE)/bench  ## The same with the long rows: ten million numbers, memory, verify.
+	@scripts/test_needs.sh
+	$(BIN)/python -m benchmarks --full $(ARGS)
 
 format: $(DONE)/dev  ## Put the code in its form.
 	$(BIN)/ruff format .
@@ -51,6 +56,7 @@ messages: $(DONE)/installed  ## Bring the Thai texts of the pages up to date wit
 lock: $(DONE)/dev  ## Resolve the dependencies anew, at the newest versions that fit.
 	$(COMPILE) --upgrade pyproject.toml --output-file requirements.txt
 	$(COMPILE) --upgrade pyproject.toml dev.in --output-file requirements-dev.txt
+	$(COMPILE) --upgrade bench.in --constraint requirements-dev.txt --output-file requirements-bench.txt
 	$(COMPILE) --upgrade build.in --output-file requirements-build.txt
 	$(COMPILE) --upgrade node.in --output-file requirements-node.txt
 	npm install --package-lock-only
@@ -72,6 +78,11 @@ $(DONE)/installed: requirements.txt requirements-build.txt pyproject.toml | $(BI
 $(DONE)/dev: requirements-dev.txt $(DONE)/installed
 	@echo "Installing what the tests and checks need."
 	@$(PIP) --require-hashes -r requirements-dev.txt
+	@mkdir -p $(@D) && touch $@
+
+$(DONE)/bench: requirements-bench.txt $(DONE)/dev
+	@echo "Installing what the benchmarks compare with."
+	@$(PIP) --require-hashes -r requirements-bench.txt
 	@mkdir -p $(@D) && touch $@
 
 $(VENDOR): package-lock.json scripts/vendor_assets.py requirements-node.txt | $(BIN)/python

@@ -1,1 +1,1 @@
-"""Measurements, as ratios within one run; `make bench` runs them."""
+"""What the product does in a second, beside what others do with the same servers in the same run; see docs/benchmarks.md."""

@@ -1,141 +1,269 @@
-"""
-Numbers per second against the floor: the least any correct implementation does on the same servers.
+"""The rows of numbering: ours beside the peers, in process, with servers that fail, with several processes, over HTTP."""
 
-The floor locks and moves one counter row, inserts one audit row and commits, with the bare driver and no framework.
-Both sides run in turn, interleaved, and the median of the rounds counts. Load generator and servers share the machine.
-"""
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
 
-import asyncio
-import statistics
-import time
-from collections.abc import Awaitable, Callable
-from typing import Any
+from redis.asyncio import Redis
 
-import aiosqlite
-import asyncmy
-
-from saraban.kit.db import Database
-from saraban.kit.ids import new_id
-from saraban.kit.locks import DatabaseOnly, Locks, RedisLocks
-from saraban.numbering import service as numbering
+from benchmarks import http, ours, peers
+from benchmarks.loads import Draw, Outcome, Round, Side, closed, interleaved, opened
+from benchmarks.table import Row
+from saraban.kit.locks import RedisLocks
 from tests.numbering_world import World
+from tests.servers import MariaDb, running_mariadb, running_redis
+from tests.servers import Redis as RedisServer
 
-Draw = Callable[[], Awaitable[object]]
-
-
-async def per_second(draw: Draw, *, clients: int, seconds: float) -> float:
-    """This will give the draws that succeeded per second with `clients` at once."""
-    done = 0
-    end = time.monotonic() + seconds
-
-    async def client() -> None:
-        nonlocal done
-        while time.monotonic() < end:
-            await draw()
-            done += 1
-
-    started = time.monotonic()
-    await asyncio.gather(*(client() for _ in range(clients)))
-    return done / (time.monotonic() - started)
+Say = Callable[[str], None]
 
 
-async def ratio(ours: Draw, floor: Draw, *, clients: int, seconds: float, rounds: int = 3) -> tuple[float, float]:
-    """This will give (our numbers per second, ours against the floor), medians over interleaved rounds."""
-    rates: list[tuple[float, float]] = []
-    for _ in range(rounds):
-        mine = await per_second(ours, clients=clients, seconds=seconds)
-        rates.append((mine, mine / await per_second(floor, clients=clients, seconds=seconds)))
-    return statistics.median(rate for rate, _ in rates), statistics.median(against for _, against in rates)
+@dataclass(frozen=True)
+class Bench:
+    """
+    The servers of one run.
+
+    :param seconds: of one round of what is compared
+    :param glance: seconds of what is measured for information
+    """
+
+    mariadb: MariaDb
+    redis: RedisServer
+    url: str
+    world: World
+    client: Redis
+    seconds: float
+    rounds: int
+    say: Say
+
+    @property
+    def glance(self) -> float:
+        return max(self.seconds / 3, 0.2)
+
+    def locks(self) -> RedisLocks:
+        return RedisLocks(self.client, ttl=5, rest=5)
+
+    def of(self, draw: Draw, clients: int) -> Round:
+        return partial(closed, draw, clients=clients, seconds=self.seconds)
 
 
-async def our_draw(world: World, locks: Locks) -> Draw:
-    allocator: numbering.Allocator = world.allocator(locks)
-    plan = await world.plan(world.letter(recipient="ผรม.2"))
-
-    async def draw() -> object:
-        return await allocator.draw(plan, caller=world.caller, token=new_id(), address="127.0.0.1")
-
-    return draw
+Suite = Callable[[Bench], Awaitable[list[Row]]]
 
 
-class MariaFloor:
-    """`UPDATE` the counter, read it, `INSERT` the audit row, commit: three round trips and a commit."""
+@asynccontextmanager
+async def bench(*, seconds: float, rounds: int, say: Say) -> AsyncIterator[Bench]:
+    async with AsyncExitStack() as stack:
+        mariadb = stack.enter_context(running_mariadb())
+        redis = stack.enter_context(running_redis())
+        url = mariadb.create("bench")
+        world = await stack.enter_async_context(ours.world_in(url))
+        client = await stack.enter_async_context(Redis.from_url(redis.url, max_connections=500))
+        yield Bench(mariadb, redis, url, world, client, seconds, rounds, say)
 
-    def __init__(self, db: Database, clients: int) -> None:
-        self._url, self._clients = db.url, clients
-        self._free: asyncio.Queue[Any] = asyncio.Queue()
 
-    async def __aenter__(self) -> Draw:
-        for _ in range(self._clients):
-            self._free.put_nowait(
-                await asyncmy.connect(
-                    host=self._url.host,
-                    port=self._url.port,
-                    user=self._url.username,
-                    password=self._url.password,
-                    db=self._url.database,
+def ratio(row: str, value: float, wanted: str = "", refused: int = 0) -> Row:
+    return Row("numbering", row, value, "x", wanted, refused)
+
+
+def rate(row: str, side: Side, unit: str = "numbers/s", times: int = 1) -> Row:
+    return Row("numbering", row, side.rate * times, unit, refused=side.refused)
+
+
+async def in_process(b: Bench) -> list[Row]:
+    """100 clients on one hot series, beside every peer."""
+    b.say("100 clients, one series, beside the peers")
+    django = peers.DjangoSequences(b.world.db.url)
+    await _in_thread(django.prepare)
+    async with peers.Pool(b.world.db.url, 100) as pool, peers.Pool(b.world.db.url, 1) as single:
+        await peers.prepare(single)
+        sides = await interleaved(
+            {
+                "Saraban": b.of(await ours.hot(b.world, b.locks()), 100),
+                "naive double lock, polling 2 ms": b.of(peers.naive(pool, b.client, poll=0.002), 100),
+                "naive double lock, as redis-py polls": b.of(peers.naive(pool, b.client, poll=0.1), 100),
+                "FOR UPDATE counter": b.of(peers.for_update(pool), 100),
+                "django-sequences, threads": lambda: _in_thread(partial(django.run, clients=100, seconds=b.seconds)),
+                "floor": b.of(peers.floor(pool), 100),
+                "Redis INCR": b.of(peers.increment(b.client), 100),
+                "batched limit": b.of(peers.batched(single), 1),
+            },
+            rounds=b.rounds,
+        )
+    rows = [
+        rate(f"100 clients: {name}", side, times=peers.BATCH if "batched" in name else 1)
+        for name, side in sides.items()
+    ]
+    mine = sides["Saraban"]
+    gapless = max(sides["FOR UPDATE counter"].rate, sides["django-sequences, threads"].rate)
+    rows.append(Row("numbering", "100 clients: Saraban, p99", mine.percentile(0.99) * 1000, "ms"))
+    naive = sides["naive double lock, polling 2 ms"]
+    rows.append(
+        Row("numbering", "100 clients: naive double lock, polling 2 ms, p99", naive.percentile(0.99) * 1000, "ms")
+    )
+    limit = sides["batched limit"].rate * peers.BATCH
+    return [
+        *rows,
+        ratio("against the naive double lock, tuned", mine.rate / naive.rate, ">= 40", mine.refused),
+        ratio("against the best gapless peer, which keeps no audit", mine.rate / gapless, ">= 5"),
+        ratio("against the floor", mine.rate / sides["floor"].rate, ">= 5"),
+        ratio("against Redis INCR, which keeps nothing", mine.rate / sides["Redis INCR"].rate, ">= 0.4"),
+        ratio("against the batched limit", mine.rate / limit, ">= 0.15"),
+    ]
+
+
+async def alone(b: Bench) -> list[Row]:
+    """One client."""
+    b.say("one client")
+    async with peers.Pool(b.world.db.url, 1) as pool:
+        await peers.prepare(pool)
+        sides = await interleaved(
+            {
+                "Saraban": b.of(await ours.hot(b.world, b.locks()), 1),
+                "naive double lock": b.of(peers.naive(pool, b.client, poll=0.1), 1),
+                "floor": b.of(peers.floor(pool), 1),
+            },
+            rounds=b.rounds,
+        )
+    rows = [rate(f"1 client: {name}", side) for name, side in sides.items()]
+    share = sides["Saraban"].rate / sides["naive double lock"].rate
+    return [*rows, ratio("1 client, against the naive double lock", share, ">= 0.7")]
+
+
+async def shapes(b: Bench) -> list[Row]:
+    """Other numbers of clients and series, for information."""
+    rows = []
+    for series in (1, 100):
+        for clients in (1, 16, 100, 400):
+            if series == 1 and clients in {1, 100}:
+                continue
+            b.say(f"{clients} clients, {series} series")
+            draw = await ours.spread(b.world, b.locks(), series=series)
+            outcome = await closed(draw, clients=clients, seconds=b.glance)
+            rows.append(rate(f"{clients} clients, {series} series", Side([outcome])))
+    return rows
+
+
+async def without_redis(b: Bench) -> list[Row]:
+    """Redis stopped, beside Redis running."""
+    b.say("Redis stopped")
+    with running_redis() as server:
+        async with Redis.from_url(server.url, socket_timeout=0.5, socket_connect_timeout=0.5) as client:
+            draw = await ours.hot(b.world, RedisLocks(client, ttl=5, rest=5))
+
+            async def stopped() -> Outcome:
+                server.stop()
+                try:
+                    return await closed(draw, clients=100, seconds=b.seconds)
+                finally:
+                    server.start()
+                    await client.aclose()
+
+            sides = await interleaved({"running": b.of(draw, 100), "stopped": stopped}, rounds=b.rounds)
+    share = sides["stopped"].rate / sides["running"].rate
+    return [ratio("Redis stopped, against running", share, ">= 0.8", sides["stopped"].refused)]
+
+
+async def servers(b: Bench) -> list[Row]:
+    """Several processes on one hot series."""
+    found: dict[int, list[list[Outcome]]] = {1: [], 2: [], 4: []}
+    for _ in range(b.rounds):
+        for count in found:
+            b.say(f"{count} processes, one series")
+            found[count].append(await ours.several(b.url, b.redis.url, processes=count, clients=100, seconds=b.seconds))
+    total = {count: median(sum(one.rate for one in together) for together in rounds) for count, rounds in found.items()}
+    fair = median(min(one.done for one in two) / max(one.done for one in two) for two in found[2])
+    refused = sum(one.refused for rounds in found.values() for together in rounds for one in together)
+    return [
+        Row("numbering", "one process, 100 clients", total[1], "numbers/s"),
+        Row("numbering", "four processes, 100 clients each", total[4], "numbers/s"),
+        ratio("two processes on one series, against one", total[2] / total[1], ">= 0.8", refused),
+        ratio("two processes, the slower against the faster", fair, ">= 0.5"),
+    ]
+
+
+async def over_http(b: Bench) -> list[Row]:
+    """HTTP beside an address that does nothing, closed and open loop."""
+    rows: list[Row] = []
+    async with _site(b) as site:
+        async with http.Clients(site.port, 100) as clients:
+            b.say("HTTP, 100 clients")
+            drawing, nothing = clients.sending([site.generate]), clients.sending([site.nothing])
+            sides = await interleaved({"draw": b.of(drawing, 100), "nothing": b.of(nothing, 100)}, rounds=b.rounds)
+            b.say("HTTP, 100 requests a second")
+            calm = partial(opened, per_second=100, seconds=b.seconds)
+            waits = await interleaved(
+                {"draw": partial(calm, drawing), "nothing": partial(calm, nothing)}, rounds=b.rounds
+            )
+        rows += [
+            rate("HTTP, 100 clients: draw", sides["draw"]),
+            rate("HTTP, 100 clients: nothing", sides["nothing"], "answers/s"),
+        ]
+        share = sides["draw"].rate / sides["nothing"].rate
+        rows.append(ratio("HTTP, 100 clients, against nothing", share, ">= 0.6", sides["draw"].refused))
+        ends = {name: side.percentile(0.99) for name, side in waits.items()}
+        rows += [
+            Row("numbering", f"HTTP, 100/s open loop: {name}, p99", end * 1000, "ms") for name, end in ends.items()
+        ]
+        rows.append(
+            ratio(
+                "p99 at 100/s open loop, against nothing", ends["draw"] / ends["nothing"], "<= 4", waits["draw"].refused
+            )
+        )
+        for count in (1, 16, 400):
+            b.say(f"HTTP, {count} clients")
+            async with http.Clients(site.port, count) as clients:
+                outcome = await closed(clients.sending([site.generate]), clients=count, seconds=b.glance)
+            rows.append(rate(f"HTTP, {count} clients", Side([outcome])))
+    return rows
+
+
+async def load_test(b: Bench) -> list[Row]:
+    """The specification's load: 50 a second for a minute, 100 for half a minute; four RFAs to three and three others."""
+    mix = ["RFA"] * 4 + ["TRANSMITTAL"] * 3 + ["LETTER"] * 3
+    rows: list[Row] = []
+    async with _site(b) as site, http.Clients(site.port, 100) as clients:
+        draw = clients.sending([site.request(f"{http.API}/generate", kind) for kind in mix])
+        for per_second, lasts in ((50, 6 * b.seconds), (100, 3 * b.seconds)):
+            b.say(f"load test, {per_second}/s")
+            outcome = await opened(draw, per_second=per_second, seconds=lasts)
+            name = f"load test {per_second}/s"
+            for share, bound in ((0.5, 500), (0.95, 2000), (0.99, 5000)):
+                rows.append(
+                    Row(
+                        "numbering",
+                        f"{name}: p{share * 100:.0f}",
+                        outcome.percentile(share) * 1000,
+                        "ms",
+                        f"<= {bound}",
+                    )
                 )
-            )
-        await self._run("CREATE OR REPLACE TABLE floor_counter (id INT PRIMARY KEY, last_number INT NOT NULL)")
-        await self._run("CREATE OR REPLACE TABLE floor_audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT, t TEXT)")
-        await self._run("REPLACE INTO floor_counter VALUES (1, 0)")
-        return self.draw
-
-    async def __aexit__(self, *_: object) -> None:
-        while not self._free.empty():
-            self._free.get_nowait().close()
-
-    async def _run(self, sql: str) -> None:
-        connection = await self._free.get()
-        async with connection.cursor() as cursor:
-            await cursor.execute(sql)
-        await connection.commit()
-        self._free.put_nowait(connection)
-
-    async def draw(self) -> object:
-        connection = await self._free.get()
-        try:
-            async with connection.cursor() as cursor:
-                await cursor.execute("UPDATE floor_counter SET last_number = last_number + 1 WHERE id = 1")
-                await cursor.execute("SELECT last_number FROM floor_counter WHERE id = 1")
-                (number,) = await cursor.fetchone()
-                await cursor.execute("INSERT INTO floor_audit (n, t) VALUES (%s, 'a row of the audit')", (number,))
-            await connection.commit()
-            return number
-        finally:
-            self._free.put_nowait(connection)
+            errors = 100 * outcome.refused / (outcome.done + outcome.refused)
+            rows.append(Row("numbering", f"{name}: errors", errors, "%", "<= 0.1", outcome.refused))
+    return rows
 
 
-class SqliteFloor:
-    """The same on SQLite with the product's pragmas; one writer at a time, as SQLite wants it."""
-
-    def __init__(self, db: Database) -> None:
-        self._path = db.url.database or ""
-        self._turn = asyncio.Lock()
-
-    async def __aenter__(self) -> Draw:
-        self._connection = await aiosqlite.connect(self._path, isolation_level=None)
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000"):
-            await self._connection.execute(f"PRAGMA {pragma}")
-        await self._connection.execute("CREATE OR REPLACE TABLE floor_counter (id INTEGER PRIMARY KEY, last_number)")
-        await self._connection.execute("CREATE TABLE IF NOT EXISTS floor_audit (id INTEGER PRIMARY KEY, n, t)")
-        await self._connection.execute("INSERT OR REPLACE INTO floor_counter VALUES (1, 0)")
-        return self.draw
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._connection.close()
-
-    async def draw(self) -> object:
-        async with self._turn:
-            await self._connection.execute("BEGIN IMMEDIATE")
-            await self._connection.execute("UPDATE floor_counter SET last_number = last_number + 1 WHERE id = 1")
-            cursor = await self._connection.execute("SELECT last_number FROM floor_counter WHERE id = 1")
-            row = await cursor.fetchone()
-            await self._connection.execute(
-                "INSERT INTO floor_audit (n, t) VALUES (?, 'a row of the audit')", tuple(row or ())
-            )
-            await self._connection.execute("COMMIT")
-            return row
+@asynccontextmanager
+async def _site(b: Bench) -> AsyncIterator[http.Site]:
+    with tempfile.TemporaryDirectory() as folder:
+        async with http.site_on(b.url, b.redis.url, Path(folder)) as site:
+            yield site
 
 
-__all__ = ["DatabaseOnly", "MariaFloor", "RedisLocks", "SqliteFloor", "our_draw", "ratio"]
+async def _in_thread(work: Callable[[], object]) -> object:
+    import asyncio
+
+    return await asyncio.to_thread(work)
+
+
+SUITES: dict[str, Suite] = {
+    "peers": in_process,
+    "alone": alone,
+    "shapes": shapes,
+    "redis": without_redis,
+    "servers": servers,
+    "http": over_http,
+    "load": load_test,
+}

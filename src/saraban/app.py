@@ -4,7 +4,7 @@ Door 1: the ASGI application. It gathers the routers, answers every fault as a p
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import fields
 from types import ModuleType
 from typing import Any, Final
@@ -22,6 +22,7 @@ from saraban.documents.correspondence import endpoints as correspondence
 from saraban.documents.rfa import endpoints as rfa
 from saraban.documents.transmittal import endpoints as transmittal
 from saraban.identity import endpoints as identity
+from saraban.kit.http import at_once
 from saraban.notifications import endpoints as notifications
 from saraban.numbering import endpoints as numbering
 from saraban.ops import logs, openapi, problems, readiness
@@ -72,7 +73,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.include_router(ops_router)
     for feature in FEATURES:
-        app.include_router(feature.router, prefix=API, dependencies=[Depends(known_queries)])
+        app.include_router(feature.router, prefix=API, dependencies=[Depends(at_once(known_queries))])
     problems.install(app, pages.install(app, field_problems))
     openapi.complete(app)
     app.add_middleware(Frame, upload_limit=chosen.upload_max_bytes)
@@ -129,6 +130,5 @@ async def _sampled(system: System) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        sampler.end()
+        await task

@@ -14,7 +14,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.lockout import LockoutRules
 from saraban.identity.service import NotSignedIn, TokenIssuer, load_caller
 from saraban.kit.errors import DomainError, Kind, Text
-from saraban.kit.http import Db
+from saraban.kit.http import Db, at_once
 
 ACCESS_COOKIE = "saraban_access"
 REFRESH_COOKIE = "saraban_refresh"
@@ -56,8 +56,8 @@ def lockout_rules(request: Request) -> LockoutRules:
     return getattr(request.app.state, "lockout", None) or LockoutRules()
 
 
-Tokens = Annotated[TokenIssuer, Depends(token_issuer)]
-Lockout = Annotated[LockoutRules, Depends(lockout_rules)]
+Tokens = Annotated[TokenIssuer, Depends(at_once(token_issuer))]
+Lockout = Annotated[LockoutRules, Depends(at_once(lockout_rules))]
 
 
 async def current_caller(request: Request, db: Db, tokens: Tokens) -> Caller:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request, status
 from saraban.identity import service
 from saraban.identity.dependencies import CurrentCaller, Lockout, Tokens
 from saraban.identity.schemas import LogIn, OrganizationLine, OrganizationPage, Profile, RefreshRequest, TokenPair
-from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession
+from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession, at_once
 from saraban.kit.schema import Line
 
 router = APIRouter()
@@ -17,7 +17,7 @@ def device(request: Request, address: Address) -> service.Device:
     return service.Device(address, request.headers.get("user-agent", ""))
 
 
-CallersDevice = Annotated[service.Device, Depends(device)]
+CallersDevice = Annotated[service.Device, Depends(at_once(device))]
 
 
 @router.post("/auth/login", tags=["auth"], summary="Log in")

@@ -4,8 +4,9 @@ What every HTTP door shares: the reading session, the problem answer, the langua
 Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import it.
 """
 
-from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import wraps
+from typing import Annotated, Any, ParamSpec, TypeVar
 from uuid import UUID
 
 import orjson
@@ -21,6 +22,23 @@ from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
 from saraban.kit.schema import Schema as Schema  # noqa: PLC0414  the doors take it from here
 from saraban.kit.trace import trace_id
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def at_once(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """
+    This will have a dependency that never waits called where the request is, and not in a thread of its own.
+
+    FastAPI hands every dependency that is no coroutine to its pool of threads: half a millisecond for looking at a header.
+    """
+
+    @wraps(function)
+    async def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        return function(*args, **kwargs)
+
+    return called
+
 
 class OrjsonResponse(JSONResponse):
     def render(self, content: Any) -> bytes:
@@ -35,7 +53,7 @@ def clock(request: Request) -> Clock:
     return request.app.state.clock  # type: ignore[no-any-return]
 
 
-async def read_session(db: Annotated[Database, Depends(database)]) -> AsyncIterator[AsyncSession]:
+async def read_session(db: Annotated[Database, Depends(at_once(database))]) -> AsyncIterator[AsyncSession]:
     async with db.reading() as session:
         yield session
 
@@ -95,11 +113,11 @@ def problem_response(request: Request, error: DomainError) -> Response:
 
 
 ReadSession = Annotated[AsyncSession, Depends(read_session, scope="function")]
-Db = Annotated[Database, Depends(database)]
-Now = Annotated[Clock, Depends(clock)]
-Language = Annotated[str, Depends(language)]
-Address = Annotated[str, Depends(client_address)]
-IdempotencyKey = Annotated[str | None, Depends(idempotency_key)]
+Db = Annotated[Database, Depends(at_once(database))]
+Now = Annotated[Clock, Depends(at_once(clock))]
+Language = Annotated[str, Depends(at_once(language))]
+Address = Annotated[str, Depends(at_once(client_address))]
+IdempotencyKey = Annotated[str | None, Depends(at_once(idempotency_key))]
 PathId = Annotated[UUID, Path(alias="publicId", description="The `publicId` of the thing.")]
 PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Rows of one page.")]
 PageCursor = Annotated[str | None, Query(max_length=64, description="`nextCursor` of the page before.")]

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.errors import DomainError, Invalid
-from saraban.kit.http import client_address
+from saraban.kit.http import at_once, client_address
 from saraban.kit.limits import Tally
 from saraban.numbering.service import Allocator, Rates
 from saraban.numbering.service.rates import check
@@ -20,7 +20,7 @@ def allocator(request: Request) -> Allocator:
     return request.app.state.allocator  # type: ignore[no-any-return]
 
 
-Numbers = Annotated[Allocator, Depends(allocator)]
+Numbers = Annotated[Allocator, Depends(at_once(allocator))]
 
 
 async def charge_draw(request: Request, caller: CurrentCaller) -> None:

@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from saraban.kit.db import fault_of
-from saraban.kit.http import Db, OrjsonResponse
+from saraban.kit.http import Db, OrjsonResponse, at_once
 from saraban.kit.schema import Schema
 from saraban.ops import catalogue, metrics
 from saraban.ops.readiness import Dependency, NotWell, SwitchedOff
@@ -44,7 +44,7 @@ async def live() -> Alive:
 
 
 @router.get("/health/ready", summary="Can it serve, and which dependency is down", response_model=Readiness)
-async def ready(dependencies: Annotated[list[Dependency], Depends(dependencies_of)]) -> Response:
+async def ready(dependencies: Annotated[list[Dependency], Depends(at_once(dependencies_of))]) -> Response:
     """503 while the database, its migrations or the file storage is down; without Redis it is degraded and still serves."""
     reports = await asyncio.gather(*(_ask(dependency) for dependency in dependencies))
     down = {

@@ -23,18 +23,32 @@ class Sampler:
 
     def __init__(self, *, db: Database, allocator: Allocator, clock: Clock) -> None:
         self._db, self._allocator, self._clock = db, allocator, clock
+        self._ends = asyncio.Event()
 
     async def run(self) -> None:
-        """This will measure until it is cancelled."""
+        """This will measure until it is told to end."""
         rounds = 0
-        while True:
+        while not self._ends.is_set():
             self.look_inside()
             await self.ask_redis()
-            await asyncio.sleep(EVERY)
+            if await self._ended_within(EVERY):
+                return
             await self.ask_database()
             if rounds % _UTILIZATION_EVERY == 0:
                 await self.read_utilization()
             rounds += 1
+
+    def end(self) -> None:
+        """A question that is on its way is waited for: a connection that is broken off in the middle would be lost."""
+        self._ends.set()
+
+    async def _ended_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ends.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def look_inside(self) -> None:
         metrics.measure_pool(self._db)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock, local_date
-from saraban.kit.http import Now, PageCursor, ReadSession
+from saraban.kit.http import Now, PageCursor, ReadSession, at_once
 from saraban.kit.text import control_character
 from saraban.web.page import ThisPage
 from saraban.web.shelf import Line, Shelf, Wanted
@@ -80,7 +80,7 @@ def _uuid(text: str) -> UUID | None:
         return None
 
 
-Asked = Annotated[Filters, Depends(filters)]
+Asked = Annotated[Filters, Depends(at_once(filters))]
 
 
 async def _register(

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Header, Request
 
 from saraban.kit.errors import invalid
+from saraban.kit.http import at_once
 from saraban.workflow.service import Subjects
 
 
@@ -37,5 +38,5 @@ def if_match(
     return tags
 
 
-RegisteredSubjects = Annotated[Subjects, Depends(subjects)]
-IfMatch = Annotated[frozenset[str] | None, Depends(if_match)]
+RegisteredSubjects = Annotated[Subjects, Depends(at_once(subjects))]
+IfMatch = Annotated[frozenset[str] | None, Depends(at_once(if_match))]

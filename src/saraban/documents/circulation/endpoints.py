@@ -29,6 +29,7 @@ from saraban.kit.http import (
     PageLimit,
     PathId,
     ReadSession,
+    at_once,
 )
 from saraban.numbering.dependencies import DRAWS, Numbers
 
@@ -58,7 +59,7 @@ def search(
     )
 
 
-Searching = Annotated[Search, Depends(search)]
+Searching = Annotated[Search, Depends(at_once(search))]
 
 
 def _document(answer: CirculationAnswer) -> Response:

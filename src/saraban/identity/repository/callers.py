@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -34,7 +35,9 @@ def _permissions() -> Any:
     )
 
 
+@cache
 def _users_with_grants() -> Any:
+    """Built once: putting it together takes longer than the database does with it, and every request asks."""
     return (
         sa.select(
             User.user_id,

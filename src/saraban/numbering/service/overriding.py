@@ -131,15 +131,19 @@ def _sequence(plan: Plan, statement: Statement) -> int:
         )
     sequence = statement.sequence
     if statement.document_number is not None:
-        sequence = _parsed(plan, fold(statement.document_number))
+        sequence = sequence_of(plan, fold(statement.document_number))
     assert sequence is not None
     if plan.refuses_overflow and plan.template.overflows(sequence):
         raise SequenceExhausted
     return sequence
 
 
-def _parsed(plan: Plan, number: str) -> int:
-    """This will read the sequence out of a printed number, which must be exactly what the format prints for it."""
+def sequence_of(plan: Plan, number: str) -> int:
+    """
+    This will read the sequence out of a printed number.
+
+    :raises Invalid: when the number is not exactly what the format prints for that sequence
+    """
     left, right = plan.printing.around
     digits = number[len(left) : len(number) - len(right)]
     fits = digits.isascii() and digits.isdigit() and len(digits) <= len(str(LARGEST))

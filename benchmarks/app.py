@@ -1,0 +1,41 @@
+"""The product's application with one address more: everything that drawing a number passes, and no number."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from saraban.app import create_app
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse
+from saraban.numbering.dependencies import DRAWS, KeptRoute, Numbers
+from saraban.numbering.schemas import GenerateIn
+
+router = APIRouter(route_class=KeptRoute)
+ANSWER = {
+    "publicId": "019505a1-7c3e-7000-8000-abc123def456",
+    "documentNumber": "คคง.-ผรม.2-0001-2569",
+    "sequence": 1,
+    "year": 2026,
+    "template": "{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}",
+}
+
+
+@router.post("/bench/nothing", dependencies=DRAWS, status_code=201, include_in_schema=False)
+async def nothing(
+    body: GenerateIn,
+    caller: CurrentCaller,
+    db: Db,
+    now: Now,
+    numbers: Numbers,
+    address: Address,
+    key: IdempotencyKey,
+) -> Response:
+    """What `generate` is given and what it answers, without what it does between."""
+    return OrjsonResponse(ANSWER, status_code=201)
+
+
+def served() -> Any:
+    app = create_app()
+    app.include_router(router)
+    return app

@@ -1,0 +1,121 @@
+"""The long rows: tables of ten million, the memory of a million numbers, and the check of a million."""
+
+import asyncio
+import sys
+import time
+from statistics import median
+
+import orjson
+import uvloop
+from redis.asyncio import Redis
+
+from benchmarks import ours
+from benchmarks.loads import closed
+from benchmarks.numbering import Bench, Suite, ratio
+from benchmarks.table import Row
+from saraban.bootstrap import carriers
+from saraban.kit.locks import RedisLocks
+from saraban.numbering import service as numbering
+
+MANY = 10_000_000
+MILLION = 1_000_000
+_CHUNK = 500_000
+
+
+async def ten_million(b: Bench) -> list[Row]:
+    """Ten million rows in ledger and audit, beside the tables as they are."""
+    draw = await ours.hot(b.world, b.locks())
+    b.say("before ten million rows")
+    empty = [(await closed(draw, clients=100, seconds=b.seconds)).rate for _ in range(b.rounds)]
+    for first in range(1, MANY, _CHUNK):
+        b.say(f"{first - 1:,} rows")
+        await asyncio.to_thread(b.mariadb.run, _filling(first, _CHUNK), database="bench")
+    b.say("with ten million rows")
+    full = [(await closed(draw, clients=100, seconds=b.seconds)).rate for _ in range(b.rounds)]
+    pool = b.mariadb.run("SELECT @@innodb_buffer_pool_size DIV 1048576").strip()
+    return [ratio(f"10 M rows, against empty tables (buffer pool {pool} MB)", median(full) / median(empty), ">= 0.85")]
+
+
+def _filling(first: int, count: int) -> str:
+    """Rows like those of drawn numbers, of a thousand other series."""
+    numbers = f"seq_{first}_to_{first + count - 1}"
+    return f"""
+    SET SESSION foreign_key_checks = 0;
+    INSERT INTO document_number_reservations (uuid, token, project_id, correspondence_type_id,
+      originator_organization_id, recipient_organization_id, series, `range`, sequence_number, base_number,
+      document_number, revision_label, document_number_status, source, format_template, format_values, issue_year,
+      user_id, confirmed_at, created_at)
+    SELECT CAST(CONCAT(LPAD(HEX(seq), 12, '0'), '70008000', LPAD(HEX(seq), 12, '0')) AS UUID), UUID(), 1, 1, 1, 2,
+      CONCAT('F', seq DIV 10000, '-{{SEQ}}'), 0, seq MOD 10000 + 1, CONCAT('F', seq), CONCAT('F', seq), 'A',
+      'CONFIRMED', 'DRAW', '{{ORIGINATOR}}-{{SEQ:4}}', '{{}}', 2026, 1, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)
+    FROM {numbers};
+    INSERT INTO document_number_audit (uuid, operation, project_id, reservation_uuid, document_number, document_type,
+      series, counter_key, template_used, sequence_number, user_id, retry_count, lock_wait_ms, lock_path, created_at)
+    SELECT CAST(CONCAT(LPAD(HEX(seq), 12, '1'), '70008000', LPAD(HEX(seq), 12, '0')) AS UUID), 'GENERATE', 1,
+      CAST(CONCAT(LPAD(HEX(seq), 12, '0'), '70008000', LPAD(HEX(seq), 12, '0')) AS UUID), CONCAT('F', seq), 'LETTER',
+      CONCAT('F', seq DIV 10000, '-{{SEQ}}'), '{{}}', '{{ORIGINATOR}}-{{SEQ:4}}', seq MOD 10000 + 1, 1, 0, 0, 'redis',
+      UTC_TIMESTAMP(6)
+    FROM {numbers};
+    """
+
+
+async def memory(b: Bench) -> list[Row]:
+    """What a process holds after a million numbers, beside ten thousand."""
+    b.say("a million numbers")
+    command = [sys.executable, "-m", "benchmarks.full", b.url, b.redis.url]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    out, _ = await process.communicate()
+    early, late = orjson.loads(out)
+    return [
+        Row("numbering", "resident memory after 1 M numbers", late / 1024, "MB"),
+        ratio("resident memory after 1 M numbers, against 10,000", late / early, "<= 1.2"),
+    ]
+
+
+async def check(b: Bench) -> list[Row]:
+    """`number verify` of what the other rows have left, a million numbers or more."""
+    b.say("verify")
+    started, rows, found = time.monotonic(), 0, 0
+
+    def progress(done: int, _total: int) -> None:
+        nonlocal rows
+        rows = done
+
+    async for _ in numbering.verify(b.world.db, carriers=carriers(), progress=progress):
+        found += 1
+    seconds = time.monotonic() - started
+    return [
+        Row("numbering", f"number verify of {rows:,} rows", seconds, "s"),
+        Row("numbering", "number verify", rows / seconds, "rows/s", refused=found),
+    ]
+
+
+def _resident() -> int:
+    with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123  a file of the kernel
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+async def _hold(url: str, redis_url: str) -> None:
+    ours.quiet()
+    async with ours.world_in(url, fresh=False) as world, Redis.from_url(redis_url) as redis:
+        draw = await ours.hot(world, RedisLocks(redis, ttl=5, rest=5))
+        sizes = []
+        for wanted in (10_000, MILLION - 10_000):
+            left = wanted
+
+            async def client() -> None:
+                nonlocal left
+                while left > 0:
+                    left -= 1
+                    await draw()
+
+            await asyncio.gather(*(client() for _ in range(100)))
+            sizes.append(_resident())
+    sys.stdout.write(orjson.dumps(sizes).decode())
+
+
+# The check comes before the ten million rows, which are written past the product and would all be named.
+SUITES: dict[str, Suite] = {"memory": memory, "verify": check, "tenmillion": ten_million}
+
+if __name__ == "__main__":
+    uvloop.run(_hold(sys.argv[1], sys.argv[2]))

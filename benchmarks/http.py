@@ -1,0 +1,177 @@
+"""
+The product over HTTP: a server process of its own, and clients that cost as little as they can.
+
+The clients share the two cores with the server: each keeps one connection and sends bytes that were made beforehand.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import cycle
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import orjson
+import sqlalchemy as sa
+
+from benchmarks.loads import Draw
+from saraban.identity.models import User
+from saraban.kit.db import Database
+from tests.conftest import PASSWORD
+from tests.servers import HOST, free_port
+
+ACCOUNT = "dc.consultant"
+API = "/api/v1/document-numbering"
+
+
+class Refused(Exception):
+    """The server answered something else than 201."""
+
+
+class Client:
+    """One kept connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    @classmethod
+    async def to(cls, port: int) -> "Client":
+        return cls(*await asyncio.open_connection(HOST, port))
+
+    async def send(self, request: bytes) -> None:
+        self._writer.write(request)
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
+        await self._reader.readexactly(length)
+        if not head.startswith(b"HTTP/1.1 201"):
+            raise Refused(head.split(b"\r\n", 1)[0].decode())
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class Clients:
+    """Connections that whoever wants to send takes one of."""
+
+    def __init__(self, port: int, count: int) -> None:
+        self._port, self._count = port, count
+        self._free: asyncio.Queue[Client] = asyncio.Queue()
+
+    async def __aenter__(self) -> Self:
+        for _ in range(self._count):
+            self._free.put_nowait(await Client.to(self._port))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        while not self._free.empty():
+            self._free.get_nowait().close()
+
+    def sending(self, requests: Sequence[bytes]) -> Draw:
+        turns = cycle(requests)
+
+        async def draw() -> object:
+            client = await self._free.get()
+            try:
+                await client.send(next(turns))
+            finally:
+                self._free.put_nowait(client)
+            return None
+
+        return draw
+
+
+class Site:
+    """A running server with somebody signed in."""
+
+    def __init__(self, port: int, token: str, project: dict[str, Any]) -> None:
+        self.port, self._token, self._project = port, token, project
+        self._organizations = {one["organizationCode"]: one["publicId"] for one in project["organizations"]}
+        self._contract = next(
+            one["publicId"] for one in project["contracts"] if one["contractCode"] == project["projectCode"]
+        )
+
+    def request(self, path: str, kind: str = "LETTER") -> bytes:
+        """This will give the bytes that ask for a number of this kind."""
+        order = {
+            "projectPublicId": self._project["publicId"],
+            "correspondenceTypeCode": kind,
+            "originatorOrganizationPublicId": self._organizations["คคง."],
+            "recipientOrganizationPublicId": self._organizations["ผรม.2"],
+        }
+        if kind == "RFA":
+            order |= {"contractPublicId": self._contract, "rfaTypeCode": "SDW", "disciplineCode": "BUD"}
+        if kind == "TRANSMITTAL":
+            order |= {"contractPublicId": self._contract, "subTypeCode": "GEN"}
+        body = orjson.dumps(order)
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {self._token}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        return head.encode() + body
+
+    @property
+    def generate(self) -> bytes:
+        return self.request(f"{API}/generate")
+
+    @property
+    def nothing(self) -> bytes:
+        return self.request("/bench/nothing")
+
+
+@asynccontextmanager
+async def site_on(url: str, redis_url: str, folder: Path) -> AsyncIterator[Site]:
+    """
+    This will serve a database that has the demo project, with `benchmarks.app`, until the block ends.
+
+    The account is a service account without limits: peak load is what such accounts are for (ruling N13).
+    """
+    await _exempt(url)
+    port = free_port()
+    process = _started(port, {"database_url": url, "redis_url": redis_url, "data_dir": folder, "run_worker": False})
+    try:
+        async with httpx.AsyncClient(base_url=f"http://{HOST}:{port}", timeout=30) as client:
+            await _answering(client)
+            login = {"username": ACCOUNT, "password": PASSWORD}
+            token = (await client.post("/api/v1/auth/login", json=login)).json()["accessToken"]
+            client.headers["Authorization"] = f"Bearer {token}"
+            listed = (await client.get("/api/v1/projects")).json()["items"]
+            public_id = next(one["publicId"] for one in listed if one["projectCode"] == "LCBP3-C2")
+            project = (await client.get(f"/api/v1/projects/{public_id}")).json()
+        yield Site(port, token, project)
+    finally:
+        process.terminate()
+        await asyncio.to_thread(process.wait, 30)
+
+
+async def _exempt(url: str) -> None:
+    db = Database(url)
+    async with db.writing() as session:
+        await session.execute(sa.update(User).where(User.username == ACCOUNT).values(draws_per_minute=0))
+    await db.close()
+
+
+def _started(port: int, settings: dict[str, Any]) -> subprocess.Popen[bytes]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SARABAN_")}
+    environment |= {f"SARABAN_{name.upper()}": str(value) for name, value in settings.items()}
+    environment |= {"SARABAN_ENV": "test", "SARABAN_LOG_LEVEL": "WARNING"}
+    command = [Path(sys.executable).with_name("granian"), "--interface", "asgi", "--factory", "benchmarks.app:served"]
+    more = ["--host", HOST, "--port", str(port), "--loop", "uvloop", "--no-ws", "--log-level", "warning"]
+    return subprocess.Popen([str(word) for word in (*command, *more)], env=environment)
+
+
+async def _answering(client: httpx.AsyncClient) -> None:
+    until = time.monotonic() + 60
+    while True:
+        try:
+            await client.get("/health/live")
+        except httpx.TransportError:
+            if time.monotonic() > until:
+                raise
+            await asyncio.sleep(0.1)
+        else:
+            return

@@ -1,0 +1,101 @@
+"""Load: so many clients that ask again as soon as they are answered, or so many requests a second whatever the answers."""
+
+import asyncio
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+Draw = Callable[[], Awaitable[object]]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What happened in one stretch of load; latencies in seconds."""
+
+    seconds: float = 0.0
+    done: int = 0
+    refused: int = 0
+    latencies: list[float] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float:
+        return self.done / self.seconds
+
+    def percentile(self, share: float) -> float:
+        ordered = sorted(self.latencies)
+        return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
+
+
+async def closed(draw: Draw, *, clients: int, seconds: float) -> Outcome:
+    """This will have `clients` draw one after the other for so long; what raises counts as refused."""
+    outcome = Outcome()
+    started = time.perf_counter()
+    end = started + seconds
+
+    async def client() -> None:
+        while (begun := time.perf_counter()) < end:
+            try:
+                await draw()
+            except Exception:  # noqa: BLE001  a refusal of any peer is one
+                outcome.refused += 1
+            else:
+                outcome.done += 1
+                outcome.latencies.append(time.perf_counter() - begun)
+
+    await asyncio.gather(*(client() for _ in range(clients)))
+    outcome.seconds = time.perf_counter() - started
+    return outcome
+
+
+async def opened(draw: Draw, *, per_second: float, seconds: float) -> Outcome:
+    """This will begin a draw every so often, however long the others take; waiting for a free client counts."""
+    outcome = Outcome(seconds=seconds)
+    started = time.perf_counter()
+
+    async def one(due: float) -> None:
+        try:
+            await draw()
+        except Exception:  # noqa: BLE001  a refusal of any kind is one
+            outcome.refused += 1
+        else:
+            outcome.done += 1
+            outcome.latencies.append(time.perf_counter() - due)
+
+    tasks = []
+    for number in range(int(per_second * seconds)):
+        due = started + number / per_second
+        await asyncio.sleep(max(due - time.perf_counter(), 0))
+        tasks.append(asyncio.ensure_future(one(due)))
+    await asyncio.gather(*tasks)
+    return outcome
+
+
+@dataclass(slots=True)
+class Side:
+    """The rounds of one side of a comparison."""
+
+    rounds: list[Outcome]
+
+    @property
+    def rate(self) -> float:
+        return statistics.median(one.rate for one in self.rounds)
+
+    @property
+    def refused(self) -> int:
+        return sum(one.refused for one in self.rounds)
+
+    def percentile(self, share: float) -> float:
+        return statistics.median(one.percentile(share) for one in self.rounds)
+
+
+Round = Callable[[], Awaitable[Outcome]]
+
+
+async def interleaved(sides: Mapping[str, Round], *, rounds: int) -> dict[str, Side]:
+    """This will run every side in turn, `rounds` times, so that a noisy neighbour disturbs all alike."""
+    found: dict[str, Side] = {name: Side([]) for name in sides}
+    for _ in range(rounds):
+        for name, run in sides.items():
+            found[name].rounds.append(await run())
+    return found

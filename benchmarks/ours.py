@@ -1,0 +1,120 @@
+"""The product's own allocator, in this process and in others."""
+
+import argparse
+import asyncio
+import logging
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import cycle
+from pathlib import Path
+
+import orjson
+import structlog
+import uvloop
+from redis.asyncio import Redis
+
+from benchmarks.loads import Draw, Outcome, closed
+from saraban.kit import migrate
+from saraban.kit.db import Database
+from saraban.kit.ids import new_id
+from saraban.kit.locks import Locks, RedisLocks
+from saraban.numbering.domain.template import stored
+from saraban.numbering.service.planning import Plan, Printing
+from tests.conftest import seeded, settings_in
+from tests.numbering_world import World, world_of
+from tests.people import cheap_passwords
+
+
+def quiet() -> None:
+    """Warnings of retries are the faults' business, not the clock's."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+
+
+@asynccontextmanager
+async def world_in(url: str, *, fresh: bool = True) -> AsyncIterator[World]:
+    """This will give the demo project in a database, seeded if it is `fresh`."""
+    if fresh:
+        await asyncio.to_thread(migrate.upgrade, url)
+        with tempfile.TemporaryDirectory() as folder, cheap_passwords():
+            await seeded(settings_in(Path(folder), database_url=url))
+    db = Database(url)
+    try:
+        yield await world_of(db)
+    finally:
+        await db.close()
+
+
+async def hot(world: World, locks: Locks) -> Draw:
+    """One series that everybody wants."""
+    return await spread(world, locks, series=1)
+
+
+async def spread(world: World, locks: Locks, *, series: int) -> Draw:
+    """So many series, in turn; they differ in their series' name alone, as if each had a recipient of its own."""
+    allocator = world.allocator(locks)
+    plan = await world.plan(world.letter(recipient="ผรม.2"))
+    plans = cycle([plan] if series == 1 else [_like(plan, number) for number in range(series)])
+
+    async def draw() -> object:
+        return await allocator.draw(next(plans), caller=world.caller, token=new_id(), address="127.0.0.1")
+
+    return draw
+
+
+def _like(plan: Plan, number: int) -> Plan:
+    from dataclasses import replace
+
+    values = {**plan.values, "RECIPIENT": f"B{number}"}
+    template = stored(plan.template.text)
+    name = template.series(values, resets=True)
+    return replace(
+        plan,
+        values=values,
+        series=name,
+        lock_name=f"docnum:bench:0:{name}",
+        printing=Printing.of(template, values, plan.revision),
+    )
+
+
+async def several(url: str, redis: str, *, processes: int, clients: int, seconds: float) -> list[Outcome]:
+    """This will have so many processes draw from one series at the same moment, and give what each did."""
+    command = [sys.executable, "-m", "benchmarks.ours", url, redis, str(clients), str(seconds)]
+    running = [
+        await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+        for _ in range(processes)
+    ]
+    for process in running:
+        assert process.stdout is not None
+        await process.stdout.readline()  # it is ready
+    answers = await asyncio.gather(*(process.communicate(b"go\n") for process in running))
+    told = [orjson.loads(out) for out, _ in answers]
+    return [Outcome(one["seconds"], one["done"], one["refused"]) for one in told]
+
+
+async def _alone(url: str, redis_url: str, clients: int, seconds: float) -> None:
+    quiet()
+    async with world_in(url, fresh=False) as world, Redis.from_url(redis_url) as redis:
+        draw = await hot(world, RedisLocks(redis, ttl=5, rest=5))
+        await draw()
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        await asyncio.to_thread(sys.stdin.readline)
+        outcome = await closed(draw, clients=clients, seconds=seconds)
+    told = {"seconds": outcome.seconds, "done": outcome.done, "refused": outcome.refused}
+    sys.stdout.write(orjson.dumps(told).decode())
+
+
+def main(words: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("redis")
+    parser.add_argument("clients", type=int)
+    parser.add_argument("seconds", type=float)
+    given = parser.parse_args(words)
+    uvloop.run(_alone(given.url, given.redis, given.clients, given.seconds))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,213 @@
+"""
+The others: each does the least that its name promises, with the bare driver, on the same servers.
+
+All issue numbers of one series. What each keeps beside the counter stands in its docstring.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Self
+
+import asyncmy
+from redis.asyncio import Redis
+from sqlalchemy.engine import URL
+
+from benchmarks.loads import Draw, Outcome
+
+_TABLES = (
+    "CREATE OR REPLACE TABLE peer_counter (id INT PRIMARY KEY, last_number INT NOT NULL, version INT NOT NULL)",
+    "CREATE OR REPLACE TABLE peer_audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT NOT NULL, t VARCHAR(100) NOT NULL)",
+    "REPLACE INTO peer_counter VALUES (1, 0, 0)",
+)
+BATCH = 50
+
+
+class Conflict(Exception):
+    """A compare-and-set was lost; the peers give up then, as their like do."""
+
+
+class Pool:
+    """One connection a client, opened before the clock starts."""
+
+    def __init__(self, url: URL, clients: int) -> None:
+        self._url, self._clients = url, clients
+        self._free: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def __aenter__(self) -> Self:
+        for _ in range(self._clients):
+            connection = await asyncmy.connect(
+                host=self._url.host,
+                port=self._url.port,
+                user=self._url.username,
+                password=self._url.password,
+                db=self._url.database,
+                init_command="SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+            )
+            self._free.put_nowait(connection)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        while not self._free.empty():
+            self._free.get_nowait().close()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Any]:
+        connection = await self._free.get()
+        try:
+            async with connection.cursor() as cursor:
+                yield cursor
+            await connection.commit()
+        except BaseException:
+            await connection.rollback()
+            raise
+        finally:
+            self._free.put_nowait(connection)
+
+
+async def prepare(pool: Pool) -> None:
+    for statement in _TABLES:
+        async with pool.transaction() as cursor:
+            await cursor.execute(statement)
+
+
+def floor(pool: Pool) -> Draw:
+    """Keeps an audit row: counter, read, insert, commit. The least that any honest service does for one number."""
+
+    async def draw() -> object:
+        async with pool.transaction() as cursor:
+            await cursor.execute("UPDATE peer_counter SET last_number = last_number + 1 WHERE id = 1")
+            await cursor.execute("SELECT last_number FROM peer_counter WHERE id = 1")
+            (number,) = await cursor.fetchone()
+            await cursor.execute("INSERT INTO peer_audit (n, t) VALUES (%s, 'a row of the audit')", (number,))
+            return number
+
+    return draw
+
+
+def naive(pool: Pool, redis: Redis, *, poll: float) -> Draw:
+    """
+    Keeps an audit row: redis-py's own lock, select, compare-and-set, audit, commit, release: the specification's shape.
+
+    :param poll: seconds between two attempts at the lock; redis-py's default is 0.1
+    """
+
+    async def draw() -> object:
+        async with redis.lock("peer", timeout=5, sleep=poll), pool.transaction() as cursor:
+            await cursor.execute("SELECT last_number, version FROM peer_counter WHERE id = 1")
+            number, version = await cursor.fetchone()
+            changed = await cursor.execute(
+                "UPDATE peer_counter SET last_number = %s, version = version + 1 WHERE id = 1 AND version = %s",
+                (number + 1, version),
+            )
+            if not changed:
+                raise Conflict
+            await cursor.execute("INSERT INTO peer_audit (n, t) VALUES (%s, 'a row of the audit')", (number + 1,))
+            return number + 1
+
+    return draw
+
+
+def for_update(pool: Pool) -> Draw:
+    """Keeps nothing: the counter's row locked, read, moved."""
+
+    async def draw() -> object:
+        async with pool.transaction() as cursor:
+            await cursor.execute("SELECT last_number FROM peer_counter WHERE id = 1 FOR UPDATE")
+            (number,) = await cursor.fetchone()
+            await cursor.execute("UPDATE peer_counter SET last_number = %s WHERE id = 1", (number + 1,))
+            return number + 1
+
+    return draw
+
+
+def batched(pool: Pool) -> Draw:
+    """Keeps an audit row: fifty numbers a transaction, without knowing who wants them. One call is fifty numbers."""
+    rows = ",".join(["(%s, 'a row of the audit')"] * BATCH)
+
+    async def draw() -> object:
+        async with pool.transaction() as cursor:
+            await cursor.execute("UPDATE peer_counter SET last_number = last_number + %s WHERE id = 1", (BATCH,))
+            await cursor.execute("SELECT last_number FROM peer_counter WHERE id = 1")
+            (last,) = await cursor.fetchone()
+            numbers = tuple(range(last - BATCH + 1, last + 1))
+            await cursor.execute(f"INSERT INTO peer_audit (n, t) VALUES {rows}", numbers)
+            return numbers
+
+    return draw
+
+
+def increment(redis: Redis) -> Draw:
+    """Keeps nothing, and forgets when Redis does."""
+
+    async def draw() -> object:
+        return await redis.incr("peer_counter")
+
+    return draw
+
+
+class DjangoSequences:
+    """Keeps nothing: the library django-sequences, each client a thread with a connection of its own."""
+
+    def __init__(self, url: URL) -> None:
+        import django
+        import pymysql
+        from django.conf import settings
+
+        pymysql.version_info = (2, 2, 1, "final", 0)  # what Django wants its own driver to be
+        pymysql.install_as_MySQLdb()
+        if not settings.configured:
+            database = {
+                "ENGINE": "django.db.backends.mysql",
+                "HOST": url.host,
+                "PORT": url.port,
+                "USER": url.username,
+                "PASSWORD": url.password,
+                "NAME": url.database,
+                "OPTIONS": {"isolation_level": "read committed"},
+            }
+            settings.configure(
+                DATABASES={"default": database},
+                INSTALLED_APPS=["sequences.apps.SequencesConfig"],
+                DEFAULT_AUTO_FIELD="django.db.models.AutoField",
+            )
+        django.setup()
+
+    def prepare(self) -> None:
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
+
+    def run(self, *, clients: int, seconds: float) -> Outcome:
+        """This will draw with so many threads; to be called in a thread of its own."""
+        from django.db import connections
+        from sequences import get_next_value
+
+        outcomes = [Outcome() for _ in range(clients)]
+        started = time.perf_counter()
+        end = started + seconds
+
+        def client(outcome: Outcome) -> None:
+            while (begun := time.perf_counter()) < end:
+                try:
+                    get_next_value("peer")
+                except Exception:  # noqa: BLE001  a refusal of any kind is one
+                    outcome.refused += 1
+                else:
+                    outcome.done += 1
+                    outcome.latencies.append(time.perf_counter() - begun)
+            connections.close_all()
+
+        threads = [threading.Thread(target=client, args=(outcome,)) for outcome in outcomes]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return Outcome(
+            time.perf_counter() - started,
+            sum(one.done for one in outcomes),
+            sum(one.refused for one in outcomes),
+            [latency for one in outcomes for latency in one.latencies],
+        )
