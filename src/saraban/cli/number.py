@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saraban.cli import number_books, number_life
+from saraban.cli import number_books, number_import, number_life
 from saraban.cli.codes import request_in_codes
 from saraban.cli.outcome import say, with_system
 
@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
     noun.command()(preview)
     number_books.register(noun)
     number_life.register(noun)
+    number_import.register(noun)
     app.add_typer(noun, name="number")
 
 

@@ -1,0 +1,222 @@
+"""`saraban number template | import | export`: spreadsheets of numbers at the terminal."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from saraban.cli.outcome import say, stop, with_system
+from saraban.kit.errors import unknown
+
+if TYPE_CHECKING:
+    from saraban.bootstrap import System
+    from saraban.numbering.service.importing import Outcome
+    from saraban.numbering.service.lines import Read
+
+_Project = Annotated[str, typer.Option(help="Code of the project.")]
+REFUSED = 3
+SHOWN = 20
+
+
+def register(noun: typer.Typer) -> None:
+    noun.command()(template)
+    noun.command("import")(import_)
+    noun.command()(export)
+
+
+def template(file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx or .csv")]) -> None:
+    """Write an empty sheet for legacy numbers; fill it in and give it to `saraban number import`.
+
+    Example: `saraban number template legacy.xlsx`
+    """
+    from saraban.numbering.service import workbook
+
+    workbook.template_to(_sheet(file))
+    typer.echo(str(file))
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="XLSX, or CSV in UTF-8.")],
+    account: Annotated[str, typer.Option("--as", help="Account in whose name it is done; its rights count.")],
+    project: _Project = "LCBP3-C2",
+    result: Annotated[Path | None, typer.Option(help="Write each line with what came of it: .xlsx or .csv")] = None,
+    *,
+    commit: Annotated[bool, typer.Option("--commit", help="Import; without it, only say what would happen.")] = False,
+    move_counters: Annotated[
+        bool, typer.Option("--move-counters", help="Have each series go on after its highest number.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before counters jump.")] = False,
+) -> None:
+    """Bring legacy numbers into the ledger. A dry run comes first; lines that are refused harm no others.
+
+    May be broken off and run again: what is there already is left alone. Exit code 3 when lines were refused.
+
+    Examples:
+
+        saraban number import legacy.xlsx --as padmin --result result.xlsx
+        saraban number import legacy.xlsx --as padmin --commit --move-counters
+    """
+    refused = with_system(
+        lambda system: _import(
+            system, _sheet(file), account, project, result, commit=commit, move=move_counters, yes=yes
+        )
+    )
+    if refused:
+        raise typer.Exit(REFUSED)
+
+
+async def _import(
+    system: "System",
+    file: Path,
+    account: str,
+    project: str,
+    result: Path | None,
+    *,
+    commit: bool,
+    move: bool,
+    yes: bool,
+) -> int:
+    from saraban.identity.service import find_caller
+    from saraban.numbering.service import importing, workbook
+    from saraban.projects import service as projects
+
+    source = workbook.source_of(file)
+    async with system.db.reading() as session:
+        caller = await find_caller(session, username=account)
+        if caller is None:
+            raise unknown("/as", account)
+        place = await projects.find_project_by_code(session, code=project, pointer="/project")
+    now, zone = system.clock.now(), system.clock.zone
+    total = sum(1 for _ in workbook.lines_of(file))
+    told = _Told()
+    with workbook.ResultSheet(_sheet(result)) if result else nullcontext() as sheet, _bar(total) as progress:
+
+        def each(read: "Read", state: str) -> None:
+            told.add(read)
+            if sheet is not None:
+                sheet.add(read, state)
+
+        outcome = await importing.examine(
+            system.db,
+            caller=caller,
+            project_public_id=place.public_id,
+            lines=workbook.lines_of(file),
+            now=now,
+            zone=zone,
+            each=each,
+            progress=progress,
+        )
+    told.end()
+    _report(outcome, commit=False)
+    if not commit:
+        return outcome.refused
+    moves = {one.series: one.sequence for one in outcome.highest.values() if one.jump} if move else None
+    if moves and not yes and not typer.confirm(say("ให้ตัวนับข้ามตามนี้หรือไม่", "Have the counters jump like this?")):
+        raise stop("ยังไม่ได้นำเข้า", "Nothing was imported.")
+    with _bar(total) as progress:
+        outcome = await importing.import_rows(
+            system.db,
+            caller=caller,
+            project_public_id=place.public_id,
+            lines=workbook.lines_of(file),
+            file=source,
+            now=now,
+            zone=zone,
+            moves=moves,
+            progress=progress,
+        )
+    _report(outcome, commit=True)
+    return outcome.refused
+
+
+class _Told:
+    """Names the first refused lines on stderr; the result workbook has all."""
+
+    def __init__(self) -> None:
+        self._refused = 0
+
+    def add(self, read: "Read") -> None:
+        if read.number is not None:
+            return
+        self._refused += 1
+        if self._refused <= SHOWN:
+            for one in read.faults:
+                where = say(f"แถว {read.line}", f"line {read.line}")
+                words = one.text.say("th" if say("th", "en") == "th" else "en", one.values)
+                sys.stderr.write(f"saraban: {where}, {one.pointer.lstrip('/')}: {words}\n")
+
+    def end(self) -> None:
+        if self._refused > SHOWN:
+            more = self._refused - SHOWN
+            sys.stderr.write(say(f"saraban: และอีก {more:,} แถว\n", f"saraban: and {more:,} more lines\n"))
+
+
+def _report(outcome: "Outcome", *, commit: bool) -> None:
+    done = say("นำเข้าแล้ว", "imported") if commit else say("จะนำเข้า", "to import")
+    there, refused = say("มีอยู่แล้ว", "already there"), say("ไม่รับ", "refused")
+    typer.echo(f"{done} {outcome.ready:,}, {there} {outcome.there:,}, {refused} {outcome.refused:,}")
+    if commit:
+        return
+    for one in sorted(outcome.highest.values(), key=lambda one: one.series):
+        jump = say(f"ตัวนับ {one.counter} -> {one.sequence}", f"counter {one.counter} -> {one.sequence}")
+        typer.echo(f"  {one.series}  {say('สูงสุด', 'highest')} {one.sequence}" + (f"  {jump}" if one.jump else ""))
+
+
+def export(
+    file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx or .csv")],
+    project: _Project = "LCBP3-C2",
+    kind: Annotated[str | None, typer.Option("--type", help="Only numbers of this kind of document.")] = None,
+    series: Annotated[str | None, typer.Option(help="Only this series.")] = None,
+) -> None:
+    """Write every number of a project, in whatever state, to a sheet.
+
+    Examples:
+
+        saraban number export ledger.xlsx
+        saraban number export letters.csv --type LETTER
+    """
+
+    async def work(system: "System") -> int:
+        from saraban.identity.service import system_caller
+        from saraban.numbering.service import exporting, workbook
+        from saraban.projects import service as projects
+
+        async with system.db.reading() as session:
+            caller = await system_caller(session)
+            place = await projects.find_project_by_code(session, code=project, pointer="/project")
+        rows = exporting.ledger_rows(
+            system.db,
+            caller=caller,
+            project_public_id=place.public_id,
+            zone=system.clock.zone,
+            type_code=kind,
+            series=series,
+        )
+        count = 0
+        with workbook.Sheet(_sheet(file), exporting.LEDGER_HEADINGS) as sheet:
+            async for row in rows:
+                sheet.add(row)
+                count += 1
+        return count
+
+    count = with_system(work)
+    typer.echo(say(f"{count:,} เลขที่", f"{count:,} numbers"))
+
+
+def _sheet(path: Path) -> Path:
+    if path.suffix.lower() not in {".xlsx", ".csv"}:
+        raise typer.BadParameter(say("ต้องเป็น .xlsx หรือ .csv", "must end in .xlsx or .csv"))
+    return path
+
+
+@contextmanager
+def _bar(total: int) -> "Iterator[Callable[[int], None]]":
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(say("แถว", "rows"), total=total)
+        yield lambda done: progress.update(task, completed=done)

@@ -1,0 +1,212 @@
+"""
+A line of a register that was kept before Saraban: its columns, and what can be said of it without asking anybody.
+
+Text in, faults out. Which codes exist and which numbers are taken is asked by the floors above.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+from saraban.kit.errors import DomainError, FieldProblem, Text
+from saraban.kit.text import control_character, fold
+from saraban.numbering.domain.counter import stated_year
+from saraban.numbering.domain.template import LONGEST, Template
+
+LARGEST = 999_999_999
+
+
+class Column(NamedTuple):
+    """A column of the sheet; its heading may be the key, the Thai or the English name, or both names."""
+
+    key: str
+    heading: Text
+    longest: int
+    needed: bool
+    about: Text
+
+    @property
+    def title(self) -> str:
+        return f"{self.heading.th} / {self.heading.en}"
+
+
+def _column(key: str, th: str, en: str, about_th: str, about_en: str, *, longest: int = 50) -> Column:
+    return Column(key, Text(th, en), longest, key in {"number", "type", "originator"}, Text(about_th, about_en))
+
+
+COLUMNS = (
+    _column(
+        "number",
+        "เลขที่เอกสาร",
+        "Document number",
+        "เลขที่ตามที่พิมพ์บนเอกสารเดิม",
+        "The number as the old document prints it.",
+        longest=LONGEST,
+    ),
+    _column("type", "ประเภท", "Type", "รหัสประเภทเอกสาร เช่น LETTER, RFA", "Code of the type: LETTER, RFA, …"),
+    _column("originator", "ผู้ส่ง", "Originator", "รหัสองค์กรผู้ออกเอกสาร", "Code of the organization that issued it."),
+    _column("recipient", "ผู้รับ", "Recipient", "รหัสองค์กรผู้รับหลัก", "Code of the main recipient."),
+    _column("contract", "สัญญา", "Contract", "รหัสสัญญา", "Code of the contract."),
+    _column("subType", "ประเภทย่อย", "Sub type", "รหัสประเภทย่อย", "Code of the sub type."),
+    _column("rfaType", "ประเภท RFA", "RFA type", "รหัสประเภท RFA", "Code of the RFA type."),
+    _column("discipline", "สาขางาน", "Discipline", "รหัสสาขางาน", "Code of the discipline."),
+    _column("category", "หมวดแบบ", "Category", "หมวดของแบบก่อสร้าง", "Category of a drawing."),
+    _column("revision", "ฉบับแก้ไข", "Revision", "A ถ้าเว้นว่าง", "A where it is empty."),
+    _column(
+        "issued",
+        "วันที่ออก",
+        "Issued on",
+        "ค.ศ. แบบ 2024-05-31 ใช้หาปีและเดือนในเลขที่",
+        "A.D., as 2024-05-31; decides the year and month that the number prints.",
+    ),
+    _column("year", "ปี", "Year", "พ.ศ. หรือ ค.ศ. ถ้าไม่มีวันที่", "B.E. or A.D., where there is no date."),
+    _column(
+        "sequence",
+        "ลำดับ",
+        "Sequence",
+        "กรอกเมื่อเลขที่ไม่ตรงกับรูปแบบปัจจุบัน: เลขลำดับที่อยู่ในเลขที่",
+        "For a number that today's format does not print: which of its figures is the sequence.",
+    ),
+)
+KEYS = tuple(column.key for column in COLUMNS)
+_CODES = slice(1, 10)
+_RUN = re.compile(r"[0-9]+")
+
+
+class Codes(NamedTuple):
+    """What a line has in common with many others; all that decides which series it belongs to."""
+
+    type: str
+    originator: str
+    recipient: str
+    contract: str
+    sub_type: str
+    rfa_type: str
+    discipline: str
+    category: str
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that is well formed. `year` is A.D."""
+
+    number: str
+    codes: Codes
+    issued: date | None
+    year: int | None
+    sequence: int | None
+
+
+def fault(column: str, code: str, th: str, en: str, **values: object) -> FieldProblem:
+    return FieldProblem(f"/{column}", code, Text(th, en), values)
+
+
+def read(cells: Sequence[object]) -> Line | list[FieldProblem]:
+    """
+    This will read a line.
+
+    :param cells: in the order of `COLUMNS`, as a sheet has them: texts, figures, dates, None
+    :returns: the line, or everything that is wrong with it
+    """
+    faults: list[FieldProblem] = []
+    texts = [_text(cell) for cell in cells[: len(COLUMNS)]]
+    texts += [""] * (len(COLUMNS) - len(texts))
+    for column, text in zip(COLUMNS, texts, strict=True):
+        if column.needed and not text:
+            faults.append(fault(column.key, "required", "ต้องกรอกช่องนี้", "This must be filled in."))
+        elif text and (wrong := _malformed(text, column)):
+            faults.append(wrong)
+    if faults:
+        return faults
+    issued, year, sequence = _date(texts[10], faults), _year(texts[11], faults), _sequence(texts[12], faults)
+    return faults or Line(texts[0], Codes(*texts[_CODES]), issued, year, sequence)
+
+
+def _text(cell: object) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return _folded(cell)
+    if isinstance(cell, datetime):
+        return cell.date().isoformat()
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell)
+
+
+@lru_cache(maxsize=4096)
+def _folded(text: str) -> str:
+    return fold(text).strip()
+
+
+def _malformed(text: str, column: Column) -> FieldProblem | None:
+    if len(text) > column.longest:
+        return fault(
+            column.key, "too_long", "ยาวเกิน {most} ตัวอักษร", "It is longer than {most} characters.", most=column.longest
+        )
+    if _unprintable(text):
+        return fault(column.key, "character", "มีอักขระที่ใช้ไม่ได้", "It contains a character that cannot be used.")
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _unprintable(text: str) -> bool:
+    return not (text.isascii() and text.isprintable()) and control_character(text) is not None
+
+
+def _date(text: str, faults: list[FieldProblem]) -> date | None:
+    if not text:
+        return None
+    try:
+        day = date.fromisoformat(text)
+        stated_year(day.year)
+    except (ValueError, DomainError):
+        faults.append(
+            fault("issued", "malformed", "วันที่ต้องเป็น ค.ศ. แบบ 2024-05-31", "Write the day as 2024-05-31, A.D.")
+        )
+        return None
+    if day.year >= 2400:
+        faults.append(
+            fault("issued", "malformed", "วันที่ต้องเป็น ค.ศ. แบบ 2024-05-31", "Write the day as 2024-05-31, A.D.")
+        )
+        return None
+    return day
+
+
+def _year(text: str, faults: list[FieldProblem]) -> int | None:
+    if not text:
+        return None
+    try:
+        return stated_year(int(text))
+    except (ValueError, DomainError):
+        faults.append(fault("year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not a possible one."))
+        return None
+
+
+def _sequence(text: str, faults: list[FieldProblem]) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST)) and int(text) >= 1):
+        faults.append(
+            fault("sequence", "malformed", "ลำดับต้องเป็นจำนวนเต็มตั้งแต่ 1", "The sequence is a whole number from 1 on.")
+        )
+        return None
+    return int(text)
+
+
+def literal(number: str, sequence: int) -> Template | None:
+    """
+    This will give the format that prints exactly this number: all of it literal but the last figure that is the sequence.
+
+    :returns: None where no figure of the number is the sequence
+    :raises TemplateInvalid: for a character that cannot stand in a number
+    """
+    runs = [run for run in _RUN.finditer(number) if len(run[0]) <= 9 and int(run[0]) == sequence]
+    if not runs:
+        return None
+    start, end = runs[-1].span()
+    return Template.parse(f"{number[:start]}{{SEQ:{end - start}}}{number[end:]}", drawing=True, pointer="/number")

@@ -1,0 +1,171 @@
+"""The statements of imports and of the ledger's export."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from saraban.identity.models import Organization, User
+from saraban.kit.bulk import Driver, Statement, insertion
+from saraban.numbering.models import LedgerEntry, NumberImport
+from saraban.numbering.repository.drawing import AUDIT, LEDGER, RENDERINGS
+from saraban.projects.models import CorrespondenceType
+
+LEDGER_COLUMNS = (
+    "uuid",
+    "token",
+    "project_id",
+    "correspondence_type_id",
+    "originator_organization_id",
+    "recipient_organization_id",
+    "series",
+    "range",
+    "sequence_number",
+    "base_number",
+    "document_number",
+    "revision_label",
+    "document_number_status",
+    "source",
+    "format_template",
+    "format_values",
+    "issue_year",
+    "user_id",
+    "ip_address",
+    "reason",
+    "confirmed_at",
+    "created_at",
+)
+AUDIT_COLUMNS = (
+    "uuid",
+    "operation",
+    "project_id",
+    "reservation_uuid",
+    "document_number",
+    "document_type",
+    "series",
+    "counter_key",
+    "template_used",
+    "sequence_number",
+    "reason",
+    "user_id",
+    "ip_address",
+    "retry_count",
+    "lock_wait_ms",
+    "created_at",
+)
+# Printed forms of the rows just inserted. A committed import of somebody else has its printed forms already.
+_PRINT = (
+    f"INSERT INTO {RENDERINGS.name} (project_id, reservation_id, document_number, revision_label, kind, created_at) "  # noqa: S608
+    f"SELECT l.project_id, l.id, l.document_number, l.revision_label, 'ISSUE', l.created_at FROM {LEDGER.name} AS l "
+    "WHERE l.id >= {} AND l.project_id = {} AND l.source = 'IMPORT' "
+    f"AND NOT EXISTS (SELECT 1 FROM {RENDERINGS.name} AS r WHERE r.reservation_id = l.id)"
+)
+
+
+async def standing_of(
+    session: AsyncSession, *, project_id: int, bases: Sequence[str], numbers: Sequence[str]
+) -> tuple[dict[str, UUID], frozenset[str]]:
+    """:returns: base number to request token of those in the ledger, and which of `numbers` were ever printed"""
+    held = sa.select(LEDGER.c.base_number, LEDGER.c.token).where(
+        LEDGER.c.project_id == project_id, LEDGER.c.base_number.in_({*bases, *numbers})
+    )
+    printed = sa.select(RENDERINGS.c.document_number).where(
+        RENDERINGS.c.project_id == project_id, RENDERINGS.c.document_number.in_({*bases, *numbers})
+    )
+    found = {row[0]: row[1] for row in await session.execute(held)}
+    return found, frozenset(await session.scalars(printed))
+
+
+async def write(
+    session: AsyncSession, *, project_id: int, entries: Sequence[Sequence[Any]], audits: Sequence[Sequence[Any]]
+) -> None:
+    """This will write a batch: numbers, printed forms, audit."""
+    driver = await Driver.of(session)
+    if driver.on_sqlite:
+        first = int(await session.scalar(sa.select(sa.func.coalesce(sa.func.max(LEDGER.c.id), 0))) or 0) + 1
+        for start in range(0, len(entries), 1000):
+            await driver.run([insertion(driver, LEDGER, LEDGER_COLUMNS, entries[start : start + 1000])])
+        await driver.run([Statement(_PRINT.replace("{}", "?"), (first, project_id))])
+        for start in range(0, len(audits), 1000):
+            await driver.run([insertion(driver, AUDIT, AUDIT_COLUMNS, audits[start : start + 1000])])
+        return
+    await driver.run(
+        [
+            insertion(driver, LEDGER, LEDGER_COLUMNS, entries),
+            Statement(_PRINT.format("LAST_INSERT_ID()", project_id)),
+            insertion(driver, AUDIT, AUDIT_COLUMNS, audits),
+        ]
+    )
+
+
+async def unfinished(session: AsyncSession, *, project_id: int, sha256: str) -> NumberImport | None:
+    """This will give an import of the same file that was interrupted."""
+    return await session.scalar(
+        sa.select(NumberImport)
+        .where(
+            NumberImport.project_id == project_id,
+            NumberImport.file_sha256 == sha256,
+            NumberImport.state == "IMPORTING",
+        )
+        .limit(1)
+    )
+
+
+async def note_progress(session: AsyncSession, *, import_id: int, done: int, refused: int, now: datetime) -> None:
+    await session.execute(
+        sa.update(NumberImport)
+        .where(NumberImport.id == import_id)
+        .values(rows_done=done, rows_refused=refused, updated_at=now)
+        .execution_options(synchronize_session=False)
+    )
+
+
+_originator = aliased(Organization, name="originator")
+_recipient = aliased(Organization, name="recipient")
+
+
+async def ledger_page(
+    session: AsyncSession, *, project_id: int, type_code: str | None, series: str | None, after: int, limit: int
+) -> Sequence[Any]:
+    """This will give numbers of a project in the order of issue, whatever their state, those with a key above `after`."""
+    statement = (
+        sa.select(
+            LedgerEntry.id,
+            LedgerEntry.document_number,
+            CorrespondenceType.type_code,
+            _originator.organization_code,
+            _recipient.organization_code,
+            LedgerEntry.series,
+            LedgerEntry.sequence_number,
+            LedgerEntry.revision_label,
+            LedgerEntry.document_number_status,
+            LedgerEntry.source,
+            LedgerEntry.holder_kind,
+            LedgerEntry.holder_public_id,
+            LedgerEntry.reason,
+            User.username,
+            LedgerEntry.created_at,
+            LedgerEntry.confirmed_at,
+            LedgerEntry.cancelled_at,
+            LedgerEntry.voided_at,
+            LedgerEntry.public_id,
+            LedgerEntry.replaces_uuid,
+            LedgerEntry.replaced_by_uuid,
+        )
+        .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+        .outerjoin(_originator, _originator.id == LedgerEntry.originator_organization_id)
+        .outerjoin(_recipient, _recipient.id == LedgerEntry.recipient_organization_id)
+        .join(User, User.user_id == LedgerEntry.user_id)
+        .where(LedgerEntry.project_id == project_id, LedgerEntry.id > after)
+        .order_by(LedgerEntry.id)
+        .limit(limit)
+    )
+    if type_code is not None:
+        statement = statement.where(CorrespondenceType.type_code == type_code)
+    if series is not None:
+        statement = statement.where(LedgerEntry.series == series)
+    return (await session.execute(statement)).all()

@@ -1,0 +1,83 @@
+"""The ledger of a project, every number in whatever state, as rows for a sheet; read a page at a time."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.db import Database
+from saraban.kit.text import fold
+from saraban.numbering.repository import importing as rows
+from saraban.numbering.service.account import SEES
+from saraban.projects import service as projects
+
+PAGE = 2000
+LEDGER_HEADINGS = (
+    "เลขที่เอกสาร / Document number",
+    "ประเภท / Type",
+    "ผู้ส่ง / Originator",
+    "ผู้รับ / Recipient",
+    "ชุดเลข / Series",
+    "ลำดับ / Sequence",
+    "ฉบับแก้ไข / Revision",
+    "สถานะ / State",
+    "ที่มา / Source",
+    "ชนิดเอกสาร / Document kind",
+    "เอกสาร / Document publicId",
+    "เหตุผล / Reason",
+    "ผู้ใช้ / User",
+    "ออกเมื่อ / Issued at",
+    "ยืนยันเมื่อ / Confirmed at",
+    "ยกเลิกเมื่อ / Cancelled at",
+    "โมฆะเมื่อ / Void at",
+    "publicId",
+    "แทนเลข / Replaces",
+    "ถูกแทนด้วย / Replaced by",
+)
+
+
+async def ledger_rows(
+    db: Database,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    zone: ZoneInfo,
+    type_code: str | None = None,
+    series: str | None = None,
+) -> AsyncIterator[list[object]]:
+    """
+    This will give the numbers of a project in the order of issue; times are local and without a zone, as sheets have them.
+
+    No connection is held while the taker of the rows is busy.
+
+    :raises Forbidden: for who may not see the counters of the project
+    """
+    async with db.reading() as session:
+        project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
+        caller.require(SEES, Scope(project=project.id))
+        if type_code is not None:
+            await projects.find_type(session, code=type_code, pointer="query:type")
+    after = 0
+    while True:
+        async with db.reading() as session:
+            page = await rows.ledger_page(
+                session,
+                project_id=project.id,
+                type_code=type_code,
+                series=fold(series) if series else None,
+                after=after,
+                limit=PAGE,
+            )
+        for row in page:
+            yield [_cell(cell, zone) for cell in row[1:]]
+        if len(page) < PAGE:
+            return
+        after = page[-1][0]
+
+
+def _cell(cell: object, zone: ZoneInfo) -> object:
+    if isinstance(cell, datetime):
+        return cell.astimezone(zone).replace(tzinfo=None)
+    return str(cell) if isinstance(cell, UUID) else cell

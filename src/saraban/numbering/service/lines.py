@@ -1,0 +1,286 @@
+"""Lines of an old register held against the project: its codes, its formats, and the numbers that are taken already."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import NamedTuple
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import orjson
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import DomainError, FieldProblem, Text, unknown
+from saraban.kit.ids import derived_id
+from saraban.numbering.domain import counter, legacy
+from saraban.numbering.domain.legacy import Line
+from saraban.numbering.domain.sequence import SequenceExhausted
+from saraban.numbering.domain.template import stored
+from saraban.numbering.repository import importing as rows
+from saraban.numbering.service.checks import NumberRequest, Parties, check_right
+from saraban.numbering.service.overriding import sequence_of
+from saraban.numbering.service.planning import Plan, plan
+from saraban.numbering.service.resolving import resolve
+from saraban.numbering.service.voiding import MANAGES
+from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef
+
+REASON = "Imported from an earlier register."
+_MOST_GROUPS = 2000
+_COLUMN_OF = {
+    "/correspondenceTypeCode": "type",
+    "/originatorOrganizationPublicId": "originator",
+    "/recipientOrganizationPublicId": "recipient",
+    "/contractPublicId": "contract",
+    "/subTypeCode": "subType",
+    "/rfaTypeCode": "rfaType",
+    "/disciplineCode": "discipline",
+    "/categoryCode": "category",
+    "/revision": "revision",
+    "/year": "year",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The project that is imported into, with what its codes stand for."""
+
+    project: ProjectRef
+    organizations: Mapping[str, UUID]
+    contracts: Mapping[str, UUID]
+
+
+async def place_of(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> Place:
+    """:raises Forbidden: for who does not manage the numbers of the project"""
+    project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
+    caller.require(MANAGES, Scope(project=project.id))
+    read = await projects.read_project(session, caller=caller, public_id=project.public_id)
+    return Place(
+        project,
+        {one.organization_code: one.public_id for one in read.organizations},
+        {one.contract_code: one.public_id for one in read.contracts},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What all lines of the same codes and period share; `plan` is None where the format cannot print for them."""
+
+    parties: Parties
+    plan: Plan | None
+    values: dict[str, str]
+    codes_text: str
+    year: int
+    revision: str
+
+
+class Number(NamedTuple):
+    """A line that may be imported, resolved."""
+
+    token: UUID
+    number: str
+    base: str
+    series: str
+    sequence: int
+    template: str
+    values: dict[str, str]
+    revision: str
+    group: Group
+    issued: datetime | None
+    is_literal: bool
+
+
+class Read(NamedTuple):
+    """A line of the file: what it would become, or what is wrong with it."""
+
+    line: int
+    cells: Sequence[object]
+    number: Number | None
+    faults: Sequence[FieldProblem]
+
+
+class Reader:
+    """Reads the lines of one file in their order. It remembers every number of the file, to find the second of two."""
+
+    def __init__(self, place: Place, *, caller: Caller, now: datetime, zone: ZoneInfo) -> None:
+        self.place = place
+        self._caller, self._now, self._zone = caller, now, zone
+        self._groups: dict[object, Group | DomainError] = {}
+        self._lines: dict[str, int] = {}
+
+    async def read(self, session: AsyncSession, line: int, cells: Sequence[object]) -> Read:
+        found = legacy.read(cells)
+        if isinstance(found, list):
+            return Read(line, cells, None, found)
+        try:
+            number = await self._number(session, found)
+        except DomainError as error:
+            return Read(line, cells, None, _faults(error))
+        first = min(self._lines.setdefault(number.base, line), self._lines.setdefault(number.number, line))
+        if first != line:
+            fault = legacy.fault(
+                "number", "twice", "ซ้ำกับแถว {line} ในไฟล์นี้", "It stands in line {line} of this file already.", line=first
+            )
+            return Read(line, cells, None, [fault])
+        return Read(line, cells, number, ())
+
+    async def _number(self, session: AsyncSession, line: Line) -> Number:
+        group = await self._group(session, line)
+        issued = self._moment(line)
+        token = derived_id("import", str(self.place.project.public_id), line.number)
+        if group.plan is not None:
+            try:
+                return _of_the_format(group.plan, group, line, token, issued)
+            except SequenceExhausted:
+                raise
+            except DomainError:
+                if line.sequence is None:
+                    raise
+        return self._literal(group, line, token, issued)
+
+    def _literal(self, group: Group, line: Line, token: UUID, issued: datetime | None) -> Number:
+        assert line.sequence is not None
+        template = legacy.literal(line.number, line.sequence)
+        if template is None:
+            raise unknown("/sequence", str(line.sequence))
+        template = stored(template.text)
+        series = template.series({}, resets=True)
+        return Number(
+            token,
+            line.number,
+            line.number,
+            series,
+            line.sequence,
+            template.text,
+            {},
+            group.revision,
+            group,
+            issued,
+            is_literal=True,
+        )
+
+    def _moment(self, line: Line) -> datetime | None:
+        return datetime.combine(line.issued, time(12), self._zone) if line.issued else None
+
+    async def _group(self, session: AsyncSession, line: Line) -> Group:
+        month = (line.issued.year, line.issued.month) if line.issued else line.year
+        key = (line.codes, month, line.sequence is None)
+        found = self._groups.get(key)
+        if found is None:
+            if len(self._groups) >= _MOST_GROUPS:
+                self._groups.clear()
+            try:
+                found = await self._grouped(session, line)
+            except DomainError as error:
+                found = error
+            self._groups[key] = found
+        if isinstance(found, DomainError):
+            raise found
+        return found
+
+    async def _grouped(self, session: AsyncSession, line: Line) -> Group:
+        request = self._request(line)
+        moment = self._moment(line) or self._now
+        year = line.issued.year if line.issued else line.year or counter.year_of_issue(self._now, self._zone)
+        try:
+            made = await plan(session, caller=self._caller, request=request, now=moment, zone=self._zone)
+        except DomainError:
+            if line.sequence is None:
+                raise
+            parties = (await resolve(session, request)).parties
+            check_right(self._caller, parties)
+            return Group(parties, None, {}, _codes_text(line, year), year, line.codes.revision or "A")
+        return Group(made.parties, made, dict(made.values), made.codes_text, made.year, made.revision)
+
+    def _request(self, line: Line) -> NumberRequest:
+        codes = line.codes
+        return NumberRequest(
+            project_public_id=self.place.project.public_id,
+            correspondence_type_code=codes.type,
+            originator_organization_public_id=_named(self.place.organizations, codes.originator, "originator"),
+            recipient_organization_public_id=(
+                _named(self.place.organizations, codes.recipient, "recipient") if codes.recipient else None
+            ),
+            contract_public_id=_named(self.place.contracts, codes.contract, "contract") if codes.contract else None,
+            sub_type_code=codes.sub_type or None,
+            rfa_type_code=codes.rfa_type or None,
+            discipline_code=codes.discipline or None,
+            category_code=codes.category or None,
+            revision=codes.revision or None,
+            year=None if line.issued else line.year,
+            year_reason=REASON,
+        )
+
+
+def _of_the_format(plan: Plan, group: Group, line: Line, token: UUID, issued: datetime | None) -> Number:
+    sequence = sequence_of(plan, line.number)
+    if plan.refuses_overflow and plan.template.overflows(sequence):
+        raise SequenceExhausted
+    return Number(
+        token,
+        line.number,
+        plan.base(sequence),
+        plan.series,
+        sequence,
+        plan.template.text,
+        group.values,
+        plan.revision,
+        group,
+        issued,
+        is_literal=False,
+    )
+
+
+def _named(known: Mapping[str, UUID], code: str, column: str) -> UUID:
+    if code not in known:
+        raise unknown(f"/{column}", code)
+    return known[code]
+
+
+def _codes_text(line: Line, year: int) -> str:
+    return orjson.dumps({"type": line.codes.type, "originator": line.codes.originator, "year": year}).decode()
+
+
+def _faults(error: DomainError) -> list[FieldProblem]:
+    """What the project's rules say of a line, said of its columns."""
+    if not error.fields:
+        return [FieldProblem("/number", error.code.lower(), Text(error.words.th, error.words.en), error.values)]
+    return [
+        FieldProblem(f"/{_COLUMN_OF.get(one.pointer, _of_a_column(one.pointer))}", one.code, one.text, one.values)
+        for one in error.fields
+    ]
+
+
+def _of_a_column(pointer: str) -> str:
+    return pointer.lstrip("/") if pointer.lstrip("/") in legacy.KEYS else "number"
+
+
+async def taken(session: AsyncSession, place: Place, reads: Sequence[Read]) -> tuple[list[Read], set[int]]:
+    """
+    This will hold lines against the ledger.
+
+    :returns: the lines, those whose number is taken with their fault; and which lines were imported before
+    """
+    numbers = [read.number for read in reads if read.number is not None]
+    if not numbers:
+        return list(reads), set()
+    held, printed = await rows.standing_of(
+        session,
+        project_id=place.project.id,
+        bases=[number.base for number in numbers],
+        numbers=[number.number for number in numbers],
+    )
+    before: set[int] = set()
+    judged = []
+    for read in reads:
+        number = read.number
+        if number is not None and held.get(number.base) == number.token:
+            before.add(read.line)
+        elif number is not None and ({number.base, number.number} & (held.keys() | printed)):
+            fault = legacy.fault("number", "taken", "เลขที่นี้ออกไปแล้วในระบบ", "This number is issued already.")
+            judged.append(Read(read.line, read.cells, None, [fault]))
+            continue
+        judged.append(read)
+    return judged, before
