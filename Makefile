@@ -21,7 +21,7 @@ help:  ## This list.
 run: $(DONE)/installed $(VENDOR)  ## Install what is missing, load the demo project once, and serve it (SARABAN_PORT, SARABAN_DATA_DIR).
 	@exec $(BIN)/saraban serve --demo
 
-test: $(DONE)/dev $(VENDOR)  ## The whole suite, on SQLite and on MariaDB and Redis that the tests start themselves.
+test: $(DONE)/bench $(VENDOR)  ## The whole suite, on SQLite and on MariaDB and Redis that the tests start themselves.
 	@scripts/test_needs.sh
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --cov --cov-report=term $(ARGS)
 

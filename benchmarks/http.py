@@ -78,9 +78,13 @@ class Clients:
             client = await self._free.get()
             try:
                 await client.send(next(turns))
+            except (OSError, EOFError):
+                # A broken connection would refuse all that is sent on it: one error counts as one.
+                client.close()
+                client = await Client.to(self._port)
+                raise
             finally:
                 self._free.put_nowait(client)
-            return None
 
         return draw
 

@@ -1,6 +1,7 @@
 """Load: so many clients that ask again as soon as they are answered, or so many requests a second whatever the answers."""
 
 import asyncio
+import math
 import statistics
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,7 +12,7 @@ Draw = Callable[[], Awaitable[object]]
 
 @dataclass(slots=True)
 class Outcome:
-    """What happened in one stretch of load; latencies in seconds."""
+    """What happened in one stretch of load: latencies in seconds."""
 
     seconds: float = 0.0
     done: int = 0
@@ -23,6 +24,8 @@ class Outcome:
         return self.done / self.seconds
 
     def percentile(self, share: float) -> float:
+        if not self.latencies:
+            return math.inf  # nobody was answered: that is no good latency
         ordered = sorted(self.latencies)
         return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
 

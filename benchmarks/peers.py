@@ -172,6 +172,7 @@ class DjangoSequences:
                 DATABASES={"default": database},
                 INSTALLED_APPS=["sequences.apps.SequencesConfig"],
                 DEFAULT_AUTO_FIELD="django.db.models.AutoField",
+                LOGGING_CONFIG=None,
             )
         django.setup()
 
@@ -180,29 +181,39 @@ class DjangoSequences:
 
         call_command("migrate", verbosity=0)
 
-    def run(self, *, clients: int, seconds: float) -> Outcome:
-        """This will draw with so many threads; to be called in a thread of its own."""
+    def run(self, *, clients: int, seconds: float, given: list[int] | None = None) -> Outcome:
+        """
+        This will draw with so many threads; to be called in a thread of its own.
+
+        :param given: takes the numbers, for whoever wants to see that each is there once
+        """
         from django.db import connections
         from sequences import get_next_value
 
         outcomes = [Outcome() for _ in range(clients)]
-        started = time.perf_counter()
-        end = started + seconds
+        connected = threading.Barrier(clients + 1)  # nobody's connecting is timed, here as in `Pool`
 
         def client(outcome: Outcome) -> None:
+            connections["default"].ensure_connection()
+            connected.wait()
+            end = time.perf_counter() + seconds
             while (begun := time.perf_counter()) < end:
                 try:
-                    get_next_value("peer")
+                    number = get_next_value("peer")
                 except Exception:  # noqa: BLE001  a refusal of any kind is one
                     outcome.refused += 1
                 else:
                     outcome.done += 1
                     outcome.latencies.append(time.perf_counter() - begun)
+                    if given is not None:
+                        given.append(number)
             connections.close_all()
 
         threads = [threading.Thread(target=client, args=(outcome,)) for outcome in outcomes]
         for thread in threads:
             thread.start()
+        connected.wait()
+        started = time.perf_counter()
         for thread in threads:
             thread.join()
         return Outcome(

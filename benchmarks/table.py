@@ -1,7 +1,9 @@
 """Rows of measurements: what was wanted, whether it was met, the table a person reads and the file a program reads."""
 
+import os
 import platform
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +43,33 @@ class Row:
 
     @property
     def told(self) -> dict[str, Any]:
-        facts = asdict(self)
-        facts["value"] = round(self.value, 3 if abs(self.value) < 10 else 1)
-        return facts | {"wanted": self.wanted or None, "met": self.met}
+        """What the file says of it; refusals, where there were any, are a row of their own there (`facts`)."""
+        return {
+            "suite": self.suite,
+            "row": self.row,
+            "value": round(self.value, 3 if abs(self.value) < 10 else 1),
+            "unit": self.unit,
+            "wanted": self.wanted or None,
+            "met": self.met,
+        }
+
+
+def facts(rows: Sequence[Row]) -> dict[str, Any]:
+    """This will give what the file says."""
+    told = []
+    for row in rows:
+        told.append(row.told)
+        if row.refused:
+            told.append(Row(row.suite, f"{row.row}: refused", row.refused, "refusals").told)
+    return {"machine": machine(), "rows": told}
 
 
 def machine() -> str:
-    return f"{platform.machine()}, {platform.system()} {platform.release()}, Python {platform.python_version()}"
+    system = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}"
+    return f"{system}, Python {platform.python_version()}"
 
 
-def publish(rows: list[Row]) -> None:
+def publish(rows: Sequence[Row]) -> None:
     """This will print the table and write `build/bench.json`."""
     table = Table("suite", "row", "value", "unit", "refused", "wanted", "met")
     marks = {True: "yes", False: "NO", None: ""}
@@ -61,5 +80,4 @@ def publish(rows: list[Row]) -> None:
         )
     Console(width=150).print(table)
     OUT.parent.mkdir(exist_ok=True)
-    facts = {"machine": machine(), "rows": [row.told for row in rows]}
-    OUT.write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2))
+    OUT.write_bytes(orjson.dumps(facts(rows), option=orjson.OPT_INDENT_2))

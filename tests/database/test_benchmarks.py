@@ -1,0 +1,129 @@
+"""What the benchmarks compare with is honest: every peer issues each number once; a row is met or it is not."""
+
+import asyncio
+import math
+
+import pytest
+from redis.asyncio import Redis
+from sqlalchemy.engine import make_url
+
+from benchmarks import peers
+from benchmarks.loads import closed, interleaved, opened
+from benchmarks.table import Row, facts
+
+pytestmark = pytest.mark.servers
+
+CLIENTS = 8
+
+
+class TestPeers:
+    @pytest.mark.parametrize("name", ["floor", "naive", "for_update", "batched", "increment"])
+    async def test_issue_each_number_once(self, name: str, mariadb_url: str, redis_url: str) -> None:
+        async with peers.Pool(make_url(mariadb_url), CLIENTS) as pool, Redis.from_url(redis_url) as redis:
+            await peers.prepare(pool)
+            made = {
+                "floor": lambda: peers.floor(pool),
+                "naive": lambda: peers.naive(pool, redis, poll=0.002),
+                "for_update": lambda: peers.for_update(pool),
+                "batched": lambda: peers.batched(pool),
+                "increment": lambda: peers.increment(redis),
+            }[name]()
+            given: list[int] = []
+
+            async def draw() -> None:
+                number = await made()
+                given.extend(number if isinstance(number, tuple) else [number])
+
+            outcome = await closed(draw, clients=CLIENTS, seconds=0.3)
+
+        assert outcome.refused == 0
+        assert sorted(given) == list(range(1, len(given) + 1))
+        assert outcome.done > CLIENTS
+
+    def test_of_threads_issue_each_number_once(self, mariadb_url: str) -> None:
+        given: list[int] = []
+        django = peers.DjangoSequences(make_url(mariadb_url))
+        django.prepare()
+
+        outcome = django.run(clients=CLIENTS, seconds=0.3, given=given)
+
+        assert outcome.refused == 0
+        assert sorted(given) == list(range(1, len(given) + 1))
+        assert outcome.done == len(given) > CLIENTS
+
+
+class TestLoads:
+    async def test_count_what_is_refused(self) -> None:
+        async def draw() -> None:
+            await asyncio.sleep(0.001)
+            raise ValueError
+
+        outcome = await closed(draw, clients=2, seconds=0.05)
+
+        assert (outcome.done, outcome.refused > 2) == (0, True)
+
+    async def test_of_an_open_loop_count_from_when_a_request_was_due(self) -> None:
+        """One that keeps the only client makes the others late, and that is what they are charged with."""
+        turn = asyncio.Lock()
+
+        async def draw() -> None:
+            async with turn:
+                await asyncio.sleep(0.05)
+
+        outcome = await opened(draw, per_second=100, seconds=0.1)
+
+        assert outcome.done == 10
+        assert outcome.percentile(1.0) > 0.3
+
+    async def test_have_no_good_latency_where_nobody_was_answered(self) -> None:
+        async def draw() -> None:
+            await asyncio.sleep(0.001)
+            raise ValueError
+
+        outcome = await opened(draw, per_second=100, seconds=0.02)
+
+        assert outcome.percentile(0.99) == math.inf
+
+    async def test_run_both_sides_in_turn(self) -> None:
+        order: list[str] = []
+
+        def side(name: str) -> object:
+            async def run() -> object:
+                order.append(name)
+                return await closed(lambda: asyncio.sleep(0.001), clients=1, seconds=0.01)
+
+            return run
+
+        sides = await interleaved({"a": side("a"), "b": side("b")}, rounds=2)
+
+        assert order == ["a", "b", "a", "b"]
+        assert sides["a"].rate > 0
+
+
+class TestRow:
+    @pytest.mark.parametrize(
+        ("value", "wanted", "met"),
+        [
+            (40, ">= 40", True),
+            (36, ">= 40", True),
+            (35.9, ">= 40", False),
+            (4.4, "<= 4", True),
+            (4.5, "<= 4", False),
+            (1, "", None),
+        ],
+    )
+    def test_is_met_within_ten_per_cent(self, value: float, wanted: str, met: bool | None) -> None:
+        assert Row("numbering", "a row", value, "x", wanted).met is met
+
+    def test_is_told_with_exactly_the_fields_that_readers_of_the_file_know(self) -> None:
+        assert facts([Row("numbering", "a row", 1.23456, "x", ">= 1")])["rows"] == [
+            {"suite": "numbering", "row": "a row", "value": 1.235, "unit": "x", "wanted": ">= 1", "met": True}
+        ]
+
+    def test_has_its_refusals_beside_it_in_the_file(self) -> None:
+        rows = facts([Row("numbering", "a row", 20, "numbers/s", refused=3)])["rows"]
+
+        assert [(row["row"], row["value"], row["met"]) for row in rows] == [
+            ("a row", 20, None),
+            ("a row: refused", 3, None),
+        ]
