@@ -12,7 +12,7 @@ from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.errors import DomainError, Invalid
 from saraban.kit.http import at_once, client_address
 from saraban.kit.limits import Tally
-from saraban.numbering.service import Allocator, Rates
+from saraban.numbering.service import Allocator, RateLimited, Rates
 from saraban.numbering.service.rates import check
 
 
@@ -31,22 +31,26 @@ async def charge_draw(request: Request, caller: CurrentCaller) -> None:
 
     :raises RateLimited: with the seconds to wait; no number is drawn
     """
-    _told(request, await _rates(request).draw(caller, client_address(request)))
+    await _told(request, await _rates(request).draw(caller, client_address(request)))
 
 
 async def charge_look(request: Request, caller: CurrentCaller) -> None:
     """The same for previews, which have a wide count of their own."""
-    _told(request, await _rates(request).look(caller))
+    await _told(request, await _rates(request).look(caller))
 
 
 def _rates(request: Request) -> Rates:
     return request.app.state.rates  # type: ignore[no-any-return]
 
 
-def _told(request: Request, tally: Tally | None) -> None:
+async def _told(request: Request, tally: Tally | None) -> None:
     if tally is not None:
         request.state.headers = tally.headers  # on every answer, a refusal too
-    check(tally)
+    try:
+        check(tally)
+    except RateLimited as refusal:
+        await _keep(request, refusal)  # doors outside numbering have no `KeptRoute`
+        raise
 
 
 DRAWS = [Depends(charge_draw)]

@@ -21,7 +21,7 @@ from saraban.kit.idempotency import Answer, KeyInUse
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import charge_draw
+from saraban.numbering.dependencies import charge_draw, charge_look
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeLine, ContractLine, MemberLine, SubTypeLine
 from saraban.projects.service import ProjectRef
@@ -173,6 +173,7 @@ async def number(path: str, page: ThisPage, session: ReadSession, clock: Now, re
             "parts/number.html", number=None, missing=[words.FIELDS[name] for name in missing], faults=Faults()
         )
     try:
+        await charge_look(request, page.caller)
         plan = await numbering.plan(
             session, caller=page.caller, request=_asked(shelf.web, form), now=clock.now(), zone=clock.zone
         )

@@ -14,6 +14,7 @@ from saraban.kit.errors import DomainError, Kind, NotFound, invalid
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
+from saraban.numbering.dependencies import charge_look
 from saraban.numbering.domain.anatomy import MEANINGS, anatomy
 from saraban.numbering.schemas import FormatChange, FormatIn
 from saraban.projects import service as projects
@@ -117,6 +118,7 @@ async def new(page: ThisPage, session: ReadSession, project: Annotated[UUID | No
 async def check(page: ThisPage, session: ReadSession, clock: Now, request: Request) -> Response:
     """What is typed, piece by piece, and what saving it would do; typing is never an error."""
     typed = await Typed.of(request)
+    await charge_look(request, page.caller)
     found = anatomy(typed.template or "", drawing=typed.type == "DRAWING")
     said = [one.text.say(page.language, one.values) for one in found.faults] if typed.template else []
     effect = None

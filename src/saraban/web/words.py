@@ -39,6 +39,24 @@ NUMBER_SOURCES: Final[dict[str, Text]] = {
     "MIGRATED": Text("ย้ายจากระบบเดิม", "Taken over"),
 }
 
+_NUMBER_OPERATIONS: Final[dict[str, Text]] = {
+    "GENERATE": Text("ออกเลขที่", "Drawn"),
+    "RESERVE": Text("จอง", "Reserved"),
+    "CONFIRM": Text("ยืนยันการใช้", "Confirmed"),
+    "CANCEL": Text("ยกเลิก", "Cancelled"),
+    "EXPIRE": Text("หมดเวลาจอง", "Expired"),
+    "VOID": Text("ทำให้เป็นโมฆะ", "Made void"),
+    "OVERRIDE": Text("กำหนดเอง", "Stated by hand"),
+    "IMPORT": Text("นำเข้า", "Imported"),
+    "REVISE": Text("พิมพ์ใหม่ตามฉบับแก้ไข", "Printed for a revision"),
+    "SKIP": Text("ข้ามเลข", "Stepped over"),
+}
+
+
+def number_operation(code: str) -> Text:
+    return _NUMBER_OPERATIONS.get(code, Text(code, code))
+
+
 # Colours of the statuses: draft yellow, under way blue, with the approver orange, good green, refused red, ended grey.
 TONES: Final[dict[str, str]] = {
     "draft": "yellow",

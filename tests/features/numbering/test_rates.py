@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban import config
@@ -16,6 +17,7 @@ from saraban.app import create_app
 from saraban.cli.outcome import told
 from saraban.config import Settings
 from saraban.kit.limits import Charge, Limiter
+from saraban.numbering.models import NumberError
 from tests.conftest import PASSWORD, client_of
 from tests.features.numbering.test_endpoints import GENERATE, PREVIEW, Project, read_project
 
@@ -197,6 +199,29 @@ class TestPage:
         assert answer.status_code == 429
         assert "Too many requests" in answer.text
         assert "เรื่องที่ 3" in answer.text
+
+    async def test_is_kept_among_the_refusals_with_who_asked(self, narrow: FastAPI) -> None:
+        from tests.features.web.forms import rfa_form
+
+        async with client_of(narrow, **{"Accept-Language": "en"}) as browser:
+            await browser.post("/login", data={"username": "dc.contractor", "password": PASSWORD})
+            form = await rfa_form(browser)
+            for number in range(4):
+                await browser.post("/rfas/new", data=form | {"key": f"key-{number}"})
+
+        async with narrow.state.db.reading() as session:
+            kept = (await session.scalars(sa.select(NumberError))).all()
+        assert [(one.context_data["code"], one.user_id is not None) for one in kept] == [("RATE_LIMITED", True)]
+
+    async def test_looks_at_numbers_on_the_wide_count(self, narrow: FastAPI) -> None:
+        from tests.features.web.forms import rfa_form
+
+        async with client_of(narrow, **{"Accept-Language": "en"}) as browser:
+            await browser.post("/login", data={"username": "dc.contractor", "password": PASSWORD})
+            form = await rfa_form(browser)
+            answers = [await browser.post("/rfas/new/number", data=form) for _ in range(5)]
+
+        assert ["Too many requests" in answer.text for answer in answers] == [False] * 4 + [True]
 
 
 class TestLimiter:

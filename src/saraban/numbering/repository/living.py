@@ -73,9 +73,11 @@ async def place_of(session: AsyncSession, entry: LedgerEntry) -> tuple[UUID, str
     """This will give the project's public id and code, and the code of the document type, of a number."""
     row = (
         await session.execute(
-            sa.select(Project.public_id, Project.project_code, CorrespondenceType.type_code).where(
-                Project.id == entry.project_id, CorrespondenceType.id == entry.correspondence_type_id
-            )
+            sa.select(Project.public_id, Project.project_code, CorrespondenceType.type_code)
+            .select_from(LedgerEntry)
+            .join(Project, Project.id == LedgerEntry.project_id)
+            .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+            .where(LedgerEntry.id == entry.id)
         )
     ).one()
     return row[0], row[1], row[2]

@@ -7,6 +7,7 @@ from saraban.numbering.repository import Trace
 from saraban.numbering.repository.books import NumberRow, SeriesRow
 from saraban.numbering.service.account import Account, account, series
 from saraban.numbering.service.allocation import Allocator
+from saraban.numbering.service.biography import Biography, biography, same_again
 from saraban.numbering.service.carriers import Carriers
 from saraban.numbering.service.checks import NumberRequest, permission_to_create
 from saraban.numbering.service.effects import Example, FormatEffect, format_effect
@@ -27,7 +28,7 @@ from saraban.numbering.service.life import cancel, restore, revise, traces
 from saraban.numbering.service.overriding import Effect, Statement, override, override_effect
 from saraban.numbering.service.planning import Plan, plan
 from saraban.numbering.service.previewing import Preview, preview
-from saraban.numbering.service.ranges import RangeRow, close, ranges, release
+from saraban.numbering.service.ranges import RangeRow, close, close_in_series, ranges, release
 from saraban.numbering.service.rates import RateLimited, Rates
 from saraban.numbering.service.renumbering import Found, find, rfa_type_of
 from saraban.numbering.service.reserving import bind, cancel_reservation, confirm, expire_reservations
@@ -39,6 +40,7 @@ from saraban.numbering.service.voiding import replace, replace_held, void
 __all__ = [
     "Account",
     "Allocator",
+    "Biography",
     "Budget",
     "Carriers",
     "Discrepancy",
@@ -66,10 +68,12 @@ __all__ = [
     "Wrong",
     "account",
     "bind",
+    "biography",
     "cancel",
     "cancel_reservation",
     "change",
     "close",
+    "close_in_series",
     "confirm",
     "default_formats",
     "delete",
@@ -93,6 +97,7 @@ __all__ = [
     "restore",
     "revise",
     "rfa_type_of",
+    "same_again",
     "save",
     "series",
     "traces",

@@ -9,9 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
-from saraban.kit.errors import NotFound, invalid
+from saraban.kit.errors import NotFound, invalid, unknown
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
+from saraban.kit.text import fold
 from saraban.numbering import repository
 from saraban.numbering.domain.states import RangeOverlaps, RangePassed, RangeReleased
 from saraban.numbering.models import NumberRange
@@ -21,6 +22,7 @@ from saraban.numbering.service.planning import Plan
 from saraban.numbering.service.resolving import forget
 from saraban.numbering.service.voiding import MANAGES
 from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +55,81 @@ async def close(
     """
     caller.require(MANAGES, Scope(project=plan.project.id))
     check_main_series(plan)
-    owner = await _owner(session, plan, kind, organization)
-    project_id, series = plan.project.id, plan.series
-    await repository.ensure_counter(session, key=plan.key, series=series, now=plan.now)
+    owner = await _owner(session, plan.project, kind, organization)
+    await repository.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
+    row = await _closed(
+        session,
+        caller=caller,
+        project=plan.project,
+        series=plan.series,
+        kind=kind,
+        first=first,
+        last=last,
+        owner=owner,
+        reason=reason,
+        now=plan.now,
+        address=address,
+    )
+    return RangeRow(row, organization, first - 1 if kind == "KEPT" else None)
+
+
+async def close_in_series(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    series: str,
+    kind: str,
+    first: int,
+    last: int,
+    organization: UUID | None,
+    reason: str,
+    now: datetime,
+    address: str,
+) -> NumberRange:
+    """
+    This will do the same to a series that has counted already, named as the books name it.
+
+    :raises Invalid: also at `/series`, when the project has no such series
+    """
+    project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
+    caller.require(MANAGES, Scope(project=project.id))
+    if last < first:
+        raise invalid("/lastNumber", "too_small", "ต้องไม่น้อยกว่าเลขแรก", "This must not be below the first number.")
+    owner = await _owner(session, project, kind, organization)
+    return await _closed(
+        session,
+        caller=caller,
+        project=project,
+        series=fold(series),
+        kind=kind,
+        first=first,
+        last=last,
+        owner=owner,
+        reason=reason,
+        now=now,
+        address=address,
+    )
+
+
+async def _closed(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project: ProjectRef,
+    series: str,
+    kind: str,
+    first: int,
+    last: int,
+    owner: int | None,
+    reason: str,
+    now: datetime,
+    address: str,
+) -> NumberRange:
+    project_id = project.id
     counter = await counting.locked_counter(session, project_id=project_id, series=series)
-    assert counter is not None
+    if counter is None:
+        raise unknown("/series", series)
     if first <= counter.last_number:
         raise RangePassed(values={"last": counter.last_number})
     if await counting.overlapping(session, project_id=project_id, series=series, first=first, last=last):
@@ -73,12 +145,12 @@ async def close(
         organization_id=owner,
         reason=reason,
         user_id=caller.user_id,
-        created_at=plan.now,
+        created_at=now,
     )
-    await counting.add_range(session, row, like=counter, now=plan.now)
+    await counting.add_range(session, row, like=counter, now=now)
     counter.range_count, counter.version = counter.range_count + 1, counter.version + 1
-    await _note(session, row, caller=caller, old=None, new=kind, reason=reason, now=plan.now, address=address)
-    return RangeRow(row, organization, first - 1 if kind == "KEPT" else None)
+    await _note(session, row, caller=caller, old=None, new=kind, reason=reason, now=now, address=address)
+    return row
 
 
 async def ranges(
@@ -128,13 +200,13 @@ async def release(
     return row
 
 
-async def _owner(session: AsyncSession, plan: Plan, kind: str, organization: UUID | None) -> int | None:
+async def _owner(session: AsyncSession, project: ProjectRef, kind: str, organization: UUID | None) -> int | None:
     if organization is None:
         return None
     if kind != "KEPT":
         raise invalid("/organizationPublicId", "not_kept", "ช่วงที่ห้ามใช้ไม่มีเจ้าของ", "A barred range is kept for nobody.")
     found = await projects.find_member(
-        session, project=plan.parties.project, public_id=organization, pointer="/organizationPublicId"
+        session, project=project, public_id=organization, pointer="/organizationPublicId"
     )
     return found.id
 

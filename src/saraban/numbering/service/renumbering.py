@@ -34,7 +34,7 @@ async def find(session: AsyncSession, *, caller: Caller, project_public_id: UUID
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
     entry = await living.printed_as(session, project_id=project.id, number=fold(number))
-    if entry is None or not _may_see(caller, entry):
+    if entry is None or not may_see(caller, entry):
         raise NotFound("No such number is known here.")
     current, seen = entry, {entry.public_id}
     while current.replaced_by_uuid is not None and current.replaced_by_uuid not in seen:
@@ -56,6 +56,6 @@ async def rfa_type_of(session: AsyncSession, *, number: UUID) -> str | None:
     return entry.format_values.get(RFA_TYPE) if entry else None
 
 
-def _may_see(caller: Caller, entry: LedgerEntry) -> bool:
+def may_see(caller: Caller, entry: LedgerEntry) -> bool:
     parties = {entry.originator_organization_id}
     return bool(parties & caller.organization_ids) or caller.may(_SEES, Scope(project=entry.project_id))

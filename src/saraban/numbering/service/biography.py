@@ -1,0 +1,117 @@
+"""One number with everything that became of it, and what the reader may still do with it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import NotFound
+from saraban.numbering import repository
+from saraban.numbering.domain.states import State, Who, source_of
+from saraban.numbering.models import LedgerEntry, NumberRendering
+from saraban.numbering.repository import Trace, living
+from saraban.numbering.repository import biography as reading
+from saraban.numbering.service.checks import NumberRequest
+from saraban.numbering.service.renumbering import may_see
+from saraban.numbering.service.voiding import MANAGES
+from saraban.projects import service as projects
+
+
+@dataclass(frozen=True, slots=True)
+class Biography:
+    """
+    A number's life.
+
+    :param neighbours: the numbers it replaces and was replaced by, as they are printed now
+    :param may_void: the reader may make it void now
+    :param may_replace: and have another drawn for the same parties
+    :param may_cancel: it is the reader's own reservation, and not yet over by the database's clock
+    """
+
+    entry: LedgerEntry
+    project: UUID
+    project_code: str
+    type_code: str
+    renderings: Sequence[NumberRendering]
+    history: Sequence[Trace]
+    neighbours: Mapping[UUID, str]
+    may_void: bool
+    may_replace: bool
+    may_cancel: bool
+
+
+async def biography(session: AsyncSession, *, caller: Caller, public_id: UUID) -> Biography:
+    """
+    :raises NotFound: also for who neither sees the project's counters nor belongs to the number's originator
+    """
+    entry = await living.by_public_id(session, public_id)
+    if entry is None or not may_see(caller, entry):
+        raise NotFound("There is no such number.")
+    project, project_code, type_code = await living.place_of(session, entry)
+    beside = [one for one in (entry.replaces_uuid, entry.replaced_by_uuid) if one is not None]
+    may_void = _may_void(caller, entry)
+    return Biography(
+        entry=entry,
+        project=project,
+        project_code=project_code,
+        type_code=type_code,
+        renderings=await reading.renderings(session, entry),
+        history=await reading.operations(session, public_id),
+        neighbours=await reading.printed(session, beside) if beside else {},
+        may_void=may_void,
+        may_replace=may_void and await living.drawn_for(session, public_id) is not None,
+        may_cancel=_may_cancel(caller, entry, await repository.database_now(session)),
+    )
+
+
+def _may_void(caller: Caller, entry: LedgerEntry) -> bool:
+    return (
+        entry.document_number_status == source_of(State.VOID, Who.ADMINISTRATOR)
+        and entry.holder_public_id is None
+        and caller.may(MANAGES, Scope(project=entry.project_id))
+    )
+
+
+def _may_cancel(caller: Caller, entry: LedgerEntry, now: datetime) -> bool:
+    return (
+        entry.document_number_status == source_of(State.CANCELLED, Who.RESERVER)
+        and entry.user_id == caller.user_id
+        and entry.expires_at is not None
+        and entry.expires_at > now
+    )
+
+
+async def same_again(session: AsyncSession, *, caller: Caller, public_id: UUID) -> NumberRequest:
+    """
+    This will give the request that draws a number for the same parties, type and codes as this one was drawn for.
+
+    :raises NotFound: also for a number that was not drawn: nobody knows what it would be drawn for
+    """
+    entry = await living.by_public_id(session, public_id)
+    kept = await living.drawn_for(session, public_id)
+    if entry is None or kept is None or not may_see(caller, entry):
+        raise NotFound("There is no such number.")
+    project, _, type_code = await living.place_of(session, entry)
+    detail = await projects.read_project(session, caller=caller, public_id=project)
+    codes = orjson.loads(kept)
+    organizations = {one.organization_code: one.public_id for one in detail.organizations}
+    contracts = {one.contract_code: one.public_id for one in detail.contracts}
+    if codes["originator"] not in organizations:
+        raise NotFound("The organization that the number was drawn for has left the project.")
+    return NumberRequest(
+        project_public_id=project,
+        correspondence_type_code=type_code,
+        originator_organization_public_id=organizations[codes["originator"]],
+        recipient_organization_public_id=organizations.get(codes["recipient"]),
+        contract_public_id=contracts.get(codes["contract"]),
+        sub_type_code=codes["subType"],
+        rfa_type_code=codes["rfaType"],
+        discipline_code=codes["discipline"],
+        category_code=codes["category"],
+        revision=entry.revision_label if "{REV}" in entry.format_template else None,
+    )

@@ -1,0 +1,158 @@
+"""The ranges of a project's series: what is kept for somebody or barred, closing one, releasing one."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.identity.domain.permission import Scope
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, Kind
+from saraban.kit.http import Db, Now, PageCursor, ReadSession
+from saraban.kit.problem import status_of
+from saraban.kit.schema import Line, Schema
+from saraban.kit.text import control_character
+from saraban.numbering import service as numbering
+from saraban.numbering.schemas import Reason, ReleaseIn
+from saraban.projects import service as projects
+from saraban.web.forms import Faults, faults_of, filled, order_from, text
+from saraban.web.numbers import SEES, chosen, places_where
+from saraban.web.page import Page, ThisPage
+from saraban.web.visit import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/ranges")
+
+MANAGE = "numbering.manage_formats"
+ROWS = 50
+_PROPOSED = 100
+_ELSEWHERE = {Kind.NOT_FOUND, Kind.UNAUTHENTICATED, Kind.FORBIDDEN, Kind.BROKEN}
+
+
+class RangeForm(Schema):
+    """A stretch of a series that has counted already."""
+
+    project_public_id: UUID
+    series: Annotated[str, Line(255)]
+    kind: Literal["KEPT", "BARRED"]
+    first_number: int = Field(ge=1, le=999_999_999)
+    last_number: int = Field(ge=1, le=999_999_999)
+    organization_public_id: UUID | None = None
+    reason: Reason
+
+
+@router.get("")
+async def listing(
+    page: ThisPage,
+    session: ReadSession,
+    project: Annotated[UUID | None, Query()] = None,
+    series: Annotated[str, Query(max_length=255)] = "",
+    done: Annotated[str, Query(max_length=20)] = "",
+    cursor: PageCursor = None,
+) -> Response:
+    """The ranges of the chosen project, the released ones too; a series may be given for the form."""
+    page.caller.require_somewhere(SEES)
+    named = "" if control_character(series) is not None else series
+    return await _show(page, session, project=project, form={"series": named}, done=done, cursor=cursor)
+
+
+@router.post("")
+async def close(page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
+    form = await filled(request)
+
+    async def work(session: AsyncSession) -> UUID:
+        order: RangeForm = order_from(request, RangeForm, _payload(form))
+        await numbering.close_in_series(
+            session,
+            caller=page.caller,
+            project_public_id=order.project_public_id,
+            series=order.series,
+            kind=order.kind,
+            first=order.first_number,
+            last=order.last_number,
+            organization=order.organization_public_id,
+            reason=order.reason,
+            now=clock.now(),
+            address=page.address,
+        )
+        return order.project_public_id
+
+    try:
+        project = await db.transact(work)
+    except DomainError as error:
+        return await _again(page, db, error, form)
+    return RedirectResponse(f"/numbers/ranges?project={project}&done=closed", status_code=303)
+
+
+@router.post("/{public_id}/release")
+async def release(public_id: UUID, page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
+    form = await filled(request)
+
+    async def work(session: AsyncSession) -> None:
+        order: ReleaseIn = order_from(request, ReleaseIn, {"reason": text(form, "reason") or ""})
+        await numbering.release(
+            session, caller=page.caller, public_id=public_id, reason=order.reason, now=clock.now(), address=page.address
+        )
+
+    try:
+        await db.transact(work)
+    except DomainError as error:
+        return await _again(page, db, error, {"projectPublicId": form.get("projectPublicId", "")})
+    return RedirectResponse(f"/numbers/ranges?project={_uuid(form) or ''}&done=released", status_code=303)
+
+
+def _payload(form: Any) -> dict[str, Any]:
+    """What was left empty is left out where that means nothing, and kept where something is needed."""
+    needed = ("projectPublicId", "series", "kind", "firstNumber", "lastNumber", "reason")
+    owner = text(form, "organizationPublicId")
+    return {name: text(form, name) or "" for name in needed} | ({"organizationPublicId": owner} if owner else {})
+
+
+def _uuid(form: Any) -> UUID | None:
+    try:
+        return UUID(str(form.get("projectPublicId", "")))
+    except ValueError:
+        return None
+
+
+async def _again(page: Page, db: Database, error: DomainError, form: Any) -> Response:
+    if error.kind in _ELSEWHERE:
+        raise error
+    async with db.reading() as session:
+        return await _show(page, session, project=_uuid(form), form=form, error=error)
+
+
+async def _show(
+    page: Page,
+    session: AsyncSession,
+    *,
+    project: UUID | None,
+    form: Any,
+    done: str = "",
+    cursor: str | None = None,
+    error: DomainError | None = None,
+) -> Response:
+    places = await places_where(page, session, SEES)
+    place = chosen(places, project or page.project)
+    where: dict[str, Any] = {"caller": page.caller, "project_public_id": place.public_id}
+    found = await numbering.ranges(session, **where, cursor=cursor, limit=ROWS)
+    members = await projects.organizations(session, **where)
+    may_manage = page.caller.may(MANAGE, Scope(project=place.id))
+    known = (await numbering.series(session, **where, limit=_PROPOSED)).items if may_manage else []
+    return page.show(
+        "parts/range_rows.html" if page.is_fragment and cursor else "ranges.html",
+        status=status_of(error) if error else 200,
+        rows=found.items,
+        next_cursor=found.next_cursor,
+        place=place,
+        places=places,
+        members=members,
+        codes={one.public_id: one.organization_code for one in members},
+        known=[one.series for one in known],
+        may_manage=may_manage,
+        form=form,
+        done=done,
+        faults=faults_of(error, page.language) if error else Faults(),
+    )
