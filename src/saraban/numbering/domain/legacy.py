@@ -153,9 +153,8 @@ def _malformed(text: str, column: Column) -> FieldProblem | None:
     return None
 
 
-@lru_cache(maxsize=4096)
 def _unprintable(text: str) -> bool:
-    return not (text.isascii() and text.isprintable()) and control_character(text) is not None
+    return not text.isprintable() and control_character(text) is not None
 
 
 def _date(text: str, faults: list[FieldProblem]) -> date | None:

@@ -4,7 +4,9 @@ Legacy numbers brought into the ledger, many at a time: first as a dry run, then
 An import may be broken off and begun again: what is there already is found by its token and left alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -111,12 +113,11 @@ async def examine(
     async with db.reading() as session:
         place = await place_of(session, caller=caller, project_public_id=project_public_id)
     reader = Reader(place, caller=caller, now=now, zone=zone)
-    remaining = iter(lines)
-    while batch := list(islice(remaining, BATCH)):
-        async with db.reading() as session:
-            reads = [await reader.read(session, line, cells) for line, cells in batch]
-            reads, before = await taken(session, place, reads)
-        _tell(outcome, reads, before, each, progress)
+    async with aclosing(_ahead(db, reader, lines)) as batches:
+        async for reads in batches:
+            async with db.reading() as session:
+                judged, before = await taken(session, place, reads)
+            _tell(outcome, judged, before, each, progress)
     async with db.reading() as session:
         await _standing(session, place, outcome)
     return outcome
@@ -148,14 +149,35 @@ async def import_rows(
     reader = Reader(place, caller=caller, now=now, zone=zone)
     writer = _Writer(place, caller=caller, now=now, address=address)
     row = await db.transact(lambda session: _begun(session, place, file, caller, now, moving=moves is not None))
-    remaining = iter(lines)
-    while batch := list(islice(remaining, BATCH)):
-        async with db.reading() as session:
-            reads = [await reader.read(session, line, cells) for line, cells in batch]
-        reads, before = await _written(db, writer, reads, outcome, row)
-        _tell(outcome, reads, before, each, progress)
+    async with aclosing(_ahead(db, reader, lines)) as batches:
+        async for reads in batches:
+            judged, before = await _written(db, writer, reads, outcome, row)
+            _tell(outcome, judged, before, each, progress)
     await db.transact(lambda session: _finished(session, writer, outcome, row, moves or {}))
     return outcome
+
+
+async def _ahead(db: Database, reader: Reader, lines: Iterable[Cells]) -> AsyncGenerator[list[Read], None]:
+    """This will give the lines in batches; the next is read while the database writes the one before."""
+    remaining = iter(lines)
+    following = asyncio.ensure_future(_read(db, reader, remaining))
+    try:
+        while reads := await following:
+            following = asyncio.ensure_future(_read(db, reader, remaining))
+            yield reads
+    finally:
+        following.cancel()
+        await asyncio.wait([following])
+
+
+async def _read(db: Database, reader: Reader, remaining: Iterator[Cells]) -> list[Read]:
+    reads = []
+    async with db.reading() as session:
+        for line, cells in islice(remaining, BATCH):
+            reads.append(await reader.read(session, line, cells))
+            if len(reads) % 50 == 0:
+                await asyncio.sleep(0)  # others have their turn, the writing of the batch before among them
+    return reads
 
 
 async def _written(
