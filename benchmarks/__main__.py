@@ -6,10 +6,11 @@ import time
 
 import uvloop
 
-from benchmarks import full, numbering, ours
+from benchmarks import full, imports, numbering, ours
 from benchmarks.table import Row, publish
 
 SECONDS, ROUNDS = 10.0, 3
+SUITES = numbering.SUITES | imports.SUITES
 
 
 async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row]:
@@ -22,18 +23,18 @@ async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row
     rows: list[Row] = []
     async with numbering.bench(seconds=seconds, rounds=rounds, say=say) as bench:
         for name in chosen:
-            rows += await (numbering.SUITES | full.SUITES)[name](bench)
+            rows += await (SUITES | full.SUITES)[name](bench)
     return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--suite", action="append", choices=[*numbering.SUITES, *full.SUITES], help="only this part")
+    parser.add_argument("--suite", action="append", choices=[*SUITES, *full.SUITES], help="only this part")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of one round (default 10)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of which the median counts (default 3)")
     parser.add_argument("--full", action="store_true", help="the long rows too")
     given = parser.parse_args()
-    chosen = given.suite or [*numbering.SUITES, *(full.SUITES if given.full else ())]
+    chosen = given.suite or [*SUITES, *(full.SUITES if given.full else ())]
     publish(uvloop.run(measure(chosen, seconds=given.seconds, rounds=given.rounds)))
 
 

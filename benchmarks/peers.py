@@ -29,6 +29,18 @@ class Conflict(Exception):
     """A compare-and-set was lost; the peers give up then, as their like do."""
 
 
+async def connect(url: URL) -> Any:
+    return await asyncmy.connect(
+        host=url.host,
+        port=url.port,
+        user=url.username,
+        password=url.password,
+        db=url.database,
+        charset="utf8mb4",
+        init_command="SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    )
+
+
 class Pool:
     """One connection a client, opened before the clock starts."""
 
@@ -38,15 +50,7 @@ class Pool:
 
     async def __aenter__(self) -> Self:
         for _ in range(self._clients):
-            connection = await asyncmy.connect(
-                host=self._url.host,
-                port=self._url.port,
-                user=self._url.username,
-                password=self._url.password,
-                db=self._url.database,
-                init_command="SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-            )
-            self._free.put_nowait(connection)
+            self._free.put_nowait(await connect(self._url))
         return self
 
     async def __aexit__(self, *_: object) -> None:

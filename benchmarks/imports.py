@@ -1,0 +1,115 @@
+"""An old register brought into the ledger, beside bare inserts of the very rows that this wrote."""
+
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from statistics import median
+from typing import Any
+
+from benchmarks.numbering import Bench, Suite, ratio
+from benchmarks.peers import connect
+from benchmarks.table import Row
+from saraban.numbering.domain import legacy
+from saraban.numbering.service import importing
+from tests.numbering_world import BANGKOK
+
+LINES = 50_000
+BATCH = 1000
+NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
+_FIRST_YEAR = 2550
+_TABLES = ("document_number_reservations", "document_number_audit", "document_number_renderings")
+
+
+def lines(count: int, *, year: int) -> Iterator[importing.Cells]:
+    """Letters of one sender to one recipient, as a sheet has them."""
+    for sequence in range(1, count + 1):
+        said = {
+            "number": f"คคง.-ผรม.1-{sequence:04}-{year}",
+            "type": "LETTER",
+            "originator": "คคง.",
+            "recipient": "ผรม.1",
+            "year": str(year),
+        }
+        yield sequence + 1, tuple(said.get(key) for key in legacy.KEYS)
+
+
+async def imports(b: Bench, *, count: int = LINES) -> list[Row]:
+    """
+    50,000 lines, each round those of another year.
+
+    The bare side is given the rows ready made, in the same three tables (copies with all their indexes, without foreign
+    keys), in the same batches, a transaction each: no reading, no judging, no looking whether a number is taken.
+    """
+    ours, bare = [], []
+    connection = await connect(b.world.db.url)
+    try:
+        for number in range(b.rounds):
+            b.say(f"import of {count:,} lines")
+            before = [await _last(connection, table) for table in _TABLES]
+            ours.append(await _imported(b, count, year=_FIRST_YEAR + number))
+            b.say("the same rows, inserted")
+            bare.append(await _inserted(connection, before))
+    finally:
+        connection.close()
+    slower = median(one / other for one, other in zip(ours, bare, strict=True))
+    return [
+        Row("numbering", f"import of {count:,} lines", count / median(ours), "lines/s"),
+        ratio("import, time against bare inserts of the same rows", slower, "<= 1.5"),
+    ]
+
+
+async def _imported(b: Bench, count: int, *, year: int) -> float:
+    listed = list(lines(count, year=year))
+    started = time.perf_counter()
+    outcome = await importing.import_rows(
+        b.world.db,
+        caller=b.world.caller,
+        project_public_id=b.world.project,
+        lines=listed,
+        file=importing.SourceFile(f"{year}.csv", f"{year:064}"),
+        now=NOW,
+        zone=BANGKOK,
+    )
+    seconds = time.perf_counter() - started
+    assert outcome.ready == count, outcome
+    return seconds
+
+
+async def _last(connection: Any, table: str) -> int:
+    async with connection.cursor() as cursor:
+        await cursor.execute(f"SELECT COALESCE(MAX(id), 0) FROM {table}")
+        (last,) = await cursor.fetchone()
+    await connection.commit()
+    return int(last)
+
+
+async def _inserted(connection: Any, before: Sequence[int]) -> float:
+    work = []
+    async with connection.cursor() as cursor:
+        for table, last in zip(_TABLES, before, strict=True):
+            await cursor.execute(f"CREATE OR REPLACE TABLE bare_{table} LIKE {table}")
+            work.append(await _rows(cursor, table, last))
+        await connection.commit()
+        started = time.perf_counter()
+        for first in range(0, len(work[0][1]), BATCH):
+            for statement, rows in work:
+                await cursor.executemany(statement, rows[first : first + BATCH])
+            await connection.commit()
+        return time.perf_counter() - started
+
+
+async def _rows(cursor: Any, table: str, last: int) -> tuple[str, Sequence[Any]]:
+    """This will give the statement that inserts into the copy of `table`, and the rows after `last` for it."""
+    await cursor.execute(
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = %s "
+        "AND extra NOT LIKE '%%GENERATED%%' ORDER BY ordinal_position",
+        (table,),
+    )
+    names = ", ".join(f"`{name}`" for (name,) in await cursor.fetchall())
+    await cursor.execute(f"SELECT {names} FROM {table} WHERE id > {last} ORDER BY id")
+    rows = await cursor.fetchall()
+    marks = ", ".join(["%s"] * (names.count(",") + 1))
+    return f"INSERT INTO bare_{table} ({names}) VALUES ({marks})", rows
+
+
+SUITES: dict[str, Suite] = {"import": imports}
