@@ -71,7 +71,9 @@ class Settings(BaseSettings):
     draw_limit_user: int = Field(10, ge=0, description="Numbers that one account may draw in a minute; 0: no limit.")
     draw_limit_address: int = Field(50, ge=0, description="The same for one client address.")
     draw_limit_all: int = Field(5000, ge=0, description="The same for everybody together.")
-    preview_limit_user: int = Field(600, ge=0, description="Previews that one account may ask for in a minute.")
+    preview_limit_user: int = Field(
+        600, ge=0, description="Previews and reads of numbers that one account may ask for in a minute; 0: no limit."
+    )
     redis_timeout: float = Field(0.5, gt=0, description="Seconds until a silent Redis counts as down.")
     redis_breaker: float = Field(5.0, gt=0, description="Seconds a Redis that failed is left alone.")
     upload_max_bytes: int = Field(50 * 1024 * 1024, ge=1, description="Largest file.")

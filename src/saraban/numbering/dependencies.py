@@ -35,7 +35,7 @@ async def charge_draw(request: Request, caller: CurrentCaller) -> None:
 
 
 async def charge_look(request: Request, caller: CurrentCaller) -> None:
-    """The same for previews, which have a wide count of their own."""
+    """The same for previews and reads, which have a wide count of their own."""
     await _told(request, await _rates(request).look(caller))
 
 

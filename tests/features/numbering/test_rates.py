@@ -115,6 +115,17 @@ class TestUser:
         assert [answer.status_code for answer in previews] == [200] * 4 + [429]
         assert previews[0].headers["RateLimit-Policy"] == '"looks";q=4;w=60'
 
+    async def test_reads_on_the_wide_count_and_not_on_that_of_draws(self, sign: Sign) -> None:
+        client = await sign("padmin")
+        project = await read_project(client)
+        asked = {"projectPublicId": project.id}
+
+        answers = [await client.get("/api/v1/document-numbering/series", params=asked) for _ in range(5)]
+
+        assert [answer.status_code for answer in answers] == [200] * 4 + [429]
+        assert answers[0].headers["RateLimit-Policy"] == '"looks";q=4;w=60'
+        assert (await draw(client, project)).status_code == 201
+
     async def test_writes_documents_on_the_same_account(self, sign: Sign) -> None:
         """Drawing for a document is drawing; the page keeps what was typed."""
         client = await sign("dc.consultant")

@@ -8,14 +8,14 @@ from fastapi import APIRouter, Query
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import PageCursor, PageLimit, ReadSession
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import KeptRoute
+from saraban.numbering.dependencies import LOOKS, KeptRoute
 from saraban.numbering.schemas import AccountLineOut, AccountOut, SeriesListOut, SeriesOut
 
 router = APIRouter(route_class=KeptRoute)
 Project = Annotated[UUID, Query(alias="projectPublicId")]
 
 
-@router.get("/series", summary="List the series of a project")
+@router.get("/series", dependencies=LOOKS, summary="List the series of a project")
 async def list_series(
     session: ReadSession,
     caller: CurrentCaller,
@@ -31,7 +31,7 @@ async def list_series(
     return SeriesListOut(items=[_series(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-@router.get("/series/account", summary="Account for every number of a series")
+@router.get("/series/account", dependencies=LOOKS, summary="Account for every number of a series")
 async def account(
     session: ReadSession,
     caller: CurrentCaller,

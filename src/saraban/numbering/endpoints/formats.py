@@ -40,7 +40,7 @@ from saraban.numbering.schemas import (
 router = APIRouter(route_class=KeptRoute)
 
 
-@router.get("/configs", summary="List number formats")
+@router.get("/configs", dependencies=LOOKS, summary="List number formats")
 async def list_formats(
     session: ReadSession,
     caller: CurrentCaller,
@@ -96,7 +96,7 @@ async def preview_format(
     )
 
 
-@router.get("/configs/{publicId}/history", summary="Read what a format was")
+@router.get("/configs/{publicId}/history", dependencies=LOOKS, summary="Read what a format was")
 async def format_history(public_id: PathId, session: ReadSession, caller: CurrentCaller) -> FormatHistoryOut:
     """Newest first, with who changed it and why."""
     versions = await numbering.history(session, caller=caller, public_id=public_id)
@@ -133,7 +133,7 @@ async def delete_format(
     )
 
 
-@router.get("/configs/{publicId}", summary="Read a number format")
+@router.get("/configs/{publicId}", dependencies=LOOKS, summary="Read a number format")
 async def read_format(
     public_id: PathId,
     session: ReadSession,

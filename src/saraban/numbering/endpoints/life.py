@@ -271,7 +271,7 @@ async def reset_counter(
     return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
 
 
-@router.get("/resolve", summary="Find what a number became")
+@router.get("/resolve", dependencies=LOOKS, summary="Find what a number became")
 async def resolve(
     session: ReadSession,
     caller: CurrentCaller,

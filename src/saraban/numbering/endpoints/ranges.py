@@ -11,7 +11,7 @@ from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.errors import invalid
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import KeptRoute
+from saraban.numbering.dependencies import LOOKS, KeptRoute
 from saraban.numbering.endpoints.once import once, request_of
 from saraban.numbering.schemas import RangeIn, RangeOut, RangesOut, ReleasedOut, ReleaseIn
 
@@ -46,7 +46,7 @@ async def create_range(
     return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work, status=201)
 
 
-@router.get("/ranges", summary="List the ranges of a project")
+@router.get("/ranges", dependencies=LOOKS, summary="List the ranges of a project")
 async def list_ranges(
     session: ReadSession,
     caller: CurrentCaller,
