@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -39,7 +39,7 @@ def template(file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="XLSX, or CSV in UTF-8.")],
+    file: Annotated[Path, typer.Argument(help="XLSX, or CSV in UTF-8.")],
     account: Annotated[str, typer.Option("--as", help="Account in whose name it is done; its rights count.")],
     project: _Project = "LCBP3-C2",
     result: Annotated[Path | None, typer.Option(help="Write each line with what came of it: .xlsx or .csv")] = None,
@@ -59,6 +59,8 @@ def import_(
         saraban number import legacy.xlsx --as padmin --result result.xlsx
         saraban number import legacy.xlsx --as padmin --commit --move-counters
     """
+    if not _sheet(file).is_file():
+        raise stop("ไม่พบไฟล์", "There is no such file.")
     refused = with_system(
         lambda system: _import(
             system, _sheet(file), account, project, result, commit=commit, move=move_counters, yes=yes
@@ -89,28 +91,14 @@ async def _import(
         if caller is None:
             raise unknown("/as", account)
         place = await projects.find_project_by_code(session, code=project, pointer="/project")
-    now, zone = system.clock.now(), system.clock.zone
     total = sum(1 for _ in workbook.lines_of(file))
-    told = _Told()
-    with workbook.ResultSheet(_sheet(result)) if result else nullcontext() as sheet, _bar(total) as progress:
-
-        def each(read: "Read", state: str) -> None:
-            told.add(read)
-            if sheet is not None:
-                sheet.add(read, state)
-
-        outcome = await importing.examine(
-            system.db,
-            caller=caller,
-            project_public_id=place.public_id,
-            lines=workbook.lines_of(file),
-            now=now,
-            zone=zone,
-            each=each,
-            progress=progress,
-        )
-    told.end()
-    _report(outcome, commit=False)
+    told: dict[str, Any] = {
+        "caller": caller,
+        "project_public_id": place.public_id,
+        "now": system.clock.now(),
+        "zone": system.clock.zone,
+    }
+    outcome = await _dry_run(system, file, result, total, told)
     if not commit:
         return outcome.refused
     moves = {one.series: one.sequence for one in outcome.highest.values() if one.jump} if move else None
@@ -118,21 +106,32 @@ async def _import(
         raise stop("ยังไม่ได้นำเข้า", "Nothing was imported.")
     with _bar(total) as progress:
         outcome = await importing.import_rows(
-            system.db,
-            caller=caller,
-            project_public_id=place.public_id,
-            lines=workbook.lines_of(file),
-            file=source,
-            now=now,
-            zone=zone,
-            moves=moves,
-            progress=progress,
+            system.db, lines=workbook.lines_of(file), file=source, moves=moves, progress=progress, **told
         )
     _report(outcome, commit=True)
     return outcome.refused
 
 
-class _Told:
+async def _dry_run(system: "System", file: Path, result: Path | None, total: int, told: dict[str, Any]) -> "Outcome":
+    from saraban.numbering.service import importing, workbook
+
+    faults = _Faults()
+    with workbook.ResultSheet(_sheet(result)) if result else nullcontext() as sheet, _bar(total) as progress:
+
+        def each(read: "Read", state: str) -> None:
+            faults.add(read)
+            if sheet is not None:
+                sheet.add(read, state)
+
+        outcome = await importing.examine(
+            system.db, lines=workbook.lines_of(file), each=each, progress=progress, **told
+        )
+    faults.end()
+    _report(outcome, commit=False)
+    return outcome
+
+
+class _Faults:
     """Names the first refused lines on stderr; the result workbook has all."""
 
     def __init__(self) -> None:
@@ -181,13 +180,13 @@ def export(
 
     async def work(system: "System") -> int:
         from saraban.identity.service import system_caller
-        from saraban.numbering.service import exporting, workbook
+        from saraban.numbering.service import exporting
         from saraban.projects import service as projects
 
         async with system.db.reading() as session:
             caller = await system_caller(session)
             place = await projects.find_project_by_code(session, code=project, pointer="/project")
-        rows = exporting.ledger_rows(
+        rows = await exporting.ledger_rows(
             system.db,
             caller=caller,
             project_public_id=place.public_id,
@@ -195,12 +194,7 @@ def export(
             type_code=kind,
             series=series,
         )
-        count = 0
-        with workbook.Sheet(_sheet(file), exporting.LEDGER_HEADINGS) as sheet:
-            async for row in rows:
-                sheet.add(row)
-                count += 1
-        return count
+        return await exporting.sheet_to(_sheet(file), rows)
 
     count = with_system(work)
     typer.echo(say(f"{count:,} เลขที่", f"{count:,} numbers"))

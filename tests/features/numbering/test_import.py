@@ -11,7 +11,10 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from saraban.numbering.service import workbook
-from tests.features.numbering.test_books import Command, command, rows
+from tests.conftest import SignIn
+from tests.features.numbering.test_books import Command, command, drawn, rows
+from tests.features.numbering.test_endpoints import read_project
+from tests.features.numbering.test_life import BASE
 
 __all__ = ["command", "rows"]
 
@@ -226,3 +229,36 @@ class TestExport:
         assert path.read_text(encoding="utf-8-sig").splitlines()[1].startswith("'=1+1,'-2")
         cells = next(workbook._csv(written(tmp_path / "b.csv", head=["@x"])))
         assert list(cells) == ["@x"]
+
+
+class TestDownload:
+    @pytest.mark.parametrize("form", ["xlsx", "csv"])
+    async def test_gives_the_ledger_of_a_project(self, signed_in: SignIn, tmp_path: Path, form: str) -> None:
+        client = await signed_in("padmin")
+        project = await read_project(client)
+        number = await drawn(client, project)
+
+        answer = await client.get(f"{BASE}/ledger/export", params={"projectPublicId": project.id, "format": form})
+
+        assert answer.status_code == 200, answer.text
+        assert f"ledger.{form}" in answer.headers["Content-Disposition"]
+        (tmp_path / f"a.{form}").write_bytes(answer.content)
+        _, found = (workbook._xlsx if form == "xlsx" else workbook._csv)(tmp_path / f"a.{form}")
+        assert found[0] == number["documentNumber"]
+
+    async def test_of_a_ledger_is_not_for_everybody(self, signed_in: SignIn) -> None:
+        client = await signed_in("dc.consultant")
+        project = await read_project(client)
+
+        answer = await client.get(f"{BASE}/ledger/export", params={"projectPublicId": project.id})
+
+        assert (answer.status_code, answer.json()["code"]) == (403, "PERMISSION_DENIED")
+
+    @pytest.mark.parametrize("form", ["xlsx", "csv"])
+    async def test_gives_the_sheet_to_fill_in(self, signed_in: SignIn, tmp_path: Path, form: str) -> None:
+        client = await signed_in("padmin")
+
+        answer = await client.get(f"{BASE}/imports/template", params={"format": form})
+
+        (tmp_path / f"a.{form}").write_bytes(answer.content)
+        assert list(workbook.lines_of(tmp_path / f"a.{form}")) == []

@@ -72,7 +72,6 @@ COLUMNS = (
     ),
 )
 KEYS = tuple(column.key for column in COLUMNS)
-_CODES = slice(1, 10)
 _RUN = re.compile(r"[0-9]+")
 
 
@@ -112,49 +111,59 @@ def read(cells: Sequence[object]) -> Line | list[FieldProblem]:
     :param cells: in the order of `COLUMNS`, as a sheet has them: texts, figures, dates, None
     :returns: the line, or everything that is wrong with it
     """
-    faults: list[FieldProblem] = []
-    texts = [_text(cell) for cell in cells[: len(COLUMNS)]]
-    texts += [""] * (len(COLUMNS) - len(texts))
-    for column, text in zip(COLUMNS, texts, strict=True):
-        if column.needed and not text:
-            faults.append(fault(column.key, "required", "ต้องกรอกช่องนี้", "This must be filled in."))
-        elif text and (wrong := _malformed(text, column)):
-            faults.append(wrong)
+    padded: list[object] = [*cells[: len(COLUMNS)]]
+    padded += [None] * (len(COLUMNS) - len(padded))
+    head, *rest = padded
+    number = _text(head)
+    # A register repeats itself: what stands beside the number is looked at once for many lines.
+    found = _beside(tuple(rest), tuple(map(type, rest)))
+    faults = _wrong(COLUMNS[0], number)
+    if isinstance(found, tuple) and not faults:
+        return Line(number, *found)
+    return faults + (found if isinstance(found, list) else [])
+
+
+@lru_cache(maxsize=4096)
+def _beside(
+    cells: tuple[object, ...],
+    _types: tuple[type, ...],  # 1, 1.0 and TRUE are equal, and three things in a sheet
+) -> tuple[Codes, date | None, int | None, int | None] | list[FieldProblem]:
+    texts = [_text(cell) for cell in cells]
+    faults = [one for column, text in zip(COLUMNS[1:], texts, strict=True) for one in _wrong(column, text)]
     if faults:
         return faults
-    issued, year, sequence = _date(texts[10], faults), _year(texts[11], faults), _sequence(texts[12], faults)
-    return faults or Line(texts[0], Codes(*texts[_CODES]), issued, year, sequence)
+    issued, year, sequence = _date(texts[9], faults), _year(texts[10], faults), _sequence(texts[11], faults)
+    return faults or (Codes(*texts[:9]), issued, year, sequence)
+
+
+def _wrong(column: Column, text: str) -> list[FieldProblem]:
+    if column.needed and not text:
+        return [fault(column.key, "required", "ต้องกรอกช่องนี้", "This must be filled in.")]
+    if len(text) > column.longest:
+        return [
+            fault(
+                column.key,
+                "too_long",
+                "ยาวเกิน {most} ตัวอักษร",
+                "It is longer than {most} characters.",
+                most=column.longest,
+            )
+        ]
+    if not text.isprintable() and control_character(text) is not None:
+        return [fault(column.key, "character", "มีอักขระที่ใช้ไม่ได้", "It contains a character that cannot be used.")]
+    return []
 
 
 def _text(cell: object) -> str:
     if cell is None:
         return ""
     if isinstance(cell, str):
-        return _folded(cell)
+        return fold(cell).strip()
     if isinstance(cell, datetime):
         return cell.date().isoformat()
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell)
-
-
-@lru_cache(maxsize=4096)
-def _folded(text: str) -> str:
-    return fold(text).strip()
-
-
-def _malformed(text: str, column: Column) -> FieldProblem | None:
-    if len(text) > column.longest:
-        return fault(
-            column.key, "too_long", "ยาวเกิน {most} ตัวอักษร", "It is longer than {most} characters.", most=column.longest
-        )
-    if _unprintable(text):
-        return fault(column.key, "character", "มีอักขระที่ใช้ไม่ได้", "It contains a character that cannot be used.")
-    return None
-
-
-def _unprintable(text: str) -> bool:
-    return not text.isprintable() and control_character(text) is not None
 
 
 def _date(text: str, faults: list[FieldProblem]) -> date | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from datetime import datetime
+from pathlib import Path
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -11,6 +12,7 @@ from saraban.kit.db import Database
 from saraban.kit.text import fold
 from saraban.numbering.repository import importing as rows
 from saraban.numbering.service.account import SEES
+from saraban.numbering.service.workbook import Sheet
 from saraban.projects import service as projects
 
 PAGE = 2000
@@ -50,7 +52,7 @@ async def ledger_rows(
     """
     This will give the numbers of a project in the order of issue; times are local and without a zone, as sheets have them.
 
-    No connection is held while the taker of the rows is busy.
+    No connection is held while the taker of the rows is busy. Who may not have them is refused before the first row.
 
     :raises Forbidden: for who may not see the counters of the project
     """
@@ -59,16 +61,17 @@ async def ledger_rows(
         caller.require(SEES, Scope(project=project.id))
         if type_code is not None:
             await projects.find_type(session, code=type_code, pointer="query:type")
+    return _rows(db, project.id, zone, type_code, fold(series) if series else None)
+
+
+async def _rows(
+    db: Database, project_id: int, zone: ZoneInfo, type_code: str | None, series: str | None
+) -> AsyncIterator[list[object]]:
     after = 0
     while True:
         async with db.reading() as session:
             page = await rows.ledger_page(
-                session,
-                project_id=project.id,
-                type_code=type_code,
-                series=fold(series) if series else None,
-                after=after,
-                limit=PAGE,
+                session, project_id=project_id, type_code=type_code, series=series, after=after, limit=PAGE
             )
         for row in page:
             yield [_cell(cell, zone) for cell in row[1:]]
@@ -81,3 +84,13 @@ def _cell(cell: object, zone: ZoneInfo) -> object:
     if isinstance(cell, datetime):
         return cell.astimezone(zone).replace(tzinfo=None)
     return str(cell) if isinstance(cell, UUID) else cell
+
+
+async def sheet_to(path: Path, given: AsyncIterator[list[object]]) -> int:
+    """This will write the rows to a sheet, and say how many there were."""
+    count = 0
+    with Sheet(path, LEDGER_HEADINGS) as sheet:
+        async for row in given:
+            sheet.add(row)
+            count += 1
+    return count
