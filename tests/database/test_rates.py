@@ -2,10 +2,18 @@
 
 import asyncio
 import time
+from contextlib import AsyncExitStack
 
 import pytest
+import sqlalchemy as sa
 
+from saraban.app import create_app
+from saraban.config import Settings
 from saraban.kit.limits import Charge, Limiter
+from saraban.numbering.models import LedgerEntry
+from tests.conftest import client_of
+from tests.features.numbering.test_endpoints import GENERATE, read_project
+from tests.processes import sign_in
 from tests.servers import running_redis
 
 pytestmark = pytest.mark.servers
@@ -47,3 +55,25 @@ class TestServers:
         assert alone == together == [True, True, False]
         for server in (away, here):
             await server.close()
+
+
+class TestApplications:
+    async def test_let_exactly_so_many_of_twice_as_many_draws_through(self, settings: Settings, redis_url: str) -> None:
+        narrow = settings.model_copy(update={"redis_url": redis_url, "draw_limit_user": 8})
+        async with AsyncExitStack() as stack:
+            clients = []
+            for _ in range(2):
+                app = create_app(narrow)
+                await stack.enter_async_context(app.router.lifespan_context(app))
+                client = await stack.enter_async_context(client_of(app))
+                await sign_in(client, "dc.consultant")
+                clients.append(client)
+            letter = (await read_project(clients[0])).letter()
+
+            answers = await asyncio.gather(*(one.post(GENERATE, json=letter) for one in clients for _ in range(8)))
+
+            async with app.state.db.reading() as session:
+                drawn = await session.scalar(sa.select(sa.func.count()).select_from(LedgerEntry))
+        assert sorted(answer.status_code for answer in answers) == [201] * 8 + [429] * 8
+        assert drawn == 8
+        assert all(1 <= int(one.headers["Retry-After"]) <= 60 for one in answers if one.status_code == 429)

@@ -224,6 +224,20 @@ class TestPage:
             kept = (await session.scalars(sa.select(NumberError))).all()
         assert [(one.context_data["code"], one.user_id is not None) for one in kept] == [("RATE_LIMITED", True)]
 
+    async def test_that_replaces_a_number_counts_as_a_draw(self, narrow: FastAPI, sign: Sign) -> None:
+        client = await sign("padmin")
+        project = await read_project(client)
+        drawn = [(await draw(client, project)).json() for _ in range(3)]
+
+        async with client_of(narrow, **{"Accept-Language": "th"}) as browser:
+            await browser.post("/login", data={"username": "padmin", "password": PASSWORD})
+            form = {"reason": "ออกผิดผู้รับ", "replace": "1", "key": "one"}
+            answer = await browser.post(f"/numbers/{drawn[0]['publicId']}/void", data=form)
+
+        assert answer.status_code == 429
+        assert "กรุณารอ" in answer.text
+        assert "ออกผิดผู้รับ" in answer.text
+
     async def test_looks_at_numbers_on_the_wide_count(self, narrow: FastAPI) -> None:
         from tests.features.web.forms import rfa_form
 
