@@ -2,14 +2,16 @@
 
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from saraban.app import create_app
+from saraban.app import API, create_app
+from saraban.config import Settings
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, at_once
 from saraban.numbering.dependencies import DRAWS, KeptRoute, Numbers
 from saraban.numbering.schemas import GenerateIn
+from saraban.ops.queries import known_queries
 
 router = APIRouter(route_class=KeptRoute)
 ANSWER = {
@@ -35,7 +37,8 @@ async def nothing(
     return OrjsonResponse(ANSWER, status_code=201)
 
 
-def served() -> Any:
-    app = create_app()
-    app.include_router(router)
+def served(settings: Settings | None = None) -> Any:
+    app = create_app(settings)
+    # As `create_app` includes every feature.
+    app.include_router(router, prefix=API, dependencies=[Depends(at_once(known_queries))])
     return app

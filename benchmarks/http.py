@@ -27,6 +27,7 @@ from tests.servers import HOST, free_port
 
 ACCOUNT = "dc.consultant"
 API = "/api/v1/document-numbering"
+NOTHING = "/api/v1/bench/nothing"
 
 
 class Refused(Exception):
@@ -124,7 +125,7 @@ class Site:
 
     @property
     def nothing(self) -> bytes:
-        return self.request("/bench/nothing")
+        return self.request(NOTHING)
 
 
 @asynccontextmanager

@@ -1,15 +1,22 @@
 """What the benchmarks compare with is honest: every peer issues each number once; a row is met or it is not."""
 
 import asyncio
+import inspect
 import math
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import iter_route_contexts
 from redis.asyncio import Redis
 from sqlalchemy.engine import make_url
 
-from benchmarks import peers
+from benchmarks import http, peers
+from benchmarks.app import served
 from benchmarks.loads import closed, interleaved, opened
 from benchmarks.table import Row, facts
+from tests.conftest import settings_in
 
 pytestmark = pytest.mark.servers
 
@@ -50,6 +57,24 @@ class TestPeers:
         assert outcome.refused == 0
         assert sorted(given) == list(range(1, len(given) + 1))
         assert outcome.done == len(given) > CLIENTS
+
+
+class TestNothing:
+    def test_passes_whatever_drawing_a_number_passes(self, tmp_path: Path) -> None:
+        """Both are addresses of one application; they differ in what they do between the question and the answer."""
+        contexts = {context.path: context for context in iter_route_contexts(served(settings_in(tmp_path)).routes)}
+        draw, nothing = contexts[f"{http.API}/generate"], contexts[http.NOTHING]
+
+        assert sorted(_names(nothing.dependant)) == sorted(_names(draw.dependant))
+        assert len(list(_names(draw.dependant))) > 5
+        assert type(nothing.original_route) is type(draw.original_route)
+        assert inspect.signature(nothing.endpoint).parameters == inspect.signature(draw.endpoint).parameters
+
+
+def _names(dependant: Dependant) -> Iterator[str]:
+    for below in dependant.dependencies:
+        yield below.call.__name__
+        yield from _names(below)
 
 
 class TestLoads:
