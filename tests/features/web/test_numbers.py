@@ -30,6 +30,17 @@ class TestNumbers:
         assert f'href="/documents/rfa/{holder}"' in account.text
         assert (await admin.get(f"/documents/rfa/{holder}")).status_code == 303
 
+    @pytest.mark.parametrize(("language", "words"), [("th", "ส่งออก (XLSX)"), ("en", "Export (XLSX)")])
+    async def test_offers_the_ledger_as_a_sheet(self, sit: Sit, language: str, words: str) -> None:
+        browser = await sit("padmin", language)
+        page = (await browser.get("/numbers")).text
+        (link,) = re.findall(r'href="(/api/v1/document-numbering/ledger/export[^"]+)"', page)
+
+        sheet = await browser.get(link)
+
+        assert words in page
+        assert sheet.content[:2] == b"PK"
+
     async def test_finds_a_series_by_a_part_of_it(self, sit: Sit) -> None:
         contractor, admin = await sit("dc.contractor"), await sit("padmin")
         await new_rfa(contractor)
