@@ -25,7 +25,7 @@ PAGES = (
     "/nowhere",
 )
 # What the project's administrator sees besides.
-ADMINISTRATION = ("/numbers", "/numbers/formats", "/numbers/formats/new")
+ADMINISTRATION = ("/numbers", "/numbers/ranges", "/numbers/formats", "/numbers/formats/new")
 SIZES: dict[str, ViewportSize] = {
     "desk": DESK,
     "tablet": {"width": 1024, "height": 768},
@@ -69,7 +69,7 @@ async def test_pages_of_the_administration_fit_too(sit: Sit) -> None:
     admins = {language: await sit("padmin", language=language) for language in ("th", "en")}
     await a_draft(await sit("dc.contractor"))
     account = await an_account(admins["th"])
-    pages = (*ADMINISTRATION, account)
+    pages = (*ADMINISTRATION, account, await a_number(admins["th"], account))
     await asyncio.gather(*(look_at_all(person, language, pages, account) for language, person in admins.items()))
 
 
@@ -77,6 +77,12 @@ async def an_account(person: Person) -> str:
     """This will give the address of the account of the first series that has counted."""
     await person.goto("/numbers")
     return str(await person.page.locator(".row-link").first.get_attribute("href"))
+
+
+async def a_number(person: Person, account: str) -> str:
+    """This will give the address of the first number of an account."""
+    await person.goto(account)
+    return str(await person.page.locator("td a.number").first.get_attribute("href"))
 
 
 async def look_at_all(person: Person, language: str, pages: tuple[str, ...], draft: str = "/nothing") -> None:

@@ -31,9 +31,11 @@ async def drawn(signed_in: SignIn, username: str = "padmin", address: str = GENE
 async def state_of(app: FastAPI, address: str) -> LedgerEntry:
     async with app.state.db.reading() as session:
         public_id = UUID(address.rpartition("/")[2].partition("?")[0])
-        found = await session.scalar(sa.select(LedgerEntry).where(LedgerEntry.public_id == public_id))
+        found: LedgerEntry | None = await session.scalar(
+            sa.select(LedgerEntry).where(LedgerEntry.public_id == public_id)
+        )
     assert found is not None
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 class TestPage:
