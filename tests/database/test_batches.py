@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import RedisLocks
+from saraban.numbering import repository
 from saraban.numbering import service as numbering
 from saraban.numbering.domain.retry import NumberingBusy
 from saraban.numbering.domain.sequence import SequenceExhausted
@@ -169,6 +170,31 @@ class TestBatch:
         assert sorted(one.sequence for one in issued) == [1, 2, 3]
         assert set(kept) >= {1, 2, 3}
         await check_accounts(world)
+
+
+class TestTwoServers:
+    async def test_that_take_turns_look_before_they_write(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What another server has moved is found out once, not with every batch; alone again, memory is trusted again."""
+        one, other = world.allocator(), world.allocator()
+        moved: list[bool] = []
+        write = repository.write_batch
+
+        async def counted(*args: Any, **more: Any) -> bool:
+            moved.append(await write(*args, **more))
+            return moved[-1]
+
+        monkeypatch.setattr(repository, "write_batch", counted)
+        for _ in range(4):
+            for server in (one, other):
+                await world.take(server, world.letter())
+        turns = list(moved)
+        moved.clear()
+        for _ in range(4):
+            await world.take(one, world.letter())
+
+        assert turns.count(False) == 2  # each was surprised once
+        assert moved == [True] * 4
+        assert [entry.sequence_number for entry in await world.ledger()] == list(range(1, 13))
 
 
 class TestCaller:

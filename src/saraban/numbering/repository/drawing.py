@@ -124,6 +124,7 @@ class Standing:
     :param closed: the stretches that the main counter steps over; for a kept range, none
     :param end: the last sequence of a kept range
     :param formats: type id (0: the project's default) to the format's key and version
+    :param contested: another server draws from the series too, so that what is remembered will have moved
     """
 
     last_number: int
@@ -131,6 +132,7 @@ class Standing:
     closed: tuple[Stretch, ...] = ()
     end: int | None = None
     formats: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    contested: bool = False
 
 
 async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str, now: datetime) -> None:

@@ -6,7 +6,7 @@ of one series, in order of arrival, and gives each its outcome in the same order
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -136,7 +136,7 @@ async def draw_numbers(connected: Connected, draws: Sequence[Draw], course: Cour
     :raises CounterMissing: when there is no such counter
     """
     remembered = None if course.locks_row or course.searches else course.remembered
-    if remembered is not None and all(_in_force(draw.plan, remembered) for draw in draws):
+    if remembered is not None and not remembered.contested and all(_in_force(draw.plan, remembered) for draw in draws):
         drawn = await _attempt(connected, draws, course, remembered)
         if drawn is not None:
             return drawn
@@ -144,6 +144,9 @@ async def draw_numbers(connected: Connected, draws: Sequence[Draw], course: Cour
     standing = await repository.standing(connected, _place(plan), lock=course.locks_row or course.path == "database")
     if standing is None:
         raise CounterMissing(plan.series)
+    if course.remembered is not None:
+        # Where servers take turns, a batch that trusts its memory is written twice: then it is dearer than looking.
+        standing = replace(standing, contested=standing.version != course.remembered.version)
     drawn = await _attempt(connected, draws, course, standing)
     if drawn is None:
         raise CounterMoved(plan.series)
@@ -163,7 +166,7 @@ async def _attempt(connected: Connected, draws: Sequence[Draw], course: Course, 
     taken = await _taken(connected, draws, standing) if course.searches else frozenset()
     outcomes, last = _assign(draws, standing, taken)
     plan = draws[0].plan
-    drawn = Drawn(outcomes, Standing(last, standing.version + 1, standing.closed, standing.end, standing.formats))
+    drawn = Drawn(outcomes, replace(standing, last_number=last, version=standing.version + 1))
     if last == standing.last_number:
         return drawn if standing is not course.remembered else None  # nobody gets a number: let the database say why
     drawn.skipped = [n for n in taken if standing.last_number < n < last]
