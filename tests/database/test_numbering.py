@@ -441,7 +441,7 @@ class TestPool:
 class TestFormat:
     async def test_that_two_save_first_at_the_same_moment_is_saved_once(self, world: World) -> None:
         wanted = numbering.Wanted(
-            template="{ORIGINATOR}-M-{SEQ:3}", description=None, resets=None, overflow="widen", reason=None
+            template="{ORIGINATOR}-M-{SEQ:3}", description=None, resets=None, overflow="widen", reason="For memos."
         )
 
         async def save() -> int:

@@ -25,10 +25,18 @@ class TestServers:
         charges = [Charge("user", "a", 50), Charge("all", "", 500)]
 
         tallies = await asyncio.gather(*(server.take(charges) for server in servers for _ in range(100)))
-
-        assert sum(tally.refused is None for tally in tallies) == 50
         for server in servers:
             await server.close()
+
+        assert sum(tally.refused is None for tally in tallies) == 50
+
+    async def test_let_a_burst_wait_and_do_not_take_it_for_a_redis_that_is_down(self, redis_url: str) -> None:
+        server = Limiter(redis_url, timeout=0.05)
+
+        tallies = await asyncio.gather(*(server.take([Charge("user", "a", 30)]) for _ in range(500)))
+        await server.close()
+
+        assert sum(tally.refused is None for tally in tallies) == 30
 
     async def test_count_alone_while_redis_is_frozen_and_wait_for_it_once(self) -> None:
         charge = [Charge("user", "a", 3)]
@@ -51,10 +59,10 @@ class TestServers:
 
         alone = [(await away.take(charge)).refused is None for _ in range(3)]
         together = [(await here.take(charge)).refused is None for _ in range(3)]
-
-        assert alone == together == [True, True, False]
         for server in (away, here):
             await server.close()
+
+        assert alone == together == [True, True, False]
 
 
 class TestApplications:

@@ -4,6 +4,7 @@ How often somebody may do something in a minute: counted in Redis for all server
 A Redis that fails is left alone for a while; meanwhile each process counts by itself, and nobody waits for a timeout.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ from saraban.kit.clock import epoch, stopwatch
 log = structlog.get_logger(__name__)
 
 WINDOW = 60
+_CONNECTIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +78,28 @@ class Limiter:
         self._shared = MovingWindowRateLimiter(_storage(redis_url, self._pool)) if self._pool is not None else None
         self._rest = rest
         self._closed_until = 0.0
+        # A burst waits for its turn here: a pool without a free connection would look like a Redis that is down.
+        self._turns = asyncio.Semaphore(_CONNECTIONS)
 
     async def take(self, charges: Sequence[Charge]) -> Tally:
         """This will count one operation, charge after charge, until one is used up."""
         if self._shared is not None and stopwatch() >= self._closed_until:
-            try:
-                return await _take(self._shared, charges)
-            except (StorageError, RedisError, OSError, TimeoutError) as fault:
-                self._closed_until = stopwatch() + self._rest
-                log.warning("limits.counting_alone", error=f"{type(fault).__name__}: {fault}"[:300])
+            async with self._turns:
+                tally = await self._together(self._shared, charges)
+            if tally is not None:
+                return tally
         return await _take(self._alone, charges)
+
+    async def _together(self, shared: MovingWindowRateLimiter, charges: Sequence[Charge]) -> Tally | None:
+        """:returns: None while Redis is left alone, which may have begun while this one waited for its turn"""
+        if stopwatch() < self._closed_until:
+            return None
+        try:
+            return await _take(shared, charges)
+        except (StorageError, RedisError, OSError, TimeoutError) as fault:
+            self._closed_until = stopwatch() + self._rest
+            log.warning("limits.counting_alone", error=f"{type(fault).__name__}: {fault}"[:300])
+            return None
 
     async def close(self) -> None:
         if self._pool is not None:
@@ -112,7 +126,7 @@ def _storage(url: str, pool: BlockingConnectionPool) -> Storage:
 def _pool(url: str, timeout: float) -> BlockingConnectionPool:
     return BlockingConnectionPool.from_url(
         url,
-        max_connections=20,
+        max_connections=_CONNECTIONS,
         timeout=timeout,
         socket_timeout=timeout,
         socket_connect_timeout=timeout,

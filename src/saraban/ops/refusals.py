@@ -63,6 +63,8 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "document_numbering_override": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_TAKEN"),
     "document_numbering_resolve": ("NOT_FOUND", "RATE_LIMITED"),
     "document_numbering_list_series": ("RATE_LIMITED",),
+    "document_numbering_export_ledger": ("RATE_LIMITED",),
+    "document_numbering_import_template": ("RATE_LIMITED",),
     "document_numbering_account": ("RATE_LIMITED",),
     "document_numbering_list_ranges": ("RATE_LIMITED",),
     "document_numbering_list_formats": ("RATE_LIMITED",),

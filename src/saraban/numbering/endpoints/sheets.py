@@ -12,7 +12,7 @@ from starlette.responses import FileResponse, Response
 
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Db, Now
-from saraban.numbering.dependencies import KeptRoute
+from saraban.numbering.dependencies import LOOKS, KeptRoute
 from saraban.numbering.service import exporting, workbook
 
 router = APIRouter(route_class=KeptRoute)
@@ -29,7 +29,13 @@ _BINARY: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/ledger/export", response_class=Response, responses=_BINARY, summary="Export the ledger of a project")
+@router.get(
+    "/ledger/export",
+    dependencies=LOOKS,
+    response_class=Response,
+    responses=_BINARY,
+    summary="Export the ledger of a project",
+)
 async def export_ledger(
     caller: CurrentCaller,
     db: Db,
@@ -46,7 +52,13 @@ async def export_ledger(
     return await _sent(f"ledger.{form}", form, rows)
 
 
-@router.get("/imports/template", response_class=Response, responses=_BINARY, summary="The sheet for legacy numbers")
+@router.get(
+    "/imports/template",
+    dependencies=LOOKS,
+    response_class=Response,
+    responses=_BINARY,
+    summary="The sheet for legacy numbers",
+)
 async def import_template(caller: CurrentCaller, form: SheetForm = "xlsx") -> Response:  # noqa: ARG001  signed in
     """Headings in Thai and English; the second sheet of the XLSX says what each column is."""
     folder = TemporaryDirectory(prefix="saraban-")
