@@ -13,9 +13,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import structlog
-from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
+from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.adapters import FolderStorage
@@ -40,6 +38,7 @@ from saraban.kit.errors import DomainError, Kind, Text
 from saraban.kit.ids import new_secret
 from saraban.kit.limits import Limiter
 from saraban.kit.locks import DatabaseOnly, RedisLocks
+from saraban.kit.redis_pool import redis_pool
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
 from saraban.numbering.service import Allocator, Budget, Carriers, Rates
@@ -173,15 +172,7 @@ def _tokens(settings: Settings, clock: Clock) -> TokenIssuer:
 
 
 def _redis(settings: Settings, url: str) -> Redis:
-    # The default pool raises at its limit instead of waiting; a retry inside the client would hide a frozen server.
-    pool = BlockingConnectionPool.from_url(
-        url,
-        max_connections=50,
-        timeout=settings.redis_timeout,
-        socket_timeout=settings.redis_timeout,
-        socket_connect_timeout=settings.redis_timeout,
-        retry=Retry(NoBackoff(), 0),
-    )
+    pool = redis_pool(url, timeout=settings.redis_timeout, connections=50)
     return Redis.from_pool(pool)  # so that closing the client closes the pool
 
 

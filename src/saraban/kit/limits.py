@@ -15,11 +15,10 @@ from limits.aio.storage import MemoryStorage, RedisStorage, Storage
 from limits.aio.strategies import MovingWindowRateLimiter
 from limits.errors import StorageError
 from redis.asyncio import BlockingConnectionPool
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from saraban.kit.clock import epoch, stopwatch
+from saraban.kit.redis_pool import redis_pool
 
 log = structlog.get_logger(__name__)
 
@@ -74,7 +73,7 @@ class Limiter:
 
     def __init__(self, redis_url: str = "", *, timeout: float = 0.5, rest: float = 5.0) -> None:
         self._alone = MovingWindowRateLimiter(MemoryStorage())
-        self._pool = _pool(redis_url, timeout) if redis_url else None
+        self._pool = redis_pool(redis_url, timeout=timeout, connections=_CONNECTIONS) if redis_url else None
         self._shared = MovingWindowRateLimiter(_storage(redis_url, self._pool)) if self._pool is not None else None
         self._rest = rest
         self._closed_until = 0.0
@@ -121,14 +120,3 @@ async def _take(limiter: MovingWindowRateLimiter, charges: Sequence[Charge]) -> 
 def _storage(url: str, pool: BlockingConnectionPool) -> Storage:
     options: dict[str, Any] = {"connection_pool": pool}  # the library hands it on to redis-py
     return RedisStorage(f"async+{url}", implementation="redispy", key_prefix="saraban:rate", **options)
-
-
-def _pool(url: str, timeout: float) -> BlockingConnectionPool:
-    return BlockingConnectionPool.from_url(
-        url,
-        max_connections=_CONNECTIONS,
-        timeout=timeout,
-        socket_timeout=timeout,
-        socket_connect_timeout=timeout,
-        retry=Retry(NoBackoff(), 0),
-    )

@@ -1,13 +1,15 @@
 """Years, values and free sequences."""
 
 from datetime import UTC, datetime
+from itertools import takewhile
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from saraban.kit.errors import Invalid
-from saraban.numbering.domain.counter import Codes, free_sequence, printed_values, stated_year, values_of, year_of_issue
+from saraban.numbering.domain.counter import Codes, printed_values, stated_year, values_of, year_of_issue
 from saraban.numbering.domain.period import Period
+from saraban.numbering.domain.stretch import open_sequences
 from saraban.numbering.domain.template import Template
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
@@ -54,4 +56,6 @@ class TestFreeSequence:
         [(0, set(), 1), (4, {5, 6}, 7), (4, {6}, 5), (0, {1, 2, 3}, None), (2, {3, 4, 5}, None)],
     )
     def test_is_the_first_that_is_not_taken(self, after: int, taken: set[int], expected: int | None) -> None:
-        assert free_sequence(after, frozenset(taken), block=3) == expected
+        following = takewhile(lambda sequence: sequence <= after + 3, open_sequences(after, closed=(), taken=taken))
+
+        assert next(following, None) == expected

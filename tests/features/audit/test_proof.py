@@ -6,7 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,13 +14,11 @@ import pytest
 from prometheus_client import REGISTRY
 from pydantic import ValidationError
 
-from saraban import config
 from saraban.bootstrap import System
-from saraban.cli.outcome import told
 from saraban.config import Settings
 from saraban.worker import seal_timers
+from tests.terminal import Command, commands_of
 
-Command = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
 
@@ -30,21 +28,8 @@ def command(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Iterator[Command]:
     """`command("verify")` gives the exit code, stdout and stderr of `saraban audit verify`, on demo data."""
-    from saraban.cli.root import app
-
-    monkeypatch.setenv("SARABAN_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("SARABAN_LANG", "en")
-    monkeypatch.setenv("COLUMNS", "200")
-    config.load.cache_clear()
-
-    def run(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["saraban", "audit", *(str(word) for word in words)])
-        code = told(app)
-        printed = capfd.readouterr()
-        return code, printed.out, printed.err
-
-    yield run
-    config.load.cache_clear()
+    with commands_of("audit", settings, monkeypatch, capfd) as command:
+        yield command
 
 
 @pytest.fixture

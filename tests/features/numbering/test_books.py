@@ -2,44 +2,27 @@
 
 import asyncio
 import sqlite3
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from saraban import config
 from saraban.bootstrap import System, carriers, load_documents
-from saraban.cli.outcome import told
 from saraban.config import Settings
 from saraban.numbering import service as numbering
 from tests.conftest import SignIn
 from tests.features.numbering.test_endpoints import GENERATE, Project, read_project
 from tests.features.numbering.test_life import BASE, REASON, reserved
-
-Command = Callable[..., tuple[int, str, str]]
+from tests.terminal import Command, commands_of
 
 
 @pytest.fixture
 def command(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Iterator[Command]:
-    """`command("verify")` gives the exit code, stdout and stderr of `saraban number verify`."""
-    from saraban.cli.root import app
-
-    monkeypatch.setenv("SARABAN_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("SARABAN_LANG", "en")
-    monkeypatch.setenv("COLUMNS", "200")
-    config.load.cache_clear()
-
-    def run(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["saraban", "number", *(str(word) for word in words)])
-        code = told(app)
-        printed = capfd.readouterr()
-        return code, printed.out, printed.err
-
-    yield run
-    config.load.cache_clear()
+    """`command("verify")` gives the exit code, stdout and stderr of `saraban number verify`, on demo data."""
+    with commands_of("number", settings, monkeypatch, capfd) as command:
+        yield command
 
 
 @pytest.fixture

@@ -82,8 +82,3 @@ def stated_year(year: int) -> int:
     if not 1950 <= christian <= 2150:  # no construction project is outside
         raise invalid("/year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not a possible one.")
     return christian
-
-
-def free_sequence(after: int, taken: frozenset[int], *, block: int) -> int | None:
-    """This will give the first sequence in `after`+1 … `after`+`block` that is not taken, or None."""
-    return next((number for number in range(after + 1, after + block + 1) if number not in taken), None)

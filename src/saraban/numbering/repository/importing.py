@@ -10,53 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.identity.models import Organization, User
-from saraban.kit.bulk import Driver, Statement, insertion
+from saraban.kit.bulk import Driver, Statement, insert_many, insertion
 from saraban.numbering.models import LedgerEntry, NumberImport
-from saraban.numbering.repository.drawing import AUDIT, LEDGER, RENDERINGS
+from saraban.numbering.repository.drawing import AUDIT, AUDIT_COLUMNS, LEDGER, LEDGER_COLUMNS, RENDERINGS
 from saraban.projects.models import CorrespondenceType
 
-LEDGER_COLUMNS = (
-    "uuid",
-    "token",
-    "project_id",
-    "correspondence_type_id",
-    "originator_organization_id",
-    "recipient_organization_id",
-    "series",
-    "range",
-    "sequence_number",
-    "base_number",
-    "document_number",
-    "revision_label",
-    "document_number_status",
-    "source",
-    "format_template",
-    "format_values",
-    "issue_year",
-    "user_id",
-    "ip_address",
-    "reason",
-    "confirmed_at",
-    "created_at",
-)
-AUDIT_COLUMNS = (
-    "uuid",
-    "operation",
-    "project_id",
-    "reservation_uuid",
-    "document_number",
-    "document_type",
-    "series",
-    "counter_key",
-    "template_used",
-    "sequence_number",
-    "reason",
-    "user_id",
-    "ip_address",
-    "retry_count",
-    "lock_wait_ms",
-    "created_at",
-)
 # Printed forms of the rows just inserted. A committed import of somebody else has its printed forms already.
 _PRINT = (
     f"INSERT INTO {RENDERINGS.name} (project_id, reservation_id, document_number, revision_label, kind, created_at) "  # noqa: S608
@@ -83,15 +41,13 @@ async def standing_of(
 async def write(
     session: AsyncSession, *, project_id: int, entries: Sequence[Sequence[Any]], audits: Sequence[Sequence[Any]]
 ) -> None:
-    """This will write a batch: numbers, printed forms, audit."""
+    """This will write a batch: numbers and audit in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`, printed forms."""
     driver = await Driver.of(session)
     if driver.on_sqlite:
         first = int(await session.scalar(sa.select(sa.func.coalesce(sa.func.max(LEDGER.c.id), 0))) or 0) + 1
-        for start in range(0, len(entries), 1000):
-            await driver.run([insertion(driver, LEDGER, LEDGER_COLUMNS, entries[start : start + 1000])])
+        await insert_many(driver, LEDGER, LEDGER_COLUMNS, entries)
         await driver.run([Statement(_PRINT.replace("{}", "?"), (first, project_id))])
-        for start in range(0, len(audits), 1000):
-            await driver.run([insertion(driver, AUDIT, AUDIT_COLUMNS, audits[start : start + 1000])])
+        await insert_many(driver, AUDIT, AUDIT_COLUMNS, audits)
         return
     await driver.run(
         [

@@ -36,7 +36,8 @@ async def printed_by(session: AsyncSession, *, project_id: int, number: str) -> 
 
 
 async def insert_audit(session: AsyncSession, row: dict[str, Any]) -> None:
-    await session.execute(_INSERT_AUDIT, row)
+    """This will write the row of an operation that waits for no lock of a series, unless the row says otherwise."""
+    await session.execute(_INSERT_AUDIT, {"retry_count": 0, "lock_wait_ms": 0} | row)
 
 
 async def insert_errors(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> None:

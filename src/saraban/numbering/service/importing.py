@@ -24,6 +24,7 @@ from saraban.numbering.domain.counter import NO_RECIPIENT
 from saraban.numbering.models import NumberImport
 from saraban.numbering.repository import counting
 from saraban.numbering.repository import importing as rows
+from saraban.numbering.service.leaping import leap, locked_counter
 from saraban.numbering.service.lines import REASON, Number, Place, Read, Reader, place_of, taken
 from saraban.numbering.service.planning import Plan
 
@@ -235,6 +236,7 @@ class _Writer:
         )
 
     def _entry(self, key: UUID, number: Number) -> tuple[object, ...]:
+        """In the order of `repository.LEDGER_COLUMNS`."""
         parties, plan = number.group.parties, number.group.plan
         recipient = parties.recipient.id if parties.recipient else NO_RECIPIENT
         return (
@@ -252,17 +254,22 @@ class _Writer:
             number.revision,
             "CONFIRMED",
             "IMPORT",
+            None,
+            None,
             number.template,
             number.values,
             number.group.year,
             self.user,
             self.address,
             REASON,
+            None,
+            None,
             number.issued or self.now,
             self.now,
         )
 
     def _audit(self, key: UUID, number: Number) -> tuple[object, ...]:
+        """In the order of `repository.AUDIT_COLUMNS`."""
         return (
             new_id(),
             "IMPORT",
@@ -270,15 +277,19 @@ class _Writer:
             key,
             number.number,
             number.group.parties.type.code,
+            None,
             number.series,
             number.group.codes_text,
             number.template,
             number.sequence,
+            None,
             REASON,
             self.user,
             self.address,
+            None,
             0,
             0,
+            None,
             self.now,
         )
 
@@ -329,33 +340,6 @@ async def _standing(session: AsyncSession, place: Place, outcome: Outcome) -> No
 
 
 async def _move(session: AsyncSession, writer: _Writer, plan: Plan, to: int) -> None:
-    """This will have the series go on after `to`; what it leaps over gets its reason for the account."""
-    await repository.ensure_counter(session, key=plan.key, series=plan.series, now=writer.now)
-    counter = await counting.locked_counter(session, project_id=plan.project.id, series=plan.series)
-    assert counter is not None
-    old = counter.last_number
-    if to <= old:
-        return
-    counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, writer.now
-    await session.flush()
-    if to > old + 1:
-        await repository.insert_audit(session, _leap(writer, plan, old + 1, to - 1))
-
-
-def _leap(writer: _Writer, plan: Plan, first: int, last: int) -> dict[str, object]:
-    return {
-        "uuid": new_id(),
-        "operation": "SKIP",
-        "project_id": plan.project.id,
-        "series": plan.series,
-        "counter_key": plan.codes_text,
-        "template_used": plan.template.text,
-        "sequence_number": first,
-        "skipped_to": last,
-        "reason": REASON,
-        "user_id": writer.user,
-        "ip_address": writer.address,
-        "retry_count": 0,
-        "lock_wait_ms": 0,
-        "created_at": writer.now,
-    }
+    """This will have the series go on after `to`."""
+    counter = await locked_counter(session, plan, now=writer.now)
+    await leap(session, plan, counter, to, user_id=writer.user, reason=REASON, address=writer.address, now=writer.now)

@@ -243,17 +243,7 @@ async def _set_expiries(connected: Connected, draws: Sequence[Draw], drawn: Draw
     now = await repository.database_now(connected)
     for place, (draw, one) in enumerate(zip(draws, drawn.outcomes, strict=True)):
         if draw.lasts is not None and isinstance(one, Issued):
-            drawn.outcomes[place] = Issued(
-                one.public_id,
-                one.number,
-                one.base_number,
-                one.sequence,
-                one.year,
-                one.template,
-                one.revision,
-                "RESERVED",
-                now + draw.lasts,
-            )
+            drawn.outcomes[place] = replace(one, status="RESERVED", expires_at=now + draw.lasts)
 
 
 def _ledger_row(draw: Draw, issued: Issued) -> tuple[Any, ...]:
@@ -350,8 +340,6 @@ async def cancel_stray(session: AsyncSession, draw: Draw, issued: Issued, *, now
             "reason": reason,
             "user_id": draw.caller.user_id,
             "ip_address": draw.address[:45] or None,
-            "retry_count": 0,
-            "lock_wait_ms": 0,
             "created_at": now,
         },
     )

@@ -20,6 +20,7 @@ from saraban.numbering import repository
 from saraban.numbering.domain.sequence import NumberTaken, SequenceExhausted
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import counting
+from saraban.numbering.service.leaping import leap, locked_counter
 from saraban.numbering.service.ledger import Issued, issued_of
 from saraban.numbering.service.life import note
 from saraban.numbering.service.planning import Plan
@@ -216,18 +217,21 @@ async def _move(
     reason: str,
     address: str,
 ) -> tuple[str, str]:
-    await repository.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
-    counter = await counting.locked_counter(session, project_id=plan.project.id, series=plan.series)
-    assert counter is not None
+    counter = await locked_counter(session, plan, now=plan.now)
     old = counter.last_number
     jump = max(effect.sequence - old, 0)
     if confirmed_jump != jump:
         raise _not_confirmed(old, jump)
-    if jump:
-        counter.last_number, counter.version, counter.updated_at = effect.sequence, counter.version + 1, plan.now
-        await session.flush()
-    if jump > 1:
-        await _note_leap(session, plan, old + 1, effect.sequence - 1, caller=caller, reason=reason, address=address)
+    await leap(
+        session,
+        plan,
+        counter,
+        effect.sequence,
+        user_id=caller.user_id,
+        reason=reason,
+        address=address[:45] or None,
+        now=plan.now,
+    )
     return orjson.dumps({"counter": old}).decode(), orjson.dumps({"counter": old + jump}).decode()
 
 
@@ -240,29 +244,4 @@ def _not_confirmed(old: int, jump: int) -> Invalid:
         old=old,
         new=old + jump,
         jump=jump,
-    )
-
-
-async def _note_leap(
-    session: AsyncSession, plan: Plan, first: int, last: int, *, caller: Caller, reason: str, address: str
-) -> None:
-    """What the counter leapt over is a stretch like those that were taken: the account of the series finds its reason."""
-    await repository.insert_audit(
-        session,
-        {
-            "uuid": new_id(),
-            "operation": "SKIP",
-            "project_id": plan.project.id,
-            "series": plan.series,
-            "counter_key": plan.codes_text,
-            "template_used": plan.template.text,
-            "sequence_number": first,
-            "skipped_to": last,
-            "reason": reason,
-            "user_id": caller.user_id,
-            "ip_address": address[:45] or None,
-            "retry_count": 0,
-            "lock_wait_ms": 0,
-            "created_at": plan.now,
-        },
     )

@@ -239,8 +239,6 @@ async def _note(
             "reason": reason,
             "user_id": caller.user_id,
             "ip_address": address[:45] or None,
-            "retry_count": 0,
-            "lock_wait_ms": 0,
             "created_at": now,
         },
     )

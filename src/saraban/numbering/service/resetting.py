@@ -66,8 +66,6 @@ async def reset(
             "user_id": caller.user_id,
             "ip_address": address[:45] or None,
             "idempotency_key": key,
-            "retry_count": 0,
-            "lock_wait_ms": 0,
             "created_at": now,
         },
     )
