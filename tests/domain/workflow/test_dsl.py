@@ -88,7 +88,18 @@ CLOSE = "/states/0/on/close"
             f"/dsl{CLOSE}/condition/message/en",
             "required",
         ),
-        (f"{CLOSE}/condition", {"type": "json-logic", "rule": {"eval": 1}}, f"/dsl{CLOSE}/condition/rule", "condition"),
+        (
+            f"{CLOSE}/condition",
+            {"type": "json-logic", "rule": {"and": [{"eval": 1}]}},
+            f"/dsl{CLOSE}/condition/rule/and/0/eval",
+            "unknown_operator",
+        ),
+        (
+            f"{CLOSE}/condition",
+            {"type": "json-logic", "rule": {"==": [1]}},
+            f"/dsl{CLOSE}/condition/rule/==",
+            "arguments",
+        ),
         (f"{CLOSE}/events", [{"type": "webhook", "target": "originator"}], f"/dsl{CLOSE}/events/0/type", "choice"),
         (f"{CLOSE}/events", [{"type": "notify", "target": {}}], f"/dsl{CLOSE}/events/0/target", "choice"),
     ],
@@ -121,7 +132,16 @@ def test_finds_states_without_a_way_in_or_out() -> None:
 
 @pytest.mark.parametrize(
     "rule",
-    [False, 0, "", {"==": [1, 2]}, {"and": [True, {"!": [True]}]}, {"if": [False, True]}, {"substr": ["x", "y"]}],
+    [
+        False,
+        0,
+        "",
+        {"==": [1, 2]},
+        {"and": [True, {"!": [True]}]},
+        {"if": [False, True]},
+        {"substr": ["x", 1]},
+        {"missing": []},
+    ],
     ids=str,
 )
 def test_counts_an_exit_that_never_opens_as_none(rule: Any) -> None:
@@ -135,7 +155,7 @@ def test_counts_an_exit_that_never_opens_as_none(rule: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [True, {"==": [1, 1]}, {"==": [{"var": "document.priority"}, 2]}, {"missing": []}], ids=str
+    "rule", [True, {"==": [1, 1]}, {"==": [{"var": "document.priority"}, 2]}, {"missing": ["comment"]}], ids=str
 )
 def test_accepts_conditions_that_hold_or_read_facts(rule: Any) -> None:
     assert faults(changed(f"{CLOSE}/condition", {"type": "json-logic", "rule": rule})) == []

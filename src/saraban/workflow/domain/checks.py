@@ -4,7 +4,6 @@ What publishing asks of the graph (ruling W5): one way in, every state on a way 
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from saraban.workflow.domain.condition import never_holds
 from saraban.workflow.domain.definition import Definition, State, Transition
 from saraban.workflow.domain.faults import Faults
 
@@ -56,7 +55,7 @@ def check(definition: Definition, found: Faults) -> None:
 
 def _closed(step: Transition) -> bool:
     """An exit that no facts will ever open is none."""
-    return step.condition is not None and never_holds(step.condition.rule)
+    return step.condition is not None and step.condition.never_holds
 
 
 def _constants(definition: Definition, found: Faults) -> None:

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
 from saraban.kit.text import control_character, fold
-from saraban.workflow.domain import checks
-from saraban.workflow.domain.condition import Condition, faults, reads
+from saraban.workflow.domain import checks, logic
+from saraban.workflow.domain.condition import Condition
 from saraban.workflow.domain.definition import Definition, Require, State, Transition
 from saraban.workflow.domain.faults import Faults
 
@@ -196,13 +196,12 @@ def _condition(raw: Any, at: str, found: Faults) -> Condition | None:
     message = _label(part["message"], f"{at}/message", found) if "message" in part else None
     if part.get("type") != "json-logic":
         found.add(f"{at}/type", "choice", "เงื่อนไขต้องเป็น json-logic", "A condition is of the type `json-logic`.")
-    rule = part.get("rule")
-    wrong = faults(rule)
-    for fault in wrong:
-        found.add(
-            f"{at}/rule", "condition", "เงื่อนไขใช้ไม่ได้: {fault}", "The condition cannot be used: {fault}.", fault=fault
-        )
-    return None if wrong else Condition(rule, bool(reads(rule) & {"payload", "comment", "*"}), message)
+    try:
+        return Condition(logic.compile(part.get("rule")), message)
+    except logic.RuleRefused as refused:
+        for fault in refused.problems:
+            found.add(f"{at}/rule{fault.pointer}", fault.code, fault.text.th, fault.text.en, **fault.values)
+    return None
 
 
 def _events(raw: Any, at: str, found: Faults) -> tuple[dict[str, Any], ...]:
