@@ -26,10 +26,10 @@ VALUES = COERCIONS["values"]
 
 
 def written(value: Any) -> str:
-    """This will write a value as JSON, with the numbers that JSON does not have; 1 and 1.0 are one number, as in JavaScript."""
+    """This will write a value as JSON, with the numbers that JSON does not have; 1 and 1.0 are one number, 0 and -0 too."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         special = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-        return repr(float(value)) if math.isfinite(value) else json.dumps({"$n": special})
+        return repr(float(value) + 0.0) if math.isfinite(value) else json.dumps({"$n": special})
     if isinstance(value, list):
         return f"[{', '.join(written(each) for each in value)}]"
     return json.dumps(value, ensure_ascii=False)
