@@ -100,6 +100,20 @@ CLOSE = "/states/0/on/close"
             f"/dsl{CLOSE}/condition/rule/==",
             "arguments",
         ),
+        (
+            f"{CLOSE}/condition",
+            {"type": "json-logic", "rule": {"var": "docment.priority"}},
+            f"/dsl{CLOSE}/condition/rule",
+            "unknown_name",
+        ),
+        ("/context_schema", True, "/dsl/context_schema", "type"),
+        ("/context_schema", {"requierd": []}, "/dsl/context_schema/requierd", "unknown_keyword"),
+        (
+            "/context_schema",
+            {"properties": {"a": {"pattern": "(?=a)"}}},
+            "/dsl/context_schema/properties/a/pattern",
+            "pattern",
+        ),
         (f"{CLOSE}/events", [{"type": "webhook", "target": "originator"}], f"/dsl{CLOSE}/events/0/type", "choice"),
         (f"{CLOSE}/events", [{"type": "notify", "target": {}}], f"/dsl{CLOSE}/events/0/target", "choice"),
     ],
@@ -159,6 +173,41 @@ def test_counts_an_exit_that_never_opens_as_none(rule: Any) -> None:
 )
 def test_accepts_conditions_that_hold_or_read_facts(rule: Any) -> None:
     assert faults(changed(f"{CLOSE}/condition", {"type": "json-logic", "rule": rule})) == []
+
+
+CLOSED = {
+    "type": "object",
+    "properties": {
+        "amount": {"type": "number"},
+        "tags": {"type": "array"},
+        "site": {"type": "object", "properties": {"zone": True, "plot": False}, "additionalProperties": False},
+        "any": {"$ref": "#/$defs/any"},
+    },
+    "additionalProperties": False,
+    "$defs": {"any": {"type": "object"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        ("context", True),
+        ("context.amount", True),
+        ("context.tags.0.x", True),
+        ("context.site.zone.x", True),
+        ("context.any.thing", True),
+        ("context.ammount", False),
+        ("context.site.nowhere", False),
+        ("context.site.plot", False),
+        ("payload.ammount", True),
+    ],
+)
+def test_compares_what_conditions_read_with_the_schema_of_the_context(path: str, known: bool) -> None:
+    raw = changed(f"{CLOSE}/condition", {"type": "json-logic", "rule": {"!": {"var": path}}})
+
+    assert faults(raw) == []
+    found = faults(raw | {"context_schema": CLOSED})
+    assert found == ([] if known else [("/dsl/states/0/on/close/condition/rule", "unknown_name")])
 
 
 def test_escapes_a_key_in_the_pointer() -> None:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from saraban.kit.errors import Invalid
 from saraban.kit.problem import to_problem
 from saraban.workflow.domain import dsl, engine
 from saraban.workflow.domain.definition import Definition
@@ -16,11 +17,13 @@ CIRCULATION = next(dsl.read(raw) for raw in shipped() if raw["workflow"] == "CIR
 REVIEW = (("Contract Admin", ["workflow.action_review"], {"contract": CONTRACT}),)
 
 
-def with_action(**step: Any) -> Definition:
+def with_action(context_schema: Any = None, **step: Any) -> Definition:
     words = {"th": "คำ", "en": "Word"}
+    schema = {} if context_schema is None else {"context_schema": context_schema}
     action = {"to": "closed", "label": words, **step}
     return dsl.read(
         {
+            **schema,
             "workflow": "LETTERBOX",
             "states": [
                 {"name": "open", "label": words, "initial": True, "editable": True, "on": {"close": action}},
@@ -32,6 +35,43 @@ def with_action(**step: Any) -> Definition:
 
 def offered(definition: Definition, facts: engine.Facts) -> list[str]:
     return [choice.code for choice in engine.available(definition, "open", facts)]
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "round": {"type": "integer"},
+        "payload": {"type": "object", "properties": {"amount": {"type": "number", "minimum": 1}}},
+    },
+    "additionalProperties": False,
+}
+
+
+class TestContextSchema:
+    def faults(self, **facts: Any) -> list[tuple[str, str]]:
+        definition = with_action(context_schema=SCHEMA)
+        try:
+            engine.advance(definition, "open", "close", engine.Facts(person(3), subject(), **facts))
+        except Invalid as refused:
+            return [(problem.pointer, problem.code) for problem in refused.fields]
+        return []
+
+    def test_lets_a_step_pass_whose_context_fits(self) -> None:
+        assert self.faults() == []
+        assert self.faults(context={"round": 1, "payload": {"amount": 2}}, payload={"amount": 5}) == []
+
+    def test_names_a_fault_of_the_payload_as_the_client_sent_it(self) -> None:
+        assert self.faults(payload={"amount": 0}) == [("/payload/amount", "minimum")]
+
+    def test_names_a_fault_of_what_is_remembered(self) -> None:
+        assert self.faults(context={"round": "one", "payloads": 1}) == [
+            ("/context/round", "type"),
+            ("/context/payloads", "unknown_key"),
+        ]
+
+    def test_judges_the_payload_that_will_be_remembered(self) -> None:
+        assert self.faults(context={"payload": {"amount": 0}}, payload={"amount": 5}) == []
+        assert self.faults(context={"payload": {"amount": 0}}) == [("/payload/amount", "minimum")]
 
 
 class TestAvailable:

@@ -52,6 +52,62 @@ class TestStart:
             await office.start(office.letter(), code="NOWHERE")
 
 
+WORDS = {"th": "คำ", "en": "Word"}
+WITH_SCHEMA: dict[str, Any] = {
+    "workflow": "WITH_SCHEMA",
+    "context_schema": {
+        "type": "object",
+        "properties": {
+            "round": {"type": "integer"},
+            "payload": {"type": "object", "properties": {"code": {"enum": ["1A", "2"]}}, "required": ["code"]},
+        },
+        "additionalProperties": False,
+    },
+    "states": [
+        {"name": "open", "label": WORDS, "initial": True, "on": {"close": {"to": "closed", "label": WORDS}}},
+        {"name": "closed", "label": WORDS, "terminal": True},
+    ],
+}
+
+
+class TestContextSchema:
+    async def test_refuses_a_payload_that_does_not_fit_and_changes_nothing(self, office: Office) -> None:
+        await office.define(WITH_SCHEMA)
+        instance = (await office.start(office.letter(), code="WITH_SCHEMA")).instance_public_id
+
+        with pytest.raises(Invalid) as refused:
+            await office.act(instance, "close", by="dc.contractor", payload={"code": "9"})
+
+        assert [(fault.pointer, fault.code) for fault in refused.value.fields] == [("/payload/code", "enum")]
+        assert to_problem(refused.value, language="th", trace_id="")["status"] == 422
+        (row,) = await rows(office, WorkflowInstance)
+        assert (row.current_state, row.version_no, row.context) == ("open", 1, {})
+        assert await rows(office, WorkflowHistory) == []
+        closed = await office.act(instance, "close", by="dc.contractor", payload={"code": "1A"})
+        assert closed["currentState"] == "closed"
+
+    async def test_refuses_to_start_on_a_context_that_does_not_fit(self, office: Office) -> None:
+        await office.define(WITH_SCHEMA)
+        caller = await office.person("dc.contractor")
+        facts = office.letter()
+
+        with pytest.raises(Invalid) as refused:
+            await office.db.transact(
+                lambda session: workflow.start(
+                    session,
+                    code="WITH_SCHEMA",
+                    entity_type="letter",
+                    facts=facts,
+                    caller=caller,
+                    now=NOW,
+                    context={"round": "one"},
+                )
+            )
+
+        assert [(fault.pointer, fault.code) for fault in refused.value.fields] == [("/context/round", "type")]
+        assert await rows(office, WorkflowInstance) == []
+
+
 class TestTransition:
     async def test_carries_an_rfa_from_the_contractor_to_the_owner(self, office: Office) -> None:
         facts = office.letter()

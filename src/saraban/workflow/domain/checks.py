@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from saraban.workflow.domain.definition import Definition, State, Transition
 from saraban.workflow.domain.faults import Faults
 
+# What `engine.conditional_facts` gives to conditions; `*` is a path that the condition itself computes.
+READABLE = frozenset({"state", "comment", "context", "document", "payload", "actor", "*"})
+
 
 def check_names(states: Sequence[State], found: Faults) -> None:
     """This will refuse two states of one name, and any number of initial states but one."""
@@ -33,6 +36,7 @@ def check(definition: Definition, found: Faults) -> None:
     _ends(definition, found)
     if not _targets(definition, found):
         return
+    _names(definition, found)
     places = {name: index for index, name in enumerate(definition.states)}
     _constants(definition, found)
     forwards = {
@@ -65,6 +69,19 @@ def _constants(definition: Definition, found: Faults) -> None:
                 at = found.below(f"/states/{index}/on", action) + "/condition/rule"
                 th, en = "เงื่อนไขนี้ไม่มีวันเป็นจริง", "This condition reads nothing and never holds."
                 found.add(at, "never_holds", th, en)
+
+
+def _names(definition: Definition, found: Faults) -> None:
+    """A misspelt name is null for ever: whatever a condition reads must be able to be there."""
+    schema = definition.context_schema
+    for index, state in enumerate(definition.states.values()):
+        for action, step in state.on.items():
+            for path in sorted(step.condition.logic.variables) if step.condition else ():
+                top, *below = path.split(".")
+                if top not in READABLE or (top == "context" and schema is not None and not schema.may_hold(below)):
+                    at = found.below(f"/states/{index}/on", action) + "/condition/rule"
+                    th, en = "เงื่อนไขอ่าน “{path}” ซึ่งไม่มีอยู่", "The condition reads “{path}”, which is never there."
+                    found.add(at, "unknown_name", th, en, path=path[:100])
 
 
 def _ends(definition: Definition, found: Faults) -> None:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from saraban.kit.errors import Text
 from saraban.workflow.domain.condition import Condition
+from saraban.workflow.domain.schema import ContextSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,17 @@ CANCELLED = State(
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """`states` keeps the order in which they were written, which is the order of the timeline."""
+    """
+    `states` keeps the order in which they were written, which is the order of the timeline.
+
+    :param context_schema: what an instance may remember, with the payload of its latest step; None leaves it open
+    """
 
     code: str
     description: str | None
     initial: str
     states: Mapping[str, State]
+    context_schema: ContextSchema | None = None
 
     def state(self, name: str) -> State:
         """This will give a state that an instance can stand in: one of its own, or `cancelled`."""

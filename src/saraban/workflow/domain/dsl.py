@@ -12,7 +12,7 @@ from uuid import UUID
 
 from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
 from saraban.kit.text import control_character, fold
-from saraban.workflow.domain import checks, logic
+from saraban.workflow.domain import checks, logic, schema
 from saraban.workflow.domain.condition import Condition
 from saraban.workflow.domain.definition import Definition, Require, State, Transition
 from saraban.workflow.domain.faults import Faults
@@ -95,13 +95,14 @@ def _fits(raw: Any, found: Faults) -> bool:
 
 
 def _definition(raw: Any, known: Known, found: Faults) -> Definition | None:
-    top = found.keys(raw, "", needed={"workflow", "states"}, allowed={"version", "description"})
+    top = found.keys(raw, "", needed={"workflow", "states"}, allowed={"version", "description", "context_schema"})
     if top is None:
         return None
     code = _name(top.get("workflow"), "/workflow", CODE, found)
     description = _description(top.get("description"), found)
     if "version" in top and type(top["version"]) is not int:
         found.add("/version", "type", "ต้องเป็นจำนวนเต็ม", "This must be a whole number.")
+    context_schema = _context_schema(top["context_schema"], found) if "context_schema" in top else None
     listed = found.list_of(top.get("states"), "/states", most=MAX_STATES)
     states = [_state(each, f"/states/{index}", known, found) for index, each in enumerate(listed)]
     read_states = [state for state in states if state is not None]
@@ -109,7 +110,15 @@ def _definition(raw: Any, known: Known, found: Faults) -> Definition | None:
         return None
     checks.check_names(read_states, found)
     initial = next((state.name for state in read_states if state.initial), "")
-    return Definition(code, description, initial, {state.name: state for state in read_states})
+    return Definition(code, description, initial, {state.name: state for state in read_states}, context_schema)
+
+
+def _context_schema(raw: Any, found: Faults) -> schema.ContextSchema | None:
+    try:
+        return schema.read(raw)
+    except schema.SchemaRefused as refused:
+        found.extend("/context_schema", refused.problems)
+    return None
 
 
 def _description(raw: Any, found: Faults) -> str | None:
@@ -199,8 +208,7 @@ def _condition(raw: Any, at: str, found: Faults) -> Condition | None:
     try:
         return Condition(logic.compile(part.get("rule")), message)
     except logic.RuleRefused as refused:
-        for fault in refused.problems:
-            found.add(f"{at}/rule{fault.pointer}", fault.code, fault.text.th, fault.text.en, **fault.values)
+        found.extend(f"{at}/rule", refused.problems)
     return None
 
 

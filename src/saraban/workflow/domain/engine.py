@@ -5,13 +5,13 @@ Time, rows and the document are the service's business; everything the decision 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Scope
-from saraban.kit.errors import REFRESH, DomainError, Kind, Text, invalid
+from saraban.kit.errors import REFRESH, DomainError, Invalid, Kind, Text, invalid
 from saraban.workflow.domain.definition import Definition, Require, State, Transition
 from saraban.workflow.domain.subject import ActionChoice, SubjectFacts
 
@@ -98,7 +98,7 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
     :raises TransitionNotPossible: when the state has no such action
     :raises ActionForbidden: when the caller may not take it
     :raises ConditionNotMet: when its condition does not hold
-    :raises Invalid: when the comment is missing, or files come where none are taken
+    :raises Invalid: when the comment is missing, files come where none are taken, or the context would not fit its schema
     """
     here = definition.states.get(state)
     transition = here.on.get(action) if here else None
@@ -108,6 +108,7 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
         raise ActionForbidden(f"The caller does not meet what {action} requires in {state}.")
     _check_condition(transition, facts, state)
     _check_input(transition, facts)
+    check_context(definition, context_after(facts.context, facts.payload))
     terminal = definition.states[transition.to].terminal
     return Step(state, action, transition.to, terminal, transition.events, facts.comment)
 
@@ -127,6 +128,30 @@ def _check_input(transition: Transition, facts: Facts) -> None:
         raise invalid("/comment", "required", "กรุณาระบุความเห็น", "A comment is needed for this action.")
     if facts.with_files and not transition.attachments:
         raise invalid("/attachmentPublicIds", "not_taken", "ขั้นตอนนี้ไม่รับไฟล์แนบ", "This step takes no files.")
+
+
+def context_after(context: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+    """This will give what an instance remembers after a step: what it did before, and the payload of the latest that had one."""
+    return {**context, "payload": dict(payload)} if payload else dict(context)
+
+
+def check_context(definition: Definition, context: Mapping[str, Any]) -> None:
+    """
+    This will compare what an instance is to remember with the definition's `context_schema`.
+
+    :raises Invalid: with a fault for each field; those of the payload stand under `/payload`, as in the request
+    """
+    if definition.context_schema is None:
+        return
+    problems = definition.context_schema.problems(dict(context))
+    if problems:
+        fields = [replace(each, pointer=_asked(each.pointer)) for each in problems]
+        raise Invalid(f"{fields[0].pointer}: {fields[0].text.say('en', fields[0].values)}", fields=fields)
+
+
+def _asked(pointer: str) -> str:
+    """Where the client reads of it: what it sent itself, or what the instance remembers."""
+    return pointer if pointer.split("/")[1:2] == ["payload"] else f"/context{pointer}"
 
 
 def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionChoice, ...]:

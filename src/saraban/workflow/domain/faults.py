@@ -1,6 +1,6 @@
 """Collects what is wrong with a definition while it is read, each fault under its JSON pointer."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from saraban.kit.errors import FieldProblem, Text
@@ -22,6 +22,11 @@ class Faults:
     def add(self, at: str, code: str, th: str, en: str, **values: object) -> None:
         if len(self.problems) < MOST:
             self.problems.append(FieldProblem(self._root + at, code, Text(th, en), values))
+
+    def extend(self, at: str, problems: Iterable[FieldProblem]) -> None:
+        """This will add faults whose pointers are counted from `at`."""
+        for problem in problems:
+            self.add(at + problem.pointer, problem.code, problem.text.th, problem.text.en, **problem.values)
 
     @staticmethod
     def below(at: str, key: str) -> str:

@@ -39,8 +39,10 @@ async def start(
     A first draft waits for nobody but its author, so it is in no inbox; one that comes back is.
 
     :raises WorkflowNotDefined: when no version of `code` is active
+    :raises Invalid: when the context does not fit the definition's schema
     """
     definition_id, definition = await definitions.active(session, code=code)
+    engine.check_context(definition, context or {})
     row = WorkflowInstance(
         id=new_id(),
         definition_id=definition_id,

@@ -254,9 +254,6 @@ async def _write(
 
 def _moved(row: WorkflowInstance, step: Step, command: Command, now: datetime) -> WorkflowInstance:
     """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
-    context = dict(row.context or {})
-    if command.payload:
-        context["payload"] = dict(command.payload)
     return WorkflowInstance(
         id=row.id,
         definition_id=row.definition_id,
@@ -265,7 +262,7 @@ def _moved(row: WorkflowInstance, step: Step, command: Command, now: datetime) -
         entity_id=row.entity_id,
         current_state=step.next_state,
         status="COMPLETED" if step.terminal else row.status,
-        context=context,
+        context=engine.context_after(row.context or {}, command.payload),
         version_no=row.version_no + 1,
         started_by_user_id=row.started_by_user_id,
         last_transition_at=now,

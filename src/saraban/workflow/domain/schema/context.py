@@ -1,6 +1,6 @@
 """Reads the schema of a context, and checks contexts against it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -14,6 +14,8 @@ from saraban.workflow.domain.schema.size import Size, excess
 SCHEMA_SIZE = Size(depth=32, parts=2_000, characters=50_000)
 CONTEXT_SIZE = Size(depth=32, parts=20_000, characters=1_000_000)
 MOST = 20
+# Keywords that may say more about a property than `properties` does.
+OPEN = frozenset({"$ref", "allOf", "anyOf", "oneOf", "patternProperties"})
 
 NO_OBJECT = Text("สคีมาต้องเป็นออบเจกต์", "A schema here is an object.")
 UNUSABLE = Text("สคีมานี้ใช้ไม่ได้: {fault}", "This schema cannot be used: {fault}")
@@ -42,6 +44,19 @@ class ContextSchema:
         if too_much is not None:
             return (too_much,)
         return _listed(self._validator.iter_errors(context))
+
+    def may_hold(self, path: Sequence[str]) -> bool:
+        """This will say whether a context that fits can have something at a path; where the schema leaves it open, it can."""
+        place: Any = self.raw
+        for key in path:
+            if not isinstance(place, dict) or not place.keys().isdisjoint(OPEN):
+                return place is not False
+            properties = place.get("properties", {})
+            if key not in properties:
+                # A list has indexes and a length, a text too; only a closed object has nothing but its properties.
+                return place.get("type") != "object" or place.get("additionalProperties") is not False
+            place = properties[key]
+        return place is not False
 
 
 def read(raw: Any) -> ContextSchema:
