@@ -1,5 +1,6 @@
 """`saraban number void | reset | override`: what an administrator does to numbers at the terminal, in his own name."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -119,12 +120,20 @@ def override(
     discipline: Discipline = None,
     rfa_type: RfaType = None,
     sub_type: SubType = None,
+    issued_on: Annotated[
+        datetime | None,
+        typer.Option(
+            formats=["%Y-%m-%d"], help="Day of issue, A.D., of a number that prints an earlier year or month."
+        ),
+    ] = None,
 ) -> None:
     """State a number by its sequence; the series goes on where it was.
 
     Examples:
 
         saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 42 --as padmin --reason "From the paper register"
+        saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 7 --issued-on 2026-08-14 \\
+            --as padmin --reason "From the paper register"
     """
     codes = {"discipline_code": discipline, "rfa_type_code": rfa_type, "sub_type_code": sub_type}
 
@@ -135,11 +144,14 @@ def override(
         async def step(session: "AsyncSession") -> str:
             caller = await caller_named(session, account)
             request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
-            now, zone = system.clock.now(), system.clock.zone
+            now, day = system.clock.now(), issued_on.date() if issued_on else None
+            plan = await numbering.plan_of_day(
+                session, caller=caller, request=request, issued_on=day, now=now, zone=system.clock.zone
+            )
             issued = await numbering.override(
                 session,
                 caller=caller,
-                plan=await numbering.plan(session, caller=caller, request=request, now=now, zone=zone),
+                plan=plan,
                 statement=numbering.Statement(None, sequence),
                 reason=reason,
                 moves_counter=False,
@@ -147,6 +159,7 @@ def override(
                 token=new_id(),
                 key=None,
                 address="",
+                now=now,
             )
             return issued.number
 

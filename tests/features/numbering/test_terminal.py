@@ -150,3 +150,17 @@ class TestRange:
 
         assert (answer[0], told in answer[2]) == (code, True), answer
         assert rows.execute("SELECT count(*) FROM document_number_ranges").fetchone() == (0,)
+
+
+class TestOverride:
+    def test_states_a_number_of_an_earlier_year(self, command: Command, rows: sqlite3.Connection) -> None:
+        words = ("override", *LETTER, "--sequence", 7, *ADMIN)
+
+        past = command(*words, "--issued-on", "2024-08-14")
+        future = command(*words, "--issued-on", "2567-08-14")
+
+        assert past == (0, "คคง.-ผรม.1-0007-2567\n", "")
+        assert (future[0], "issuedOn: This must not be after today" in future[2]) == (3, True)
+        assert rows.execute("SELECT substr(confirmed_at, 1, 10) FROM document_number_reservations").fetchall() == [
+            ("2024-08-14",)
+        ]

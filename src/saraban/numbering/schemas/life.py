@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Day, Line, Schema
 from saraban.numbering.schemas.drawing import GenerateIn, NumberOut
 from saraban.numbering.schemas.shared import EXAMPLE_ID, Reason
 
@@ -53,6 +53,12 @@ class OverrideIn(GenerateIn):
 
     document_number: Annotated[str, Line(255)] | None = Field(None, examples=["คคง.-สคฉ.3-0042-2569"])
     sequence: int | None = Field(None, strict=True, ge=1, le=999_999_999, examples=[42])
+    issued_on: Day | None = Field(
+        None,
+        description="Day on which the number was issued, today or before; the year, month and fiscal year that it prints "
+        "are that day's. Not together with `year`.",
+        examples=["2026-08-14"],
+    )
     reason: Reason = Field(examples=["เลขที่เดิมจากทะเบียนกระดาษ"])
     move_counter: bool = Field(default=False, strict=True, description="Have the series go on after this number.")
     confirmed_jump: int | None = Field(

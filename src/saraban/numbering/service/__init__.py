@@ -25,7 +25,7 @@ from saraban.numbering.service.formats import (
 )
 from saraban.numbering.service.ledger import Holder, Issued
 from saraban.numbering.service.life import cancel, restore, revise, traces
-from saraban.numbering.service.overriding import Effect, Statement, override, override_effect
+from saraban.numbering.service.overriding import Effect, Statement, override, override_effect, plan_of_day
 from saraban.numbering.service.planning import Plan, plan
 from saraban.numbering.service.previewing import Preview, preview
 from saraban.numbering.service.ranges import RangeRow, close, close_in_series, ranges, release
@@ -88,6 +88,7 @@ __all__ = [
     "override_effect",
     "permission_to_create",
     "plan",
+    "plan_of_day",
     "preview",
     "ranges",
     "release",
