@@ -25,7 +25,8 @@ from saraban.identity import endpoints as identity
 from saraban.kit.http import at_once
 from saraban.notifications import endpoints as notifications
 from saraban.numbering import endpoints as numbering
-from saraban.ops import logs, openapi, problems, readiness
+from saraban.numbering.service import ImportWork
+from saraban.ops import logs, openapi, problems, readiness, switchboard
 from saraban.ops.endpoints import router as ops_router
 from saraban.ops.faults import field_problems
 from saraban.ops.frame import Frame
@@ -33,7 +34,7 @@ from saraban.ops.queries import known_queries
 from saraban.ops.sampling import Sampler
 from saraban.projects import endpoints as projects
 from saraban.web import pages
-from saraban.worker import Worker, seal_timers, standard_timers
+from saraban.worker import Job, Worker, seal_timers, standard_timers
 from saraban.workflow import endpoints as workflow
 
 API = "/api/v1"
@@ -77,6 +78,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     problems.install(app, pages.install(app, field_problems))
     openapi.complete(app)
     app.add_middleware(Frame, upload_limit=chosen.upload_max_bytes)
+    switchboard.install(app)
     return app
 
 
@@ -100,7 +102,14 @@ def new_worker(system: System) -> Worker:
     settings = system.settings
     timers = standard_timers(db=system.db, storage=system.storage, ops_webhook_url=settings.ops_webhook_url)
     timers += seal_timers(db=system.db, sealer=system.sealer)
-    return Worker(db=system.db, clock=system.clock, handlers=system.handlers, timers=timers)
+    imports = ImportWork(system.db, system.storage, clock=system.clock)
+    return Worker(
+        db=system.db,
+        clock=system.clock,
+        handlers=system.handlers,
+        timers=timers,
+        jobs=[Job("number_imports", imports.round)],
+    )
 
 
 @asynccontextmanager

@@ -30,7 +30,7 @@ from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
 from saraban.identity import service as identity
-from saraban.identity.service import LockoutRules, TokenIssuer
+from saraban.identity.service import Callers, LockoutRules, TokenIssuer
 from saraban.identity.service import seed as identity_seed
 from saraban.kit.clock import Clock, SystemClock
 from saraban.kit.db import Database
@@ -74,6 +74,7 @@ class System:
     db: Database
     clock: Clock
     tokens: TokenIssuer
+    callers: Callers
     lockout: LockoutRules
     storage: Storage
     uploads: UploadRules
@@ -108,6 +109,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         db=db,
         clock=clock,
         tokens=_tokens(settings, clock),
+        callers=Callers(db),
         lockout=LockoutRules(settings.lockout_attempts, settings.lockout_minutes),
         storage=storage,
         uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),

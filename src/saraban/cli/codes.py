@@ -1,5 +1,6 @@
 """The command line names things by code where the API takes public ids."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -17,9 +18,13 @@ async def request_in_codes(
     caller: "Caller",
     places: tuple[str, str, str | None, str | None],
     kind: str,
-    codes: dict[str, str | None],
+    codes: Mapping[str, object],
 ) -> "NumberRequest":
-    """The command takes codes where the API takes public ids."""
+    """
+    :param places: codes of the project, the originator, the recipient and the contract
+    :param codes: further fields of the request, as they are
+    :raises Invalid: naming the option
+    """
     from saraban.numbering.service import NumberRequest
     from saraban.projects import service as projects
 
@@ -28,7 +33,7 @@ async def request_in_codes(
     read = await projects.read_project(session, caller=caller, public_id=project.public_id)
     members = {one.organization_code: one.public_id for one in read.organizations}
     contracts = {one.contract_code: one.public_id for one in read.contracts}
-    values: dict[str, Any] = codes
+    values: dict[str, Any] = dict(codes)
     return NumberRequest(
         project_public_id=project.public_id,
         correspondence_type_code=kind,
@@ -39,7 +44,40 @@ async def request_in_codes(
     )
 
 
-def _named(known: dict[str, UUID], code: str, option: str) -> UUID:
+async def caller_named(session: "AsyncSession", account: str) -> "Caller":
+    """:raises Invalid: when there is no such account, or it is closed"""
+    from saraban.identity.service import find_caller
+
+    caller = await find_caller(session, username=account)
+    if caller is None:
+        raise unknown("/as", account)
+    return caller
+
+
+async def number_named(session: "AsyncSession", caller: "Caller", project: str, number: str) -> UUID:
+    """
+    This will give the public id of a number as it is printed.
+
+    :raises NotFound: also for a number that the account may not see
+    """
+    from saraban.numbering import service as numbering
+    from saraban.projects import service as projects
+
+    place = await projects.find_project_by_code(session, code=project, pointer="/project")
+    found = await numbering.find(session, caller=caller, project_public_id=place.public_id, number=number)
+    return found.asked.public_id
+
+
+async def members_of(session: "AsyncSession", caller: "Caller", project: str) -> tuple[UUID, dict[str, UUID]]:
+    """This will give a project with its organizations by code."""
+    from saraban.projects import service as projects
+
+    place = await projects.find_project_by_code(session, code=project, pointer="/project")
+    read = await projects.read_project(session, caller=caller, public_id=place.public_id)
+    return place.public_id, {one.organization_code: one.public_id for one in read.organizations}
+
+
+def _named(known: Mapping[str, UUID], code: str, option: str) -> UUID:
     if code not in known:
         raise unknown(f"/{option}", code)
     return known[code]

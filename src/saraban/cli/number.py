@@ -1,11 +1,22 @@
 """`saraban number`: which number would come next, without drawing it; the other verbs are in modules of their own."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from saraban.cli import number_books, number_import, number_life
+from saraban.cli import number_books, number_import, number_life, number_ranges, number_reserving
 from saraban.cli.codes import request_in_codes
+from saraban.cli.number_options import (
+    Category,
+    Contract,
+    Discipline,
+    Originator,
+    Project,
+    Recipient,
+    RfaType,
+    SubType,
+    Type,
+)
 from saraban.cli.outcome import say, with_system
 
 if TYPE_CHECKING:
@@ -13,25 +24,29 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    noun = typer.Typer(no_args_is_help=True, help="Document numbers: look, account, verify, state, void, reset.")
+    noun = typer.Typer(
+        no_args_is_help=True, help="Document numbers: look, reserve, account, verify, state, void, reset."
+    )
     noun.callback()(lambda: None)
     noun.command()(preview)
     number_books.register(noun)
+    number_reserving.register(noun)
     number_life.register(noun)
+    number_ranges.register(noun)
     number_import.register(noun)
     app.add_typer(noun, name="number")
 
 
 def preview(
-    kind: Annotated[str, typer.Argument(metavar="TYPE", help="Kind of document: LETTER, RFA, TRANSMITTAL, …")],
-    originator: Annotated[str, typer.Option("--from", help="Code of the organization that issues it.")],
-    recipient: Annotated[str | None, typer.Option("--to", help="Code of the main recipient.")] = None,
-    project: Annotated[str, typer.Option(help="Code of the project.")] = "LCBP3-C2",
-    contract: Annotated[str | None, typer.Option(help="Code of the contract.")] = None,
-    discipline: Annotated[str | None, typer.Option(help="Code of the discipline.")] = None,
-    rfa_type: Annotated[str | None, typer.Option(help="Code of the RFA type.")] = None,
-    sub_type: Annotated[str | None, typer.Option(help="Code of the sub type.")] = None,
-    category: Annotated[str | None, typer.Option(help="Code of the drawing category.")] = None,
+    kind: Type,
+    originator: Originator,
+    recipient: Recipient = None,
+    project: Project = "LCBP3-C2",
+    contract: Contract = None,
+    discipline: Discipline = None,
+    rfa_type: RfaType = None,
+    sub_type: SubType = None,
+    category: Category = None,
 ) -> None:
     """Show the next number of a series; nothing is drawn, and somebody else may draw it first.
 

@@ -1,22 +1,29 @@
 """`saraban number void | reset | override`: what an administrator does to numbers at the terminal, in his own name."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saraban.cli.codes import request_in_codes
+from saraban.cli.codes import caller_named, number_named, request_in_codes
+from saraban.cli.number_options import (
+    As,
+    Contract,
+    Discipline,
+    Originator,
+    Project,
+    Reason,
+    Recipient,
+    RfaType,
+    SubType,
+    Type,
+)
 from saraban.cli.outcome import say, with_system
-from saraban.kit.errors import unknown
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
-    from saraban.identity.domain.caller import Caller
-
-_As = Annotated[str, typer.Option("--as", help="Account in whose name it is done; its rights count.")]
-_Reason = Annotated[str, typer.Option(help="Kept in the ledger and the audit for ever.")]
-_Project = Annotated[str, typer.Option(help="Code of the project.")]
 
 
 def register(noun: typer.Typer) -> None:
@@ -26,9 +33,9 @@ def register(noun: typer.Typer) -> None:
 
 def void(
     number: Annotated[str, typer.Argument(help="The number as it is printed.")],
-    account: _As,
-    reason: _Reason,
-    project: _Project = "LCBP3-C2",
+    account: As,
+    reason: Reason,
+    project: Project = "LCBP3-C2",
 ) -> None:
     """Make a confirmed number void that no document carries; it is never issued again.
 
@@ -39,16 +46,13 @@ def void(
 
     async def work(system: "System") -> str:
         from saraban.numbering import service as numbering
-        from saraban.projects import service as projects
 
         async def step(session: "AsyncSession") -> str:
-            caller = await _caller(session, account)
-            place = await projects.find_project_by_code(session, code=project, pointer="/project")
-            found = await numbering.find(session, caller=caller, project_public_id=place.public_id, number=number)
+            caller = await caller_named(session, account)
             issued = await numbering.void(
                 session,
                 caller=caller,
-                public_id=found.asked.public_id,
+                public_id=await number_named(session, caller, project, number),
                 reason=reason,
                 now=system.clock.now(),
                 address="",
@@ -63,10 +67,10 @@ def void(
 
 def reset(
     series: Annotated[str, typer.Argument(help="The series, such as คคง.-สคฉ.3-{SEQ}-2569.")],
-    account: _As,
-    reason: _Reason,
+    account: As,
+    reason: Reason,
     to: Annotated[int, typer.Option(min=0, help="The next number is looked for after this one.")] = 0,
-    project: _Project = "LCBP3-C2",
+    project: Project = "LCBP3-C2",
 ) -> None:
     """Set a counter back (Super Admins): free sequences are used, issued numbers are stepped over.
 
@@ -84,7 +88,7 @@ def reset(
         from saraban.projects import service as projects
 
         async def step(session: "AsyncSession") -> tuple[int, int]:
-            caller = await _caller(session, account)
+            caller = await caller_named(session, account)
             place = await projects.find_project_by_code(session, code=project, pointer="/project")
             return await numbering.reset(
                 session,
@@ -105,23 +109,31 @@ def reset(
 
 
 def override(
-    kind: Annotated[str, typer.Argument(metavar="TYPE", help="Kind of document: LETTER, RFA, TRANSMITTAL, …")],
-    originator: Annotated[str, typer.Option("--from", help="Code of the organization that issues it.")],
-    account: _As,
-    reason: _Reason,
+    kind: Type,
+    originator: Originator,
+    account: As,
+    reason: Reason,
     sequence: Annotated[int, typer.Option(min=1, max=999_999_999, help="The sequence that is stated.")],
-    recipient: Annotated[str | None, typer.Option("--to", help="Code of the main recipient.")] = None,
-    project: _Project = "LCBP3-C2",
-    contract: Annotated[str | None, typer.Option(help="Code of the contract.")] = None,
-    discipline: Annotated[str | None, typer.Option(help="Code of the discipline.")] = None,
-    rfa_type: Annotated[str | None, typer.Option(help="Code of the RFA type.")] = None,
-    sub_type: Annotated[str | None, typer.Option(help="Code of the sub type.")] = None,
+    recipient: Recipient = None,
+    project: Project = "LCBP3-C2",
+    contract: Contract = None,
+    discipline: Discipline = None,
+    rfa_type: RfaType = None,
+    sub_type: SubType = None,
+    issued_on: Annotated[
+        datetime | None,
+        typer.Option(
+            formats=["%Y-%m-%d"], help="Day of issue, A.D., of a number that prints an earlier year or month."
+        ),
+    ] = None,
 ) -> None:
     """State a number by its sequence; the series goes on where it was.
 
     Examples:
 
         saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 42 --as padmin --reason "From the paper register"
+        saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 7 --issued-on 2026-08-14 \\
+            --as padmin --reason "From the paper register"
     """
     codes = {"discipline_code": discipline, "rfa_type_code": rfa_type, "sub_type_code": sub_type}
 
@@ -130,13 +142,16 @@ def override(
         from saraban.numbering import service as numbering
 
         async def step(session: "AsyncSession") -> str:
-            caller = await _caller(session, account)
+            caller = await caller_named(session, account)
             request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
-            now, zone = system.clock.now(), system.clock.zone
+            now, day = system.clock.now(), issued_on.date() if issued_on else None
+            plan = await numbering.plan_of_day(
+                session, caller=caller, request=request, issued_on=day, now=now, zone=system.clock.zone
+            )
             issued = await numbering.override(
                 session,
                 caller=caller,
-                plan=await numbering.plan(session, caller=caller, request=request, now=now, zone=zone),
+                plan=plan,
                 statement=numbering.Statement(None, sequence),
                 reason=reason,
                 moves_counter=False,
@@ -144,18 +159,10 @@ def override(
                 token=new_id(),
                 key=None,
                 address="",
+                now=now,
             )
             return issued.number
 
         return await system.db.transact(step)
 
     typer.echo(with_system(work))
-
-
-async def _caller(session: "AsyncSession", account: str) -> "Caller":
-    from saraban.identity.service import find_caller
-
-    caller = await find_caller(session, username=account)
-    if caller is None:
-        raise unknown("/as", account)
-    return caller

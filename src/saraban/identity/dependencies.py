@@ -1,8 +1,8 @@
 """
 Who is asking, for every HTTP door: a bearer token, or the HttpOnly cookie of the pages.
 
-The caller is loaded in a session of its own, closed before the endpoint runs: whoever then waits for a lock holds no
-database connection (ruling N10).
+The caller is loaded on a connection that is given back before the endpoint runs: whoever then waits for a lock holds
+none (ruling N10).
 """
 
 from typing import Annotated, Any
@@ -12,9 +12,9 @@ from fastapi import Depends, Request
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.lockout import LockoutRules
-from saraban.identity.service import NotSignedIn, TokenIssuer, load_caller
+from saraban.identity.service import Callers, NotSignedIn, TokenIssuer
 from saraban.kit.errors import DomainError, Kind, Text
-from saraban.kit.http import Db, at_once
+from saraban.kit.http import at_once
 
 ACCESS_COOKIE = "saraban_access"
 REFRESH_COOKIE = "saraban_refresh"
@@ -60,15 +60,17 @@ Tokens = Annotated[TokenIssuer, Depends(at_once(token_issuer))]
 Lockout = Annotated[LockoutRules, Depends(at_once(lockout_rules))]
 
 
-async def current_caller(request: Request, db: Db, tokens: Tokens) -> Caller:
+async def current_caller(request: Request) -> Caller:
     """
     This will give the signed-in caller, with the grants of this moment.
 
+    It takes nothing but the request: FastAPI resolves what a dependency takes anew wherever it is named, the caller twice
+    or three times in a request.
+
     :raises NotSignedIn: without a usable token, or when the account has been closed since
     """
-    subject = tokens.subject(_presented(request))
-    async with db.reading() as session:
-        caller = await load_caller(session, public_id=subject)
+    callers: Callers = request.app.state.callers
+    caller = await callers.load(token_issuer(request).subject(_presented(request)))
     request.state.caller = caller  # the access log names who asked
     return caller
 

@@ -6,9 +6,10 @@ It knows pydantic and no HTTP, so that services may speak in the same shapes as 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from datetime import date, datetime
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -71,3 +72,24 @@ class Paragraphs:
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
         return _text(self.length, self.shortest, multiline=True)
+
+
+_DAYS = (date(1900, 1, 1), date(2200, 12, 31))
+
+
+def _day(value: Any) -> Any:
+    # Pydantic would read 0 as 1 January 1970, and a datetime's day depends on a zone nobody named.
+    try:
+        day = date.fromisoformat(value) if isinstance(value, str) and len(value) == len("2026-01-31") else None
+    except ValueError:
+        day = None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        day = value
+    if day is None:
+        raise _refuse("ต้องเป็นวันที่ เช่น 2026-01-31", "This must be a date such as 2026-01-31.", "malformed")
+    if not _DAYS[0] <= day <= _DAYS[1]:
+        raise _refuse("ปีต้องเป็นคริสต์ศักราช ระหว่าง 1900 ถึง 2200", "The year must be A.D., 1900 to 2200.", "out_of_range")
+    return day
+
+
+Day = Annotated[date, BeforeValidator(_day)]

@@ -107,6 +107,7 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "circulations_respond": (
         *("CIRCULATION_NOT_ASSIGNED", "CIRCULATION_NOT_ROUTING", "CIRCULATION_ANSWERED", "DOCUMENT_CANCELLED"),
     ),
+    "circulations_renumber": (*_DRAW, *_RENUMBER),
     "circulations_cancel": ("CIRCULATION_CLOSED", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD"),
     "workflow_publish_definition": ("INVALID_WORKFLOW_DSL", "WORKFLOW_DEFINITION_CONFLICT"),
     "workflow_take_step": (

@@ -97,6 +97,21 @@ async def _replaced(
     )
 
 
+@router.post("/{public_id}/confirm")
+async def confirm(public_id: UUID, page: ThisPage, db: Db, clock: Now) -> Response:
+    """Makes the reader's own reservation final."""
+    now = clock.now()
+    try:
+        await db.transact(
+            lambda session: numbering.confirm(
+                session, caller=page.caller, token=public_id, now=now, address=page.address
+            )
+        )
+    except DomainError as error:
+        return await _again(page, db, public_id, error, {})
+    return RedirectResponse(f"/numbers/{public_id}?done=confirmed", status_code=303)
+
+
 @router.post("/{public_id}/cancel")
 async def cancel(public_id: UUID, page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
     """Gives the reader's own reservation up."""

@@ -5,8 +5,11 @@ from uuid import UUID
 import sqlalchemy as sa
 from fastapi import FastAPI
 
+from saraban.bootstrap import carriers
+from saraban.numbering import service as numbering
 from saraban.numbering.models import LedgerEntry
 from tests.features.documents.conftest import Desk
+from tests.features.documents.test_circulations import order
 
 REASON = {"reason": "The number was printed for the wrong volume."}
 RESOLVE = "/api/v1/document-numbering/resolve"
@@ -65,3 +68,58 @@ class TestRenumbering:
         answers = [await admin.post(address, json=REASON, headers={"Idempotency-Key": "once"}) for _ in range(2)]
 
         assert [answer.json()["documentNumber"] for answer in answers] == [answers[0].json()["documentNumber"]] * 2
+
+
+class TestSheet:
+    async def test_that_is_renumbered_is_found_by_its_old_number(self, desk: Desk, app: FastAPI) -> None:
+        sheet = await desk.write("dc.consultant", "circulations", await order(desk))
+        old, admin = sheet["documentNumber"], await desk.as_("admin")
+        address = f"/api/v1/circulations/{sheet['publicId']}"
+
+        answer = await admin.post(f"{address}/renumber", json=REASON)
+
+        assert answer.status_code == 200, answer.text
+        new = answer.json()["documentNumber"]
+        assert new == old.replace("0001", "0002")
+        assert answer.headers["etag"] == (await admin.get(address)).headers["etag"]
+        assert [one["documentNumber"] for one in await desk.listed("dc.consultant", "circulations", q=old)] == [new]
+        found = (await admin.get(RESOLVE, params={"projectPublicId": desk.project, "number": old})).json()
+        assert (found["documentPublicId"], found["documentNumber"]) == (sheet["publicId"], new)
+        history = (await admin.get(f"{address}/history")).json()["items"]
+        assert history[0]["action"] == "circulation.renumber"
+        assert [wrong async for wrong in numbering.verify(app.state.db, carriers=carriers())] == []
+
+    async def test_that_was_renumbered_goes_round_and_is_cancelled_with_its_new_number(
+        self, desk: Desk, app: FastAPI
+    ) -> None:
+        sheet = await desk.write("dc.consultant", "circulations", await order(desk))
+        address, admin = f"/api/v1/circulations/{sheet['publicId']}", await desk.as_("admin")
+        client = await desk.as_("dc.consultant")
+
+        again = {"headers": {"Idempotency-Key": "once"}, "json": REASON}
+        answers = [await admin.post(f"{address}/renumber", **again) for _ in range(2)]
+        await desk.act("dc.consultant", sheet, "start")
+        waiting = (await client.get("/api/v1/inbox")).json()["items"]
+        cancelled = await client.post(f"{address}/cancel", json={"reason": "Not needed."})
+        late = await admin.post(f"{address}/renumber", json=REASON)
+
+        numbers = {answer.json()["documentNumber"] for answer in answers}
+        assert {item["subject"]["number"] for item in waiting} == numbers
+        assert cancelled.status_code == 200, cancelled.text
+        assert (late.status_code, late.json()["code"]) == (409, "DOCUMENT_CANCELLED")
+        async with app.state.db.reading() as session:
+            entries = (await session.scalars(sa.select(LedgerEntry).order_by(LedgerEntry.id))).all()
+        assert [one.document_number_status for one in entries] == ["VOID", "CANCELLED"]
+        assert {entries[1].document_number} == numbers
+
+    async def test_is_renumbered_by_administrators_who_may_see_it(self, desk: Desk) -> None:
+        sheet = await desk.write("dc.consultant", "circulations", await order(desk))
+
+        answers = [
+            await (await desk.as_(account)).post(f"/api/v1/circulations/{sheet['publicId']}/renumber", json=REASON)
+            for account in ("dc.consultant", "padmin", "dc.contractor")
+        ]
+
+        assert [answer.status_code for answer in answers] == [403, 404, 403]
+        read = (await desk.read("dc.consultant", "circulations", sheet["publicId"])).json()
+        assert read["documentNumber"] == sheet["documentNumber"]

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 
+from saraban.bootstrap import carriers
 from saraban.kit.clock import SystemClock
 from saraban.kit.db import Database
 from saraban.numbering import service as numbering
@@ -54,6 +55,14 @@ async def reserved(client: Any, project: Project, **more: Any) -> dict[str, Any]
     answer = await client.post(f"{BASE}/reserve", json=project.letter(**more))
     assert answer.status_code == 201, answer.text
     return answer.json()  # type: ignore[no-any-return]
+
+
+async def by_month(admin: Any, project: Project) -> None:
+    """This will have the project's letters print month, year and fiscal year."""
+    template = "{MM}/{YEAR:A.D.}-FY{FY:B.E.}-{SEQ:3}"
+    wanted = {"projectPublicId": project.id, "correspondenceTypeCode": "LETTER", "template": template, "reason": REASON}
+    saved = await admin.put(f"{BASE}/configs", json=wanted)
+    assert saved.status_code == 200, saved.text
 
 
 class TestReserve:
@@ -259,6 +268,59 @@ class TestOverride:
         answer = await admin.post(f"{BASE}/manual-override", json=project.letter(documentNumber=stated, reason=REASON))
 
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/documentNumber")
+
+    async def test_of_a_day_that_has_passed_prints_its_month(self, signed_in: SignIn, db: Database) -> None:
+        admin = await signed_in("padmin")
+        project = await read_project(admin)
+        await by_month(admin, project)
+        asked = project.letter(sequence=7, reason=REASON, issuedOn="2024-10-01")
+
+        shown = await admin.post(f"{BASE}/manual-override/preview", json=asked)
+        answer = await admin.post(f"{BASE}/manual-override", json=asked)
+
+        assert answer.status_code == 201, answer.text
+        assert (answer.json()["documentNumber"], answer.json()["year"]) == ("10/2024-FY2568-007", 2024)
+        assert shown.json()["documentNumber"] == answer.json()["documentNumber"]
+        entry = await entry_of(db, answer.json()["publicId"])
+        assert entry.confirmed_at is not None
+        assert entry.confirmed_at.astimezone(ZoneInfo("Asia/Bangkok")).date().isoformat() == "2024-10-01"
+        (row,) = await audited(db, "OVERRIDE")
+        assert [present() - at < timedelta(minutes=5) for at in (entry.created_at, row.created_at)] == [True, True]
+        assert [found async for found in numbering.verify(db, carriers=carriers())] == []
+
+    async def test_of_a_day_moves_only_the_counter_of_its_month(self, signed_in: SignIn) -> None:
+        admin = await signed_in("padmin")
+        project = await read_project(admin)
+        await by_month(admin, project)
+        asked = project.letter(sequence=7, reason=REASON, issuedOn="2024-10-01", moveCounter=True, confirmedJump=7)
+
+        answer = await admin.post(f"{BASE}/manual-override", json=asked)
+        next_one = await admin.post(f"{BASE}/manual-override/preview", json=asked | {"sequence": 8})
+        drawn = await admin.post(GENERATE, json=project.letter())
+
+        assert answer.status_code == 201, answer.text
+        assert (next_one.json()["counter"], drawn.json()["sequence"]) == (7, 1)
+
+    @pytest.mark.parametrize(
+        ("more", "pointer"),
+        [
+            ({"issuedOn": (present() + timedelta(days=1)).date().isoformat()}, "/issuedOn"),
+            ({"issuedOn": "2567-10-01"}, "/issuedOn"),
+            ({"issuedOn": "2024-02-30"}, "/issuedOn"),
+            ({"issuedOn": 0}, "/issuedOn"),
+            ({"issuedOn": "2024-10-01", "year": 2024, "yearReason": REASON}, "/year"),
+        ],
+    )
+    async def test_of_a_day_that_cannot_be_is_refused(
+        self, signed_in: SignIn, db: Database, more: dict[str, Any], pointer: str
+    ) -> None:
+        admin = await signed_in("padmin")
+        project = await read_project(admin)
+
+        answer = await admin.post(f"{BASE}/manual-override", json=project.letter(sequence=7, reason=REASON, **more))
+
+        assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
+        assert await audited(db, "OVERRIDE") == []
 
     async def test_is_for_administrators(self, signed_in: SignIn) -> None:
         client = await signed_in("dc.consultant")

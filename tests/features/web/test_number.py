@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from saraban.numbering.models import LedgerEntry
 from tests.conftest import SignIn
 from tests.features.numbering.test_endpoints import GENERATE, read_project
+from tests.features.numbering.test_life import let_run_out
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import new_rfa, selected
 
@@ -129,6 +130,54 @@ class TestReplace:
         assert (old.document_number_status, old.replaced_by_uuid) == ("VOID", new.public_id)
         assert (new.series, new.sequence_number) == (old.series, old.sequence_number + 1)
         assert number["documentNumber"] in (await admin.get(answers[0].headers["location"])).text
+
+
+class TestConfirm:
+    @pytest.mark.parametrize(
+        ("language", "offered", "told"),
+        [
+            ("th", "ยืนยันเลขที่", "ยืนยันเลขที่นี้แล้ว"),
+            ("en", "Confirm the number", "The number is confirmed."),
+        ],
+    )
+    async def test_makes_ones_own_reservation_final(
+        self, sit: Sit, signed_in: SignIn, app: FastAPI, language: str, offered: str, told: str
+    ) -> None:
+        number = await drawn(signed_in, "dc.consultant", RESERVE)
+        browser = await sit("dc.consultant", language)
+        page = (await browser.get(number["page"])).text
+
+        answers = [await browser.post(f"{number['page']}/confirm") for _ in range(2)]
+        after = (await browser.get(answers[0].headers["location"])).text
+
+        assert f'action="{number["page"]}/confirm"' in page
+        assert offered in page
+        assert [answer.status_code for answer in answers] == [303, 303]
+        assert told in after
+        assert "/confirm" not in after
+        assert (await state_of(app, number["page"])).document_number_status == "CONFIRMED"
+
+    async def test_is_closed_to_somebody_else(self, sit: Sit, signed_in: SignIn, app: FastAPI) -> None:
+        number = await drawn(signed_in, "dc.consultant", RESERVE)
+        admin = await sit("padmin")
+        page = await admin.get(number["page"])
+
+        answer = await admin.post(f"{number['page']}/confirm")
+
+        assert "/confirm" not in page.text
+        assert answer.status_code == 404
+        assert (await state_of(app, number["page"])).document_number_status == "RESERVED"
+
+    async def test_after_the_expiry_tells_that_it_is_over(self, sit: Sit, signed_in: SignIn, app: FastAPI) -> None:
+        number = await drawn(signed_in, "dc.consultant", RESERVE)
+        await let_run_out(app.state.db, number["reservationToken"])
+        browser = await sit("dc.consultant")
+
+        answer = await browser.post(f"{number['page']}/confirm")
+
+        assert answer.status_code == 410
+        assert "การจองเลขที่นี้หมดอายุแล้ว" in answer.text
+        assert f'action="{number["page"]}/confirm"' not in answer.text
 
 
 class TestCancel:

@@ -37,6 +37,7 @@ router = APIRouter(prefix="/circulations", tags=["Circulations"])
 
 Author = Annotated[Caller, guarded("circulation.create")]
 Reader = Annotated[Caller, guarded("circulation.view")]
+Administrator = Annotated[Caller, guarded("numbering.manage_formats")]
 
 
 def search(
@@ -150,6 +151,36 @@ async def cancel(
     """Answers that were given stay; open parts are closed."""
     answer = await circulations.cancel(
         db,
+        caller=caller,
+        public_id=public_id,
+        reason=body.reason,
+        now=now.now(),
+        zone=now.zone,
+        address=address,
+        key=key,
+    )
+    return sent(answer)
+
+
+@router.post(
+    "/{publicId}/renumber", dependencies=DRAWS, response_model=CirculationAnswer, summary="Give it another number"
+)
+async def renumber(
+    public_id: PathId,
+    body: Cancellation,
+    caller: Administrator,
+    db: Db,
+    numbers: Numbers,
+    now: Now,
+    address: Address,
+    key: IdempotencyKey,
+) -> Response:
+    """
+    For project administrators who may see the sheet: the next number by the format in force. The old one still finds it.
+    """
+    answer = await circulations.renumber(
+        db,
+        numbers,
         caller=caller,
         public_id=public_id,
         reason=body.reason,

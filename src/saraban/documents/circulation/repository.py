@@ -15,6 +15,7 @@ from saraban.documents.circulation.models import Circulation, CirculationAttachm
 from saraban.documents.core.models import Correspondence
 from saraban.identity.models import Organization, User
 from saraban.kit import pagination
+from saraban.numbering.models import LedgerEntry, NumberRendering
 from saraban.projects.models import CirculationStatusCode, Project
 
 _canceller = aliased(User, name="canceller")
@@ -76,6 +77,16 @@ def _contains(column: Any, text: str) -> sa.ColumnElement[bool]:
     return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0
 
 
+def _was_numbered(text: str) -> sa.ColumnElement[bool]:
+    """A sheet that was renumbered is found by each number it ever had (ruling N8)."""
+    return sa.exists().where(
+        LedgerEntry.holder_public_id == Circulation.public_id,
+        LedgerEntry.replaced_by_uuid.is_not(None),
+        NumberRendering.reservation_id == LedgerEntry.id,
+        _contains(NumberRendering.document_number, text),
+    )
+
+
 def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
     mine = sa.or_(
         Circulation.created_by_user_id == filters.person,
@@ -91,7 +102,11 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
         (filters.person, mine),
         (
             filters.text,
-            sa.or_(_contains(Circulation.circulation_no, text), _contains(Circulation.circulation_subject, text)),
+            sa.or_(
+                _contains(Circulation.circulation_no, text),
+                _contains(Circulation.circulation_subject, text),
+                _was_numbered(text),
+            ),
         ),
     ]
     found = [condition for value, condition in wanted if value is not None]

@@ -9,7 +9,6 @@ from pydantic import Field
 from saraban.documents.core.schemas import (
     AttachmentAnswer,
     CodeAnswer,
-    Day,
     Ids,
     OrganizationAnswer,
     PersonAnswer,
@@ -19,7 +18,7 @@ from saraban.documents.core.schemas import (
     ReferenceAnswer,
     Subject,
 )
-from saraban.kit.schema import Paragraphs, Schema
+from saraban.kit.schema import Day, Paragraphs, Schema
 from saraban.workflow.schemas import StepAttachmentOut, WorkflowOut
 
 PartKind = Literal["MAIN", "ACTION", "INFORMATION"]

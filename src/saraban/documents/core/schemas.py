@@ -6,37 +6,15 @@ from datetime import date, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from saraban.kit.schema import Line, Paragraphs, Schema
+from saraban.kit.schema import Day, Line, Paragraphs, Schema
 from saraban.workflow.schemas import HistoryFileOut, LabelOut, StepAttachmentOut, WorkflowOut
 
 Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]
 RecipientType = Literal["TO", "CC"]
 
 EXAMPLE_ID = "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"
-_DAYS = (date(1900, 1, 1), date(2200, 12, 31))
-
-
-def _day(value: Any) -> Any:
-    # Pydantic would read 0 as 1 January 1970, and a datetime's day depends on a zone nobody named.
-    try:
-        day = date.fromisoformat(value) if isinstance(value, str) and len(value) == len("2026-01-31") else None
-    except ValueError:
-        day = None
-    if isinstance(value, date) and not isinstance(value, datetime):
-        day = value
-    if day is None:
-        th = "ต้องเป็นวันที่ เช่น 2026-01-31"
-        raise PydanticCustomError("malformed", "This must be a date such as 2026-01-31.", {"th": th})
-    if not _DAYS[0] <= day <= _DAYS[1]:
-        th = "ปีต้องเป็นคริสต์ศักราช ระหว่าง 1900 ถึง 2200"
-        raise PydanticCustomError("out_of_range", "The year must be A.D., 1900 to 2200.", {"th": th})
-    return day
-
-
-Day = Annotated[date, BeforeValidator(_day)]
 Subject = Annotated[str, Line(500)]
 Prose = Annotated[str, Paragraphs(20_000)]
 MasterCode = Annotated[str, Line(50)]

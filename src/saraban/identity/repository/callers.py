@@ -1,6 +1,6 @@
-"""Reads users with what their roles allow, in one query each."""
+"""Reads users with what their roles allow, in one query."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -19,6 +19,7 @@ from saraban.identity.models import (
     UserPreference,
 )
 from saraban.identity.repository import places
+from saraban.kit.db import Connected
 
 _projects, _contracts = places.projects, places.contracts
 
@@ -41,7 +42,7 @@ def _users_with_grants() -> Any:
     return (
         sa.select(
             User.user_id,
-            User.public_id,
+            User.public_id.label("public_id"),  # the column has another name, which is what a bare connection would say
             User.username,
             User.first_name,
             User.last_name,
@@ -62,12 +63,24 @@ def _users_with_grants() -> Any:
     )
 
 
-async def rows_of_user(session: AsyncSession, *, public_id: UUID, now: datetime | None) -> Sequence[Any]:
-    """One row for each assignment (one row of nulls without any); none when the account is closed or locked."""
-    statement = _users_with_grants().where(User.public_id == public_id, User.is_active, User.deleted_at.is_(None))
+@cache
+def _open_users() -> Any:
+    asked: sa.BindParameter[Any] = sa.bindparam("asked", expanding=True)
+    return _users_with_grants().where(User.public_id.in_(asked), User.is_active, User.deleted_at.is_(None))
+
+
+async def rows_of_users(
+    connected: Connected, *, public_ids: Collection[UUID], now: datetime | None = None
+) -> Sequence[Any]:
+    """
+    One row for each assignment of a user (one of nulls without any); none of a user whose account is closed.
+
+    :param now: when given, none of one whose account is locked at that moment either
+    """
+    statement = _open_users()
     if now is not None:
         statement = statement.where(sa.or_(User.locked_until.is_(None), User.locked_until <= now))
-    return list((await session.execute(statement)).all())
+    return list((await connected.execute(statement, {"asked": list(public_ids)})).all())
 
 
 async def rows_of_username(session: AsyncSession, *, username: str) -> Sequence[Any]:

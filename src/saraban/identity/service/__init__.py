@@ -16,7 +16,7 @@ from saraban.identity.service.accounts import (
     set_password,
     unlock,
 )
-from saraban.identity.service.callers import Member, find_caller, load_caller, system_caller, users_of
+from saraban.identity.service.callers import Callers, Member, find_caller, load_caller, system_caller, users_of
 from saraban.identity.service.directory import list_organizations, read_organization
 from saraban.identity.service.profile import profile
 from saraban.identity.service.sessions import (
@@ -36,6 +36,7 @@ __all__ = [
     "DEMO_ACCOUNTS",
     "Account",
     "AccountLocked",
+    "Callers",
     "Device",
     "LockoutRules",
     "Member",

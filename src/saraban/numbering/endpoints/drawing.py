@@ -46,8 +46,7 @@ async def generate(
     token = request_token(key=key, user=caller.public_id, operation=_GENERATE, payload=payload)
 
     async def draw(remember: Remember) -> Answer:
-        async with db.reading() as session:
-            plan = await numbering.plan(session, caller=caller, request=_request(body), now=moment, zone=now.zone)
+        plan = await numbering.plan_apart(db, caller=caller, request=_request(body), now=moment, zone=now.zone)
 
         async def keep(session: Any, issued: numbering.Issued) -> None:
             await remember(session, Answer(201, _number(issued)))

@@ -202,7 +202,10 @@ async def preview_override(
     body: OverrideIn, session: ReadSession, caller: CurrentCaller, now: Now
 ) -> OverrideEffectOut:
     """The number as it would be printed, whether it is taken, and how far the counter would jump."""
-    plan = await numbering.plan(session, caller=caller, request=request_of(body), now=now.now(), zone=now.zone)
+    asked, day = request_of(body), body.issued_on
+    plan = await numbering.plan_of_day(
+        session, caller=caller, request=asked, issued_on=day, now=now.now(), zone=now.zone
+    )
     statement = numbering.Statement(body.document_number, body.sequence)
     effect = await numbering.override_effect(session, caller=caller, plan=plan, statement=statement)
     return OverrideEffectOut(
@@ -223,12 +226,17 @@ async def override(
 ) -> Response:
     """
     For project administrators. The series goes on where it was, unless `moveCounter` is set and the jump confirmed.
+
+    A number of an earlier month or year states `issuedOn`; `reason` says why.
     """
     moment = now.now()
     token = request_token(key=key, user=caller.public_id, operation=_OVERRIDE, payload=payload_of(body))
 
     async def work(session: AsyncSession) -> NumberOut:
-        plan = await numbering.plan(session, caller=caller, request=request_of(body), now=moment, zone=now.zone)
+        asked, day = request_of(body), body.issued_on
+        plan = await numbering.plan_of_day(
+            session, caller=caller, request=asked, issued_on=day, now=moment, zone=now.zone
+        )
         issued = await numbering.override(
             session,
             caller=caller,
@@ -240,6 +248,7 @@ async def override(
             token=token,
             key=key,
             address=address,
+            now=moment,
         )
         return number_out(issued)
 

@@ -8,7 +8,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.errors import invalid
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession
 from saraban.numbering import service as numbering
 from saraban.numbering.dependencies import LOOKS, KeptRoute
@@ -24,8 +23,6 @@ async def create_range(
 ) -> Response:
     """The series is that of the document described. A kept range counts by itself: draw with `rangePublicId`."""
     moment = now.now()
-    if body.last_number < body.first_number:
-        raise invalid("/lastNumber", "too_small", "ต้องไม่น้อยกว่าเลขแรก", "This must not be below the first number.")
 
     async def work(session: AsyncSession) -> RangeOut:
         plan = await numbering.plan(session, caller=caller, request=request_of(body), now=moment, zone=now.zone)

@@ -5,6 +5,7 @@ from saraban.numbering.domain.examination import Discrepancy, Wrong
 from saraban.numbering.domain.retry import Budget
 from saraban.numbering.repository import Trace
 from saraban.numbering.repository.books import NumberRow, SeriesRow
+from saraban.numbering.repository.imports import ImportRow
 from saraban.numbering.service.account import Account, account, series
 from saraban.numbering.service.allocation import Allocator
 from saraban.numbering.service.biography import Biography, biography, same_again
@@ -23,10 +24,22 @@ from saraban.numbering.service.formats import (
     meeting,
     save,
 )
+from saraban.numbering.service.import_work import ImportWork
+from saraban.numbering.service.imports import (
+    ImportNotChecked,
+    ImportResultMissing,
+    Moved,
+    SentSheet,
+    import_,
+    imports,
+    receive,
+    result_of,
+    start_import,
+)
 from saraban.numbering.service.ledger import Holder, Issued
 from saraban.numbering.service.life import cancel, restore, revise, traces
-from saraban.numbering.service.overriding import Effect, Statement, override, override_effect
-from saraban.numbering.service.planning import Plan, plan
+from saraban.numbering.service.overriding import Effect, Statement, override, override_effect, plan_of_day
+from saraban.numbering.service.planning import Plan, plan, plan_apart
 from saraban.numbering.service.previewing import Preview, preview
 from saraban.numbering.service.ranges import RangeRow, close, close_in_series, ranges, release
 from saraban.numbering.service.rates import RateLimited, Rates
@@ -51,8 +64,13 @@ __all__ = [
     "FormatVersion",
     "Found",
     "Holder",
+    "ImportNotChecked",
+    "ImportResultMissing",
+    "ImportRow",
+    "ImportWork",
     "Issued",
     "Line",
+    "Moved",
     "NumberRequest",
     "NumberRow",
     "Plan",
@@ -60,6 +78,7 @@ __all__ = [
     "RangeRow",
     "RateLimited",
     "Rates",
+    "SentSheet",
     "SeriesRow",
     "Statement",
     "Trace",
@@ -83,23 +102,30 @@ __all__ = [
     "format_effect",
     "formats",
     "history",
+    "import_",
+    "imports",
     "meeting",
     "override",
     "override_effect",
     "permission_to_create",
     "plan",
+    "plan_apart",
+    "plan_of_day",
     "preview",
     "ranges",
+    "receive",
     "release",
     "replace",
     "replace_held",
     "reset",
     "restore",
+    "result_of",
     "revise",
     "rfa_type_of",
     "same_again",
     "save",
     "series",
+    "start_import",
     "traces",
     "verify",
     "void",

@@ -30,7 +30,7 @@ class Biography:
     :param neighbours: the numbers it replaces and was replaced by, as they are printed now
     :param may_void: the reader may make it void now
     :param may_replace: and have another drawn for the same parties
-    :param may_cancel: it is the reader's own reservation, and not yet over by the database's clock
+    :param may_settle: it is the reader's own reservation, to confirm or give up, and not yet over by the database's clock
     """
 
     entry: LedgerEntry
@@ -42,7 +42,7 @@ class Biography:
     neighbours: Mapping[UUID, str]
     may_void: bool
     may_replace: bool
-    may_cancel: bool
+    may_settle: bool
 
 
 async def biography(session: AsyncSession, *, caller: Caller, public_id: UUID) -> Biography:
@@ -65,7 +65,7 @@ async def biography(session: AsyncSession, *, caller: Caller, public_id: UUID) -
         neighbours=await reading.printed(session, beside) if beside else {},
         may_void=may_void,
         may_replace=may_void and await living.drawn_for(session, public_id) is not None,
-        may_cancel=_may_cancel(caller, entry, await repository.database_now(session)),
+        may_settle=_may_settle(caller, entry, await repository.database_now(session)),
     )
 
 
@@ -77,9 +77,9 @@ def _may_void(caller: Caller, entry: LedgerEntry) -> bool:
     )
 
 
-def _may_cancel(caller: Caller, entry: LedgerEntry, now: datetime) -> bool:
+def _may_settle(caller: Caller, entry: LedgerEntry, now: datetime) -> bool:
     return (
-        entry.document_number_status == source_of(State.CANCELLED, Who.RESERVER)
+        entry.document_number_status == source_of(State.CONFIRMED, Who.RESERVER)
         and entry.user_id == caller.user_id
         and entry.expires_at is not None
         and entry.expires_at > now

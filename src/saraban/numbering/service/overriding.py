@@ -4,7 +4,9 @@ counter stays where it is unless the jump that was shown is confirmed.
 """
 
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import orjson
 from sqlalchemy.exc import IntegrityError
@@ -12,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
+from saraban.kit.clock import local_date
 from saraban.kit.db import broken_constraint
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.ids import new_id
@@ -20,10 +23,11 @@ from saraban.numbering import repository
 from saraban.numbering.domain.sequence import NumberTaken, SequenceExhausted
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import counting
+from saraban.numbering.service.checks import NumberRequest
 from saraban.numbering.service.leaping import leap, locked_counter
 from saraban.numbering.service.ledger import Issued, issued_of
 from saraban.numbering.service.life import note
-from saraban.numbering.service.planning import Plan
+from saraban.numbering.service.planning import Plan, plan
 from saraban.numbering.service.voiding import MANAGES
 
 LARGEST = 999_999_999
@@ -52,6 +56,41 @@ class Effect:
     counter: int
     jump: int
     taken: bool
+
+
+async def plan_of_day(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    request: NumberRequest,
+    issued_on: date | None,
+    now: datetime,
+    zone: ZoneInfo,
+) -> Plan:
+    """
+    This will plan a number as it was to be printed on a day that has passed; without a day, as it is printed now.
+
+    :raises Invalid: for a day to come, and where a year is stated beside the day
+    """
+    today = local_date(now, zone)
+    if issued_on is not None and issued_on > today:
+        raise invalid(
+            "/issuedOn",
+            "too_late",
+            "วันที่ออกต้องไม่เกินวันนี้ ({today})",
+            "This must not be after today ({today}).",
+            today=today.isoformat(),
+        )
+    if issued_on is not None and request.year is not None:
+        raise invalid(
+            "/year",
+            "one_of_two",
+            "ระบุปีหรือวันที่ออกอย่างใดอย่างหนึ่ง",
+            "State either the year or the day of issue.",
+        )
+    # Of the day only the period is printed; noon is in that day whatever the zone did at its edges.
+    moment = now if issued_on in {None, today} else datetime.combine(issued_on, time(12), zone)
+    return await plan(session, caller=caller, request=request, now=moment, zone=zone)
 
 
 async def override_effect(session: AsyncSession, *, caller: Caller, plan: Plan, statement: Statement) -> Effect:
@@ -83,10 +122,12 @@ async def override(
     token: UUID,
     key: str | None,
     address: str,
+    now: datetime | None = None,
 ) -> Issued:
     """
     This will put a stated number into the ledger, final and carried by no document.
 
+    :param now: when it is stated, where the plan is of another day
     :param confirmed_jump: the jump that was shown; needed where the counter is to move
     :raises NumberTaken: naming the number, when it was issued before
     :raises Invalid: for a jump that was not confirmed as it is
@@ -94,17 +135,20 @@ async def override(
     effect = await override_effect(session, caller=caller, plan=plan, statement=statement)
     if effect.taken:
         raise NumberTaken(values={"number": effect.number})
-    entry = _entry(plan, effect, caller=caller, token=token, reason=reason, address=address)
+    moment = now or plan.now
+    entry = _entry(plan, effect, caller=caller, token=token, reason=reason, address=address, now=moment)
     await _insert(session, entry, plan)
     old, new = None, None
     if moves_counter:
-        old, new = await _move(session, plan, effect, confirmed_jump, caller=caller, reason=reason, address=address)
+        old, new = await _move(
+            session, plan, effect, confirmed_jump, caller=caller, reason=reason, address=address, now=moment
+        )
     await note(
         session,
         entry,
         "OVERRIDE",
         caller=caller,
-        now=plan.now,
+        now=moment,
         address=address,
         old=old,
         new=new,
@@ -159,7 +203,9 @@ def sequence_of(plan: Plan, number: str) -> int:
     return int(digits)
 
 
-def _entry(plan: Plan, effect: Effect, *, caller: Caller, token: UUID, reason: str, address: str) -> LedgerEntry:
+def _entry(
+    plan: Plan, effect: Effect, *, caller: Caller, token: UUID, reason: str, address: str, now: datetime
+) -> LedgerEntry:
     return LedgerEntry(
         public_id=new_id(),
         token=token,
@@ -182,7 +228,7 @@ def _entry(plan: Plan, effect: Effect, *, caller: Caller, token: UUID, reason: s
         ip_address=address[:45] or None,
         reason=reason,
         confirmed_at=plan.now,
-        created_at=plan.now,
+        created_at=now,
     )
 
 
@@ -198,7 +244,7 @@ async def _insert(session: AsyncSession, entry: LedgerEntry, plan: Plan) -> None
                 "document_number": entry.document_number,
                 "revision_label": entry.revision_label,
                 "kind": "ISSUE",
-                "created_at": plan.now,
+                "created_at": entry.created_at,
             },
         )
     except IntegrityError as error:
@@ -216,8 +262,9 @@ async def _move(
     caller: Caller,
     reason: str,
     address: str,
+    now: datetime,
 ) -> tuple[str, str]:
-    counter = await locked_counter(session, plan, now=plan.now)
+    counter = await locked_counter(session, plan, now=now)
     old = counter.last_number
     jump = max(effect.sequence - old, 0)
     if confirmed_jump != jump:
@@ -230,7 +277,7 @@ async def _move(
         user_id=caller.user_id,
         reason=reason,
         address=address[:45] or None,
-        now=plan.now,
+        now=now,
     )
     return orjson.dumps({"counter": old}).decode(), orjson.dumps({"counter": old + jump}).decode()
 

@@ -13,6 +13,7 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
 from saraban.kit.errors import unknown
 from saraban.numbering.domain import counter
 from saraban.numbering.domain.period import Period
@@ -28,7 +29,7 @@ from saraban.numbering.service.checks import (
     revision_asked,
     year_asked,
 )
-from saraban.numbering.service.resolving import Resolved, resolve
+from saraban.numbering.service.resolving import Resolved, remembered, resolve
 from saraban.projects.service import (
     ContractRef,
     DisciplineRef,
@@ -163,7 +164,24 @@ async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest,
     :raises NotYourOrganization: when the caller does not act for the originator
     """
     check_codes(request)
-    resolved = await resolve(session, request)
+    return _allowed(request, await resolve(session, request), caller=caller, now=now, zone=zone)
+
+
+async def plan_apart(db: Database, *, caller: Caller, request: NumberRequest, now: datetime, zone: ZoneInfo) -> Plan:
+    """
+    This will do what `plan` does for whoever has no session, and take a connection only where something must be read.
+
+    :raises: what `plan` raises
+    """
+    check_codes(request)
+    resolved = remembered(db.engine.sync_engine, request)
+    if resolved is None:
+        async with db.reading() as session:
+            resolved = await resolve(session, request)
+    return _allowed(request, resolved, caller=caller, now=now, zone=zone)
+
+
+def _allowed(request: NumberRequest, resolved: Resolved, *, caller: Caller, now: datetime, zone: ZoneInfo) -> Plan:
     check_right(caller, resolved.parties)
     check_recipient_type(request, resolved.parties.recipient)
     year = year_asked(request, caller, resolved.parties, now, zone)

@@ -94,8 +94,6 @@ async def close_in_series(
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     caller.require(MANAGES, Scope(project=project.id))
-    if last < first:
-        raise invalid("/lastNumber", "too_small", "ต้องไม่น้อยกว่าเลขแรก", "This must not be below the first number.")
     owner = await _owner(session, project, kind, organization)
     return await _closed(
         session,
@@ -127,6 +125,8 @@ async def _closed(
     address: str,
 ) -> NumberRange:
     project_id = project.id
+    if last < first:
+        raise invalid("/lastNumber", "too_small", "ต้องไม่น้อยกว่าเลขแรก", "This must not be below the first number.")
     counter = await counting.locked_counter(session, project_id=project_id, series=series)
     if counter is None:
         raise unknown("/series", series)

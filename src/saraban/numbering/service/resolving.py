@@ -45,7 +45,9 @@ class Resolved:
     range_series: str | None = None
 
 
-_remembered: WeakKeyDictionary[Any, OrderedDict[tuple[Any, ...], tuple[float, Resolved]]] = WeakKeyDictionary()
+Found = OrderedDict[tuple[Any, ...], tuple[float, Resolved]]
+_remembered: WeakKeyDictionary[Any, Found] = WeakKeyDictionary()
+_NOTHING: Found = OrderedDict()
 
 
 async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool = False) -> Resolved:
@@ -53,8 +55,25 @@ async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool 
     :param fresh: ask the database whatever is remembered
     :raises Invalid: naming the field
     """
+    found = None if fresh else remembered(_engine(session), request)
+    if found is not None:
+        return found
+    resolved = await _resolved(session, request)
     known = _remembered.setdefault(_engine(session), OrderedDict())
-    key = (
+    known[_key(request)] = (stopwatch() + _REMEMBERED_FOR, resolved)
+    if len(known) > _MOST:
+        known.popitem(last=False)
+    return resolved
+
+
+def remembered(engine: sa.Engine, request: NumberRequest) -> Resolved | None:
+    """This will give what was found a moment ago, so that nobody takes a connection for it."""
+    found = _remembered.get(engine, _NOTHING).get(_key(request))
+    return found[1] if found is not None and found[0] > stopwatch() else None
+
+
+def _key(request: NumberRequest) -> tuple[Any, ...]:
+    return (
         request.project_public_id,
         request.correspondence_type_code,
         request.originator_organization_public_id,
@@ -65,14 +84,6 @@ async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool 
         request.discipline_code,
         request.range_public_id,
     )
-    found = known.get(key)
-    if found is not None and not fresh and found[0] > stopwatch():
-        return found[1]
-    resolved = await _resolved(session, request)
-    known[key] = (stopwatch() + _REMEMBERED_FOR, resolved)
-    if len(known) > _MOST:
-        known.popitem(last=False)
-    return resolved
 
 
 def forget(session: AsyncSession) -> None:

@@ -9,6 +9,7 @@ from saraban.documents.circulation.service.creating import SheetExists, create
 from saraban.documents.circulation.service.offers import Offers, offers
 from saraban.documents.circulation.service.presenting import etag
 from saraban.documents.circulation.service.reading import Search, history, listing, read, reads_file
+from saraban.documents.circulation.service.renumbering import renumber
 from saraban.documents.circulation.service.subject import CirculationSubject
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "offers",
     "read",
     "reads_file",
+    "renumber",
     "respond",
     "subject",
 ]

@@ -6,12 +6,13 @@ from uuid import UUID
 from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
 
-from saraban.documents.core.schemas import Day, DocumentAnswer
+from saraban.documents.core.schemas import DocumentAnswer
 from saraban.documents.core.service import Followers, Search, etag
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.http import OrjsonResponse, at_once
 from saraban.kit.idempotency import Answer
 from saraban.kit.pagination import Page
+from saraban.kit.schema import Day
 from saraban.kit.text import control_character
 
 IfMatch = Annotated[

@@ -44,7 +44,7 @@ from saraban.documents.core.service.presenting import (
 )
 from saraban.documents.core.service.reading import Search, find, listing, read, revisions, visible
 from saraban.documents.core.service.register import Follower, Register
-from saraban.documents.core.service.renumbering import renumber
+from saraban.documents.core.service.renumbering import RENUMBERS, renumber
 from saraban.documents.core.service.subject import DocumentSubject, ids_of
 from saraban.documents.core.service.withdrawing import NoDraftRevision, withdraw_revision
 
@@ -52,6 +52,7 @@ Followers = Sequence[Follower]
 
 __all__ = [
     "CARRIED",
+    "RENUMBERS",
     "CancelOnlyDraft",
     "CarriedNumbers",
     "Complete",

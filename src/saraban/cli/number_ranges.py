@@ -1,0 +1,163 @@
+"""`saraban number range list | create | release`: stretches of a series that are kept for somebody, or barred."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from saraban.cli.codes import caller_named, members_of, request_in_codes
+from saraban.cli.number_options import (
+    As,
+    Contract,
+    Discipline,
+    Originator,
+    Project,
+    Reason,
+    Recipient,
+    RfaType,
+    SubType,
+    Type,
+)
+from saraban.cli.outcome import say, with_system
+from saraban.kit.errors import unknown
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+    from saraban.bootstrap import System
+    from saraban.numbering.service import RangeRow
+
+PAGE = 100
+
+
+def register(noun: typer.Typer) -> None:
+    ranges = typer.Typer(no_args_is_help=True, help="Ranges that a series steps over: kept for somebody, or barred.")
+    ranges.callback()(lambda: None)
+    ranges.command("list")(list_)
+    for verb in (create, release):
+        ranges.command()(verb)
+    noun.add_typer(ranges, name="range")
+
+
+def list_(project: Project = "LCBP3-C2") -> None:
+    """List the ranges of a project, the released ones too, newest first.
+
+    Example: `saraban number range list`
+    """
+    rows, codes = with_system(lambda system: _ranges(system, project))
+    for row in rows:
+        typer.echo(_line(row, codes))
+    if not rows:
+        typer.echo(say("ไม่มีช่วงเลข", "No range is kept or barred."))
+
+
+async def _ranges(system: "System", project: str) -> "tuple[list[RangeRow], dict[UUID, str]]":
+    from saraban.identity.service import system_caller
+    from saraban.numbering import service as numbering
+
+    found: list[RangeRow] = []
+    cursor: str | None = None
+    async with system.db.reading() as session:
+        caller = await system_caller(session)
+        place, members = await members_of(session, caller, project)
+        while True:
+            page = await numbering.ranges(session, caller=caller, project_public_id=place, cursor=cursor, limit=PAGE)
+            found += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return found, {public_id: code for code, public_id in members.items()}
+
+
+def create(
+    kind: Type,
+    originator: Originator,
+    first: Annotated[int, typer.Option(min=1, max=999_999_999, help="First sequence of the range.")],
+    account: As,
+    reason: Reason,
+    last: Annotated[
+        int | None, typer.Option(min=1, max=999_999_999, help="Last sequence of the range; the first one if left out.")
+    ] = None,
+    recipient: Recipient = None,
+    project: Project = "LCBP3-C2",
+    contract: Contract = None,
+    discipline: Discipline = None,
+    rfa_type: RfaType = None,
+    sub_type: SubType = None,
+    keeper: Annotated[
+        str | None, typer.Option("--for", help="Code of the only organization that may draw from a kept range.")
+    ] = None,
+    *,
+    barred: Annotated[bool, typer.Option("--barred", help="Nobody draws from it; without this, it is kept.")] = False,
+) -> None:
+    """Have the series that such a document counts in step over a range: kept, it counts by itself, or barred.
+
+    Examples:
+
+        saraban number range create LETTER --from คคง. --to สคฉ.3 --first 100 --last 199 --for คคง. \\
+            --as padmin --reason "For the site office"
+        saraban number range create LETTER --from คคง. --to สคฉ.3 --first 13 --barred --as padmin --reason "Unlucky"
+    """
+    codes = {"discipline_code": discipline, "rfa_type_code": rfa_type, "sub_type_code": sub_type}
+
+    async def work(system: "System") -> "RangeRow":
+        from saraban.numbering import service as numbering
+
+        async def step(session: "AsyncSession") -> "RangeRow":
+            caller = await caller_named(session, account)
+            request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
+            _, members = await members_of(session, caller, project)
+            if keeper is not None and keeper not in members:
+                raise unknown("/for", keeper)
+            now, zone = system.clock.now(), system.clock.zone
+            return await numbering.close(
+                session,
+                caller=caller,
+                plan=await numbering.plan(session, caller=caller, request=request, now=now, zone=zone),
+                kind="BARRED" if barred else "KEPT",
+                first=first,
+                last=first if last is None else last,
+                organization=members[keeper] if keeper is not None else None,
+                reason=reason,
+                address="",
+            )
+
+        return await system.db.transact(step)
+
+    row = with_system(work)
+    typer.echo(_line(row, {row.organization: keeper} if row.organization and keeper else {}))
+
+
+def release(
+    range_: Annotated[UUID, typer.Argument(metavar="RANGE", help="As `saraban number range list` names it.")],
+    account: As,
+    reason: Reason,
+) -> None:
+    """Open a range again: the series gives what it has not passed yet; what the range gave stays issued.
+
+    Examples:
+
+        saraban number range release 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin --reason "The site office closed"
+    """
+
+    async def work(system: "System") -> None:
+        from saraban.numbering import service as numbering
+
+        async def step(session: "AsyncSession") -> None:
+            caller = await caller_named(session, account)
+            now = system.clock.now()
+            await numbering.release(session, caller=caller, public_id=range_, reason=reason, now=now, address="")
+
+        await system.db.transact(step)
+
+    with_system(work)
+    typer.echo(say("ปลดช่วงเลขแล้ว", "The range is released."))
+
+
+def _line(row: "RangeRow", codes: Mapping[UUID, str]) -> str:
+    kept = row.range
+    stretch = f"{kept.first_number}-{kept.last_number}"
+    state = "RELEASED" if kept.released_at else kept.kind
+    keeper = codes.get(row.organization, "-") if row.organization else "-"
+    given = say(f"ออกถึง {row.last}", f"given to {row.last}") if row.last and row.last >= kept.first_number else "-"
+    return f"{kept.public_id}  {stretch:>11}  {state:<8}  {keeper}  {given}  {kept.series}  {kept.reason}"

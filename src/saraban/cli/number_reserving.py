@@ -1,0 +1,149 @@
+"""`saraban number reserve | confirm | cancel`: a number kept for an account until it is wanted, in its own name."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import typer
+
+from saraban.cli.codes import caller_named, number_named, request_in_codes
+from saraban.cli.number_options import (
+    As,
+    Category,
+    Contract,
+    Discipline,
+    Originator,
+    Project,
+    Reason,
+    Recipient,
+    RfaType,
+    SubType,
+    Type,
+)
+from saraban.cli.outcome import say, with_system
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+    from saraban.bootstrap import System
+    from saraban.identity.domain.caller import Caller
+    from saraban.numbering.service import Issued
+
+_Reserved = Annotated[str, typer.Argument(metavar="NUMBER", help="The number as it is printed, or its token.")]
+
+
+def register(noun: typer.Typer) -> None:
+    for verb in (reserve, confirm, cancel):
+        noun.command()(verb)
+
+
+def reserve(
+    kind: Type,
+    originator: Originator,
+    account: As,
+    recipient: Recipient = None,
+    project: Project = "LCBP3-C2",
+    contract: Contract = None,
+    discipline: Discipline = None,
+    rfa_type: RfaType = None,
+    sub_type: SubType = None,
+    category: Category = None,
+    range_: Annotated[
+        UUID | None, typer.Option("--range", help="A kept range to draw from, as `saraban number range list` names it.")
+    ] = None,
+) -> None:
+    """Reserve the next number of a series; it expires after SARABAN_RESERVATION_MINUTES unless somebody takes it up.
+
+    Confirm it, or give its token to a document as `reservationToken`. What expires is not issued again.
+
+    Examples:
+
+        saraban number reserve LETTER --from คคง. --to สคฉ.3 --as dc.consultant
+        saraban number reserve RFA --from ผรม.2 --contract LCBP3-C2 --discipline TER --rfa-type RPT --as dc.contractor
+    """
+    codes = {
+        "discipline_code": discipline,
+        "rfa_type_code": rfa_type,
+        "sub_type_code": sub_type,
+        "category_code": category,
+        "range_public_id": range_,
+    }
+
+    async def work(system: "System") -> "tuple[Issued, ZoneInfo]":
+        from saraban.kit.ids import new_id
+        from saraban.numbering import service as numbering
+
+        now, zone = system.clock.now(), system.clock.zone
+        async with system.db.reading() as session:
+            caller = await caller_named(session, account)
+            request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
+            plan = await numbering.plan(session, caller=caller, request=request, now=now, zone=zone)
+        lasts = timedelta(minutes=system.settings.reservation_minutes)
+        issued = await system.allocator.draw(plan, caller=caller, token=new_id(), address="", lasts=lasts)
+        return issued, zone
+
+    issued, zone = with_system(work)
+    assert issued.expires_at is not None
+    typer.echo(issued.number)
+    typer.echo(f"  {say('โทเคน', 'token')}: {issued.public_id}")
+    typer.echo(f"  {say('จองไว้ถึง', 'until')}: {issued.expires_at.astimezone(zone):%Y-%m-%d %H:%M:%S}")
+
+
+def confirm(number: _Reserved, account: As, project: Project = "LCBP3-C2") -> None:
+    """Make a number that the account reserved final, for no document; again, it says the same.
+
+    Examples:
+
+        saraban number confirm คคง.-สคฉ.3-0042-2569 --as dc.consultant
+    """
+
+    async def work(system: "System") -> str:
+        from saraban.numbering import service as numbering
+
+        async def step(session: "AsyncSession") -> str:
+            caller = await caller_named(session, account)
+            token = await _token(session, caller, project, number)
+            now = system.clock.now()
+            return (await numbering.confirm(session, caller=caller, token=token, now=now, address="")).number
+
+        return await system.db.transact(step)
+
+    confirmed = with_system(work)
+    typer.echo(say(f"ยืนยัน {confirmed} แล้ว", f"{confirmed} is confirmed."))
+
+
+def cancel(number: _Reserved, account: As, reason: Reason = "No longer needed.", project: Project = "LCBP3-C2") -> None:
+    """Give a number up that the account reserved; it stays in the ledger and is not issued again.
+
+    Examples:
+
+        saraban number cancel คคง.-สคฉ.3-0042-2569 --as dc.consultant --reason "The letter was never written"
+    """
+
+    async def work(system: "System") -> str:
+        from saraban.numbering import service as numbering
+
+        async def step(session: "AsyncSession") -> str:
+            caller = await caller_named(session, account)
+            issued = await numbering.cancel_reservation(
+                session,
+                caller=caller,
+                token=await _token(session, caller, project, number),
+                reason=reason,
+                now=system.clock.now(),
+                address="",
+            )
+            return issued.number
+
+        return await system.db.transact(step)
+
+    cancelled = with_system(work)
+    typer.echo(say(f"ยกเลิกการจอง {cancelled} แล้ว", f"{cancelled} is given up."))
+
+
+async def _token(session: "AsyncSession", caller: "Caller", project: str, number: str) -> UUID:
+    try:
+        return UUID(number)
+    except ValueError:
+        return await number_named(session, caller, project, number)

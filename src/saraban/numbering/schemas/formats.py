@@ -1,0 +1,142 @@
+"""Formats: saving, taking apart, previewing, their history."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from saraban.kit.schema import Line, Schema
+from saraban.numbering.schemas.shared import Code, Reason
+
+
+class FormatIn(Schema):
+    """The format of a project for one type, or its default."""
+
+    project_public_id: UUID
+    correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
+    template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
+    description: Annotated[str, Line(1000, shortest=0)] | None = None
+    reset_sequence_yearly: bool | None = Field(
+        None, strict=True, description="Left out: true where the template prints a year, a month or a fiscal year."
+    )
+    overflow: Literal["widen", "refuse"] = "widen"
+    reason: Reason | None = Field(
+        None, description="Required where a format is there already; kept in its history.", examples=["ตามหนังสือที่ปรึกษา"]
+    )
+
+
+class FormatChange(Schema):
+    """A change of one format; what is left out stays."""
+
+    template: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    description: Annotated[str, Line(1000, shortest=0)] | None = None
+    reset_sequence_yearly: bool | None = Field(None, strict=True)
+    overflow: Literal["widen", "refuse"] | None = None
+    reason: Reason = Field(description="Kept in the format's history.", examples=["ตามหนังสือที่ปรึกษา"])
+
+
+class FormatWarning(Schema):
+    """Another format of the project that could print the same number."""
+
+    code: Literal["FORMATS_CAN_MEET"]
+    message: str
+    config_public_id: UUID
+
+
+class FormatOut(Schema):
+    """A saved format."""
+
+    public_id: UUID
+    project_public_id: UUID
+    project_code: str
+    correspondence_type_code: str | None
+    template: str
+    description: str | None
+    reset_sequence_yearly: bool
+    overflow: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    warnings: list[FormatWarning] = Field(default_factory=list)
+
+
+class FormatTextIn(Schema):
+    """A template as somebody is typing it: anything goes."""
+
+    template: Annotated[str, Field(max_length=1000)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
+    drawing: bool = Field(default=False, description="Whether it is a drawing format.", strict=True)
+
+
+class PieceOut(Schema):
+    """A stretch of the template, for highlighting; places count characters from 0."""
+
+    start: int = Field(examples=[0])
+    end: int = Field(description="After the last character.", examples=[12])
+    kind: Literal["literal", "token", "fault"]
+    text: str = Field(examples=["{ORIGINATOR}"])
+    token: str | None = Field(None, examples=["ORIGINATOR"])
+    meaning: str | None = Field(None, description="In the language asked for.")
+    sample: str | None = Field(None, examples=["คคง."])
+    fault: str | None = Field(None, description="What is wrong here, in the language asked for.")
+
+
+class AnatomyOut(Schema):
+    """A template taken apart."""
+
+    template: str = Field(description="As it is read, one spelling for each character; places refer to it.")
+    valid: bool
+    pieces: list[PieceOut]
+    faults: list[str]
+    prints_period: bool = Field(description="Whether it prints a year, a month or a fiscal year.")
+
+
+class FormatPreviewIn(Schema):
+    """A format as it shall be."""
+
+    project_public_id: UUID
+    correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
+    template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
+    reset_sequence_yearly: bool | None = Field(None, strict=True)
+    overflow: Literal["widen", "refuse"] = "widen"
+
+
+class FormatExampleOut(Schema):
+    """The next numbers of one pair of parties, now and with the new format."""
+
+    before: list[str]
+    after: list[str]
+    series: str
+    last_number: int = Field(description="Where the series of the new format stands.", examples=[0])
+    stepped_over: int = Field(description="Numbers that are taken already.", examples=[0])
+    refusal: str | None = Field(None, description="Why the new format could print none.")
+
+
+class FormatPreviewOut(Schema):
+    """What saving the format would do."""
+
+    template: str
+    reset_sequence_yearly: bool
+    examples: list[FormatExampleOut]
+    warnings: list[FormatWarning]
+
+
+class FormatVersionOut(Schema):
+    """What a format was from one change on."""
+
+    version: int = Field(examples=[2])
+    template: str
+    reset_sequence_yearly: bool
+    overflow: str
+    reason: str | None
+    username: str | None = Field(description="Null for what stood there before changes were recorded.")
+    at: datetime
+
+
+class FormatHistoryOut(Schema):
+    items: list[FormatVersionOut]
+
+
+class FormatsOut(Schema):
+    items: list[FormatOut]
+    next_cursor: str | None

@@ -1,0 +1,9 @@
+"""What the shapes of `/document-numbering` share."""
+
+from typing import Annotated
+
+from saraban.kit.schema import Line
+
+Code = Annotated[str, Line(50)]
+Reason = Annotated[str, Line(500, shortest=5)]
+EXAMPLE_ID = "019505a1-7c3e-7000-8000-abc123def456"

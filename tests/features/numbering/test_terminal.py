@@ -1,0 +1,166 @@
+"""The life of numbers and the ranges of series at the terminal, on a database with the demo project."""
+
+import re
+import sqlite3
+
+import pytest
+
+from tests.features.numbering.test_books import command, rows
+from tests.features.numbering.test_life import REASON
+from tests.terminal import Command
+
+__all__ = ["command", "rows"]
+
+LETTER = ("LETTER", "--from", "คคง.", "--to", "ผรม.1")
+AS = ("--as", "dc.consultant")
+ADMIN = ("--as", "padmin", "--reason", REASON)
+
+
+def reserved(command: Command) -> tuple[str, str]:
+    """This will reserve a letter's number and give it with its token."""
+    code, out, err = command("reserve", *LETTER, *AS)
+    assert code == 0, err
+    number, token, until = out.splitlines()
+    assert re.fullmatch(r"  until: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", until)
+    return number, token.removeprefix("  token: ")
+
+
+def state_of(rows: sqlite3.Connection, number: str) -> tuple[str, str | None]:
+    found: tuple[str, str | None] = rows.execute(
+        "SELECT document_number_status, reason FROM document_number_reservations WHERE document_number = ?", [number]
+    ).fetchone()
+    return found
+
+
+def series_of(number: str) -> str:
+    return re.sub(r"-\d{4}-(\d{4})$", r"-{SEQ}-\1", number)
+
+
+class TestReserve:
+    def test_keeps_the_next_number_for_the_account(self, command: Command, rows: sqlite3.Connection) -> None:
+        number, _ = reserved(command)
+        following, _ = reserved(command)
+
+        assert following == number.replace("-0001-", "-0002-")
+        assert state_of(rows, number) == ("RESERVED", None)
+
+    def test_is_for_who_may_create_the_document(self, command: Command, rows: sqlite3.Connection) -> None:
+        refused = command("reserve", *LETTER, "--as", "viewer")
+        nobody = command("reserve", *LETTER, "--as", "nobody")
+
+        assert (refused[0], nobody[0]) == (4, 3)
+        assert nobody[2] == "saraban: as: “nobody” is not known here.\n"
+        assert rows.execute("SELECT count(*) FROM document_number_reservations").fetchone() == (0,)
+
+
+class TestConfirm:
+    @pytest.mark.parametrize("named", ["number", "token"])
+    def test_makes_it_final_and_says_the_same_again(
+        self, command: Command, rows: sqlite3.Connection, named: str
+    ) -> None:
+        number, token = reserved(command)
+        words = ("confirm", number if named == "number" else token, *AS)
+
+        answers = [command(*words) for _ in range(2)]
+
+        assert answers == [(0, f"{number} is confirmed.\n", "")] * 2
+        assert state_of(rows, number) == ("CONFIRMED", None)
+
+    def test_of_somebody_elses_number_finds_no_reservation(self, command: Command, rows: sqlite3.Connection) -> None:
+        number, token = reserved(command)
+
+        answers = [command("confirm", named, "--as", "padmin")[0] for named in (number, token)]
+
+        assert answers == [5, 5]
+        assert state_of(rows, number) == ("RESERVED", None)
+
+    def test_after_the_expiry_is_refused(self, command: Command, rows: sqlite3.Connection) -> None:
+        number, _ = reserved(command)
+        rows.execute("UPDATE document_number_reservations SET expires_at = '2026-01-01 00:00:00'")
+
+        code, out, err = command("confirm", number, *AS)
+
+        assert (code, out) == (6, "")
+        assert "expired" in err
+
+
+class TestCancel:
+    def test_gives_it_up_with_a_reason(self, command: Command, rows: sqlite3.Connection) -> None:
+        number, _ = reserved(command)
+
+        code, out, _ = command("cancel", number, *AS, "--reason", REASON)
+
+        assert (code, out) == (0, f"{number} is given up.\n")
+        assert state_of(rows, number) == ("CANCELLED", REASON)
+        assert command("confirm", number, *AS)[0] == 6
+
+    @pytest.mark.parametrize("reason", ["abc", "x" * 501, "a bell\x07 rings"])
+    def test_with_a_bad_reason_is_wrong_usage(self, command: Command, rows: sqlite3.Connection, reason: str) -> None:
+        number, _ = reserved(command)
+
+        assert command("cancel", number, *AS, "--reason", reason)[0] == 2
+        assert state_of(rows, number) == ("RESERVED", None)
+
+
+class TestRange:
+    def test_that_is_kept_serves_its_keeper_and_is_listed(self, command: Command) -> None:
+        stretch = ("--first", 1, "--last", 2, "--for", "คคง.")
+        code, out, err = command("range", "create", *LETTER, *stretch, *ADMIN)
+        assert code == 0, err
+        name = out.split()[0]
+
+        inside = command("reserve", *LETTER, *AS, "--range", name)[1].splitlines()[0]
+        outside, _ = reserved(command)
+        listed = command("range", "list")[1]
+
+        assert ("-0001-" in inside, "-0003-" in outside) == (True, True)
+        assert re.fullmatch(rf"{name}\s+1-2  KEPT\s+คคง\.  given to 1  (\S+)  {re.escape(REASON)}\n", listed)
+        assert series_of(inside) in listed
+
+    def test_that_is_barred_can_be_released_once(self, command: Command) -> None:
+        name = command("range", "create", *LETTER, "--first", 1, "--barred", *ADMIN)[1].split()[0]
+        over, _ = reserved(command)
+
+        first, second = [command("range", "release", name, *ADMIN) for _ in range(2)]
+
+        assert "-0002-" in over
+        assert first == (0, "The range is released.\n", "")
+        assert second[0] == 6
+        assert "RELEASED" in command("range", "list")[1]
+
+    def test_is_told_in_thai_when_there_is_none(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SARABAN_LANG", "th")
+
+        assert command("range", "list") == (0, "ไม่มีช่วงเลข\n", "")
+
+    @pytest.mark.parametrize(
+        ("words", "code", "told"),
+        [
+            (("--first", 9, "--last", 3, *ADMIN), 3, "lastNumber: "),
+            (("--first", 1, "--for", "ผรม.9", *ADMIN), 3, "for: “ผรม.9” is not known here."),
+            (("--first", 1, "--barred", "--for", "คคง.", *ADMIN), 3, "organizationPublicId: "),
+            (("--first", 1, "--as", "dc.consultant", "--reason", REASON), 4, "saraban: "),
+            (("--first", 0, *ADMIN), 2, "--first"),
+        ],
+    )
+    def test_that_cannot_be_is_refused_and_nothing_is_written(
+        self, command: Command, rows: sqlite3.Connection, words: tuple[object, ...], code: int, told: str
+    ) -> None:
+        answer = command("range", "create", *LETTER, *words)
+
+        assert (answer[0], told in answer[2]) == (code, True), answer
+        assert rows.execute("SELECT count(*) FROM document_number_ranges").fetchone() == (0,)
+
+
+class TestOverride:
+    def test_states_a_number_of_an_earlier_year(self, command: Command, rows: sqlite3.Connection) -> None:
+        words = ("override", *LETTER, "--sequence", 7, *ADMIN)
+
+        past = command(*words, "--issued-on", "2024-08-14")
+        future = command(*words, "--issued-on", "2567-08-14")
+
+        assert past == (0, "คคง.-ผรม.1-0007-2567\n", "")
+        assert (future[0], "issuedOn: This must not be after today" in future[2]) == (3, True)
+        assert rows.execute("SELECT substr(confirmed_at, 1, 10) FROM document_number_reservations").fetchall() == [
+            ("2024-08-14",)
+        ]

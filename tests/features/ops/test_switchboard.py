@@ -1,0 +1,106 @@
+"""Looking an operation up finds the one that trying every route in turn would find, and nothing that it would not."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
+from starlette.routing import Match
+
+from saraban.app import create_app
+from saraban.ops.switchboard import Switchboard
+from tests.conftest import settings_in
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+FILLINGS = ("01930b5e-0000-7000-8000-000000000000", "rfas", "new", "1")
+STRANGE = (
+    "/",
+    "//",
+    "/api",
+    "/api/v1",
+    "/api/v1/",
+    "/api/v1/rfas/",
+    "/api/v2/rfas",
+    "/static/",
+    "/static/saraban.css",
+    "/static/new",
+    "/nothing/new",
+    "/rfas/",
+    "/api/v1/nothing/new/choices",
+    "/%2e%2e/new",
+    "/บทความ/new",
+)
+
+
+@pytest.fixture(scope="module")
+def application() -> FastAPI:
+    return create_app(settings_in(Path("nowhere")))
+
+
+@pytest.fixture(scope="module")
+def contexts(application: FastAPI) -> list[RouteContext]:
+    return list(iter_route_contexts(application.routes))
+
+
+def scope_of(method: str, path: str) -> dict[str, Any]:
+    return {"type": "http", "method": method, "path": path, "root_path": "", "headers": []}
+
+
+def by_turns(contexts: list[RouteContext], scope: dict[str, Any]) -> tuple[str, str, Any] | None:
+    """What the routes say, each asked in turn; None where the answer is not an operation's."""
+    for context in contexts:
+        if isinstance(context.original_route, APIRoute):
+            match, matched = context.matches(scope)
+            if match is Match.FULL:
+                return str(context.path), context.original_route.name, matched["path_params"]
+        elif context.original_route.matches(scope)[0] is not Match.NONE:
+            return None
+    return None
+
+
+def looked_up(board: Switchboard, scope: dict[str, Any]) -> tuple[str, str, Any] | None:
+    found = board.find(scope)
+    return None if found is None else (str(found[0].path), found[0].original_route.name, found[1]["path_params"])  # type: ignore[attr-defined]
+
+
+async def unreachable(*_: Any) -> None:
+    raise AssertionError("nothing is asked here")
+
+
+class TestFind:
+    def test_is_what_the_routes_say_in_turn(self, application: FastAPI, contexts: list[RouteContext]) -> None:
+        board = Switchboard(application, unreachable)
+        paths = {re.sub(r"\{.*?\}", filling, str(context.path)) for context in contexts for filling in FILLINGS}
+        asked = [scope_of(method, path) for method in METHODS for path in sorted(paths | set(STRANGE))]
+        found = [looked_up(board, scope) for scope in asked]
+
+        assert found == [by_turns(contexts, scope) for scope in asked]
+        assert len({one[:2] for one in found if one is not None}) > 100
+
+    def test_leaves_another_method_to_the_router(self, application: FastAPI) -> None:
+        board = Switchboard(application, unreachable)
+
+        assert board.find(scope_of("GET", "/api/v1/rfas")) is not None
+        assert board.find(scope_of("PUT", "/api/v1/rfas")) is None
+
+
+class TestAnswers:
+    async def test_are_the_routers_where_nothing_is_found(self, client: httpx.AsyncClient) -> None:
+        wrong = await client.put("/api/v1/rfas")
+        slash = await client.get("/api/v1/rfas/", follow_redirects=False)
+        unknown = await client.get("/api/v1/nothing")
+
+        assert (wrong.status_code, wrong.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
+        assert "GET" in wrong.headers["allow"]
+        assert (slash.status_code, slash.headers["location"]) == (307, "http://saraban.test/api/v1/rfas")
+        assert (unknown.status_code, unknown.json()["code"]) == (404, "NOT_FOUND")
+
+    async def test_know_a_prefix_that_a_proxy_took_away(self, app: FastAPI) -> None:
+        transport = httpx.ASGITransport(app, root_path="/saraban")
+        async with httpx.AsyncClient(transport=transport, base_url="http://saraban.test") as client:
+            answer = await client.get("/saraban/health/live")
+
+        assert answer.status_code == 200
