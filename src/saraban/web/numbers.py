@@ -19,7 +19,7 @@ from saraban.web.visit import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 ROWS = 50
-SEES = "numbering.view_counters"
+SEES, MANAGES = "numbering.view_counters", "numbering.manage_formats"
 
 
 @router.get("/numbers")
@@ -73,7 +73,8 @@ async def account(
     template = "parts/account_rows.html" if page.is_fragment and cursor else "account.html"
     if page.is_fragment and not cursor:
         template = "parts/account_list.html"
-    return page.show(template, account=found, place=project, first=begin)
+    manages = any(one.public_id == project for one in await places_where(page, session, MANAGES))
+    return page.show(template, account=found, place=project, first=begin, may_manage=manages)
 
 
 async def places_where(page: Page, session: ReadSession, right: str) -> list[ProjectRef]:

@@ -21,6 +21,7 @@ from saraban.web import (
     ranges,
     registers,
     session,
+    stating,
 )
 
 PageAnswer = Callable[[Request, DomainError, int], Response]
@@ -34,6 +35,7 @@ ROUTERS: Final = (
     notifications.router,
     files.router,
     formats.router,
+    stating.router,
     ranges.router,
     numbers.router,
     number.router,
