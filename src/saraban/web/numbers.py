@@ -46,7 +46,15 @@ async def listing(
     template = "numbers.html"
     if page.is_fragment:
         template = "parts/series_rows.html" if cursor else "parts/series_list.html"
-    return page.show(template, rows=found.items, next_cursor=found.next_cursor, q=text, place=place, places=places)
+    return page.show(
+        template,
+        rows=found.items,
+        next_cursor=found.next_cursor,
+        q=text,
+        place=place,
+        places=places,
+        may_manage=page.caller.may(MANAGES, Scope(project=place.id)),
+    )
 
 
 @router.get("/numbers/account")
