@@ -41,6 +41,7 @@ STEPS = [
     "0014",
     "0015",
     "0016",
+    "0017",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -25,7 +25,7 @@ PAGES = (
     "/nowhere",
 )
 # What the project's administrator sees besides.
-ADMINISTRATION = ("/numbers", "/numbers/ranges", "/numbers/formats", "/numbers/formats/new")
+ADMINISTRATION = ("/numbers", "/numbers/ranges", "/numbers/by-hand", "/numbers/formats", "/numbers/formats/new")
 SIZES: dict[str, ViewportSize] = {
     "desk": DESK,
     "tablet": {"width": 1024, "height": 768},
@@ -177,6 +177,24 @@ async def test_a_format_shows_its_next_numbers_while_it_is_typed(sit: Sit) -> No
     await expect(page.locator("#f-template")).to_be_focused()
     await expect(page.locator("#f-template")).to_have_value("M-{SEQ:4}-{FY:B.E.}")
     await expect(page.locator("#effect .is-token")).to_have_text(["{SEQ:4}", "{FY:B.E.}"])
+    assert person.complaints == []
+
+
+async def test_a_number_stated_by_hand_is_shown_while_it_is_typed(sit: Sit) -> None:
+    person = await sit("padmin", language="en")
+    page = person.page
+    await person.goto("/numbers/by-hand")
+    await page.select_option("#f-correspondenceTypeCode", "CIRCULATION")
+    await page.fill("#f-sequence", "4242")
+    await expect(page.locator("#effect .number")).to_contain_text("-CIR-4242-")
+    await page.fill("#f-issuedOn", "2024-08-14")
+    await expect(page.locator("#effect .number")).to_contain_text("-CIR-4242-2567")
+    await expect(page.locator("#effect [name=confirmedJump]")).to_have_value("4242")
+    await page.fill("#f-reason", "From the paper register")
+    await page.check("[name=moveCounter]")
+    await person.picture("desk-en-number-by-hand-filled", whole=True)
+    await page.click("[data-submit]")
+    await expect(page.locator(".alert-success")).to_contain_text("stands in the ledger")
     assert person.complaints == []
 
 

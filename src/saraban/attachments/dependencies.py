@@ -1,7 +1,7 @@
 """What an endpoint about files is given: the storage, the rules, and an upload that is read while it arrives."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from python_multipart.exceptions import FormParserError
@@ -13,6 +13,22 @@ from saraban.kit.errors import Invalid, invalid
 from saraban.kit.http import at_once
 
 MAX_PART_HEADERS = 8 * 1024
+# What the API's description says of an operation that takes `OneFile`.
+MULTIPART: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                    "additionalProperties": False,
+                }
+            }
+        },
+    }
+}
 
 
 def storage(request: Request) -> Storage:

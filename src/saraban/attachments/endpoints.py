@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from saraban.attachments import service as attachments
-from saraban.attachments.dependencies import FileStorage, OneFile, Readers, Uploads
+from saraban.attachments.dependencies import MULTIPART, FileStorage, OneFile, Readers, Uploads
 from saraban.attachments.domain.names import content_disposition
 from saraban.attachments.domain.ranges import RangeNotSatisfiable, Span, byte_range, same_tag
 from saraban.attachments.domain.storage import Storage
@@ -22,21 +22,6 @@ router = APIRouter(prefix="/attachments", tags=["attachments"])
 # Nothing in a file may act in our name; the browser's own viewers of PDF and pictures need nothing of what this denies.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox"
 
-_MULTIPART: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file"],
-                    "properties": {"file": {"type": "string", "format": "binary"}},
-                    "additionalProperties": False,
-                }
-            }
-        },
-    }
-}
 _BINARY: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The whole file.",
@@ -48,7 +33,7 @@ _BINARY: dict[int | str, dict[str, Any]] = {
 
 
 @router.post(
-    "", status_code=201, response_model=Upload, summary="Upload a file for a later document", openapi_extra=_MULTIPART
+    "", status_code=201, response_model=Upload, summary="Upload a file for a later document", openapi_extra=MULTIPART
 )
 async def upload(
     caller: Annotated[Caller, guarded("document.attach_files")],

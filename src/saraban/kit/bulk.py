@@ -8,6 +8,7 @@ do in a batch, is converted and quoted once; columns in which every row has null
 table alone.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -17,6 +18,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.pool import PoolProxiedConnection
 
 from saraban.kit.db import Connected
 
@@ -36,16 +38,17 @@ class Statement(NamedTuple):
 class Driver:
     """The driver's connection of a session, for as long as the session's transaction lasts."""
 
-    def __init__(self, dialect: sa.Dialect, connection: Any) -> None:
+    def __init__(self, dialect: sa.Dialect, pooled: PoolProxiedConnection) -> None:
         self.dialect = dialect
         self.on_sqlite = dialect.name == "sqlite"
-        self._connection = connection
+        self._pooled = pooled
+        self._connection: Any = pooled.driver_connection
 
     @classmethod
     async def of(cls, connected: Connected) -> Self:
         connection = await connected.connection() if isinstance(connected, AsyncSession) else connected
         raw = await connection.get_raw_connection()
-        return cls(connection.dialect, raw.driver_connection)
+        return cls(connection.dialect, raw)
 
     def literal(self, value: Any) -> str:
         """This will quote a value as MariaDB reads it."""
@@ -63,6 +66,10 @@ class Driver:
             if self.on_sqlite:
                 return [await self._one(statement) for statement in statements]
             return await self._together(text)
+        except asyncio.CancelledError:
+            if not self.on_sqlite:  # asyncmy has closed it in the middle of an answer, which the pool did not see
+                self._pooled.invalidate()
+            raise
         except self.dialect.loaded_dbapi.Error as fault:
             raise DBAPIError.instance(
                 text[:500], None, fault, self.dialect.loaded_dbapi.Error, dialect=self.dialect

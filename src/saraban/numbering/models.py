@@ -200,7 +200,12 @@ class NumberAudit(HasPublicId, Base):
 
 
 class NumberImport(HasPublicId, Base):
-    """One file of legacy numbers: what was asked, how far it is, what came of it."""
+    """
+    One file of legacy numbers: what was asked, how far it is, what came of it.
+
+    `file_key` is where an uploaded file lies; a worker does the work and holds `lease` meanwhile. An import at a terminal
+    has neither.
+    """
 
     __tablename__ = "document_number_imports"
     __table_args__ = public_id_index(
@@ -219,7 +224,12 @@ class NumberImport(HasPublicId, Base):
     rows_total: Mapped[int] = mapped_column(default=0)
     rows_done: Mapped[int] = mapped_column(default=0)
     rows_refused: Mapped[int] = mapped_column(default=0)
+    rows_written: Mapped[int] = mapped_column(default=0, server_default="0")
     report: Mapped[dict[str, Any] | None]
+    moves: Mapped[dict[str, Any] | None]
+    file_key: Mapped[str | None] = mapped_column(sa.String(100))
+    lease: Mapped[UUID | None]
+    lease_until: Mapped[datetime | None]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]

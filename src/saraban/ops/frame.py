@@ -19,7 +19,12 @@ from saraban.ops.problems import RequestTooLarge, problem
 log = structlog.get_logger("saraban.access")
 
 BODY_LIMIT: Final = 2 * 1024 * 1024
-UPLOAD_PATHS: Final = ("/api/v1/attachments", "/attachments")
+UPLOAD_PATHS: Final = (
+    "/api/v1/attachments",
+    "/attachments",
+    "/api/v1/document-numbering/imports",
+    "/numbers/imports",
+)
 MULTIPART_ROOM: Final = 64 * 1024  # boundaries and part headers around the file itself
 
 PAGE_POLICY: Final = (

@@ -19,7 +19,7 @@ from saraban.web.visit import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 ROWS = 50
-SEES = "numbering.view_counters"
+SEES, MANAGES = "numbering.view_counters", "numbering.manage_formats"
 
 
 @router.get("/numbers")
@@ -46,7 +46,15 @@ async def listing(
     template = "numbers.html"
     if page.is_fragment:
         template = "parts/series_rows.html" if cursor else "parts/series_list.html"
-    return page.show(template, rows=found.items, next_cursor=found.next_cursor, q=text, place=place, places=places)
+    return page.show(
+        template,
+        rows=found.items,
+        next_cursor=found.next_cursor,
+        q=text,
+        place=place,
+        places=places,
+        may_manage=page.caller.may(MANAGES, Scope(project=place.id)),
+    )
 
 
 @router.get("/numbers/account")
@@ -73,7 +81,8 @@ async def account(
     template = "parts/account_rows.html" if page.is_fragment and cursor else "account.html"
     if page.is_fragment and not cursor:
         template = "parts/account_list.html"
-    return page.show(template, account=found, place=project, first=begin)
+    manages = any(one.public_id == project for one in await places_where(page, session, MANAGES))
+    return page.show(template, account=found, place=project, first=begin, may_manage=manages)
 
 
 async def places_where(page: Page, session: ReadSession, right: str) -> list[ProjectRef]:

@@ -14,6 +14,7 @@ from saraban.web import (
     failures,
     files,
     formats,
+    imports,
     inbox,
     notifications,
     number,
@@ -21,6 +22,7 @@ from saraban.web import (
     ranges,
     registers,
     session,
+    stating,
 )
 
 PageAnswer = Callable[[Request, DomainError, int], Response]
@@ -34,7 +36,9 @@ ROUTERS: Final = (
     notifications.router,
     files.router,
     formats.router,
+    stating.router,
     ranges.router,
+    imports.router,
     numbers.router,
     number.router,
     registers.router,

@@ -33,6 +33,14 @@ NUMBER_STATES: Final[dict[str, tuple[Text, str]]] = {
     "UNEXPLAINED": (Text("ไม่ทราบสาเหตุ", "Unexplained"), "red"),
 }
 
+IMPORT_STATES: Final[dict[str, tuple[Text, str]]] = {
+    "CHECKING": (Text("กำลังตรวจ", "Being checked"), "yellow"),
+    "CHECKED": (Text("รอสั่งนำเข้า", "Waits for you"), "blue"),
+    "IMPORTING": (Text("กำลังนำเข้า", "Being imported"), "yellow"),
+    "DONE": (Text("นำเข้าแล้ว", "Imported"), "green"),
+    "FAILED": (Text("ใช้ไม่ได้", "Failed"), "red"),
+}
+
 NUMBER_SOURCES: Final[dict[str, Text]] = {
     "OVERRIDE": Text("ผู้ดูแลกำหนดเอง", "Stated by hand"),
     "IMPORT": Text("นำเข้า", "Imported"),

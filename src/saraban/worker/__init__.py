@@ -2,6 +2,6 @@
 
 from saraban.worker.loop import Worker
 from saraban.worker.sealing import seal_timers
-from saraban.worker.timers import Timer, standard_timers
+from saraban.worker.timers import Job, Timer, standard_timers
 
-__all__ = ["Timer", "Worker", "seal_timers", "standard_timers"]
+__all__ = ["Job", "Timer", "Worker", "seal_timers", "standard_timers"]

@@ -11,7 +11,7 @@ from saraban.kit.db import Database
 from saraban.kit.trace import begin_trace
 from saraban.worker.dispatch import CONCURRENCY, Dispatcher
 from saraban.worker.metrics import TIMER_RUNS
-from saraban.worker.timers import Timer
+from saraban.worker.timers import Job, Timer
 
 log = structlog.get_logger(__name__)
 
@@ -30,11 +30,13 @@ class Worker:
         clock: Clock,
         handlers: events.Handlers,
         timers: Sequence[Timer] = (),
+        jobs: Sequence[Job] = (),
         concurrency: int = CONCURRENCY,
         poll: float = 1.0,
     ) -> None:
         self._dispatcher = Dispatcher(db=db, clock=clock, handlers=handlers, concurrency=concurrency)
         self._clock, self._timers, self._poll = clock, tuple(timers), poll
+        self._jobs = tuple(jobs)
         self._wake, self._stopping = asyncio.Event(), asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -43,10 +45,13 @@ class Worker:
         self._wake.set()
 
     async def drain(self) -> int:
-        """This will deliver until nothing is due, in the caller's task, and give the number of tries."""
+        """This will deliver until nothing is due and do the jobs that wait, in the caller's task, and give their number."""
         total = 0
         while taken := await self._dispatcher.round():
             total += taken
+        for job in self._jobs:
+            while await self._run_job(job):
+                total += 1
         return total
 
     def start(self) -> None:
@@ -76,7 +81,7 @@ class Worker:
     async def run(self) -> None:
         """This will work until `ask_to_stop`."""
         log.info("worker_started", timers=[timer.name for timer in self._timers])
-        await asyncio.gather(self._deliver(), self._tick())
+        await asyncio.gather(self._deliver(), self._tick(), *(self._keep_at(job) for job in self._jobs))
         log.info("worker_stopped")
 
     async def _deliver(self) -> None:
@@ -100,6 +105,27 @@ class Worker:
                     await self._run_timer(timer)
                     due[timer.name] = stopwatch() + timer.every.total_seconds()
             await _first_of(self._stopping, seconds=self._poll)
+
+    async def _keep_at(self, job: Job) -> None:
+        while not self._stopping.is_set():
+            work = asyncio.create_task(self._run_job(job))
+            stopped = asyncio.create_task(self._stopping.wait())
+            try:
+                await asyncio.wait((work, stopped), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (work, stopped):
+                    task.cancel()
+                await asyncio.wait((work, stopped))
+            if work.cancelled() or not work.result():
+                await _first_of(self._stopping, seconds=self._poll)
+
+    async def _run_job(self, job: Job) -> bool:
+        begin_trace()
+        try:
+            return await job.run()
+        except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
+            log.warning("job_failed", job=job.name, reason=events.told(error))
+            return False
 
     async def _run_timer(self, timer: Timer) -> None:
         begin_trace()

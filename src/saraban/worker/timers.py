@@ -24,6 +24,16 @@ class Timer:
     run: Callable[[datetime], Awaitable[object]]
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """
+    Long work beside the timers: `run` does one piece and says whether there was one. It is cancelled when the worker stops.
+    """
+
+    name: str
+    run: Callable[[], Awaitable[bool]]
+
+
 def standard_timers(*, db: Database, storage: Storage, ops_webhook_url: str) -> list[Timer]:
     """This will give the timers that every installation needs; `bootstrap` adds those of other features."""
 

@@ -21,7 +21,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import IdempotencyKey
 from saraban.kit.ids import new_id
-from saraban.worker import Timer, Worker, standard_timers, webhook
+from saraban.worker import Job, Timer, Worker, standard_timers, webhook
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
 HOOK = "http://hook.test/dead"
@@ -54,6 +54,85 @@ async def bury(db: Database, clock: FixedClock, count: int = 1) -> None:
 @pytest.fixture
 def clock() -> FixedClock:
     return FixedClock(NOW, ZoneInfo("Asia/Bangkok"))
+
+
+class TestJobs:
+    async def test_run_beside_the_timers_and_again_while_there_is_work(self, db: Database, clock: FixedClock) -> None:
+        pieces, ticked, busy = iter([True, True, False]), asyncio.Event(), asyncio.Event()
+        done: list[bool] = []
+
+        async def piece() -> bool:
+            done.append(next(pieces, False))
+            if len(done) == 3:
+                busy.set()
+            return done[-1]
+
+        async def long() -> bool:
+            await ticked.wait()
+            return False
+
+        async def tick(_now: datetime) -> None:
+            ticked.set()
+
+        worker = Worker(
+            db=db,
+            clock=clock,
+            handlers=Handlers(),
+            timers=[Timer("tick", timedelta(seconds=1), tick)],
+            jobs=[Job("long", long), Job("pieces", piece)],
+            poll=60,
+        )
+        worker.start()
+        await asyncio.wait_for(busy.wait(), 5)
+        await asyncio.wait_for(ticked.wait(), 5)
+        await worker.stop()
+
+        assert done == [True, True, False]
+
+    async def test_are_broken_off_when_the_worker_stops(self, db: Database, clock: FixedClock) -> None:
+        begun, broken_off = asyncio.Event(), asyncio.Event()
+
+        async def endless() -> bool:
+            begun.set()
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                broken_off.set()
+                raise
+            return True
+
+        worker = Worker(db=db, clock=clock, handlers=Handlers(), jobs=[Job("endless", endless)])
+        worker.start()
+        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(worker.stop(), 5)
+
+        assert broken_off.is_set()
+
+    async def test_that_fail_do_not_stop_the_worker(self, db: Database, clock: FixedClock) -> None:
+        tries = 0
+        again = asyncio.Event()
+
+        async def failing() -> bool:
+            nonlocal tries
+            tries += 1
+            if tries == 2:
+                again.set()
+            raise ConnectionError
+
+        worker = Worker(db=db, clock=clock, handlers=Handlers(), jobs=[Job("failing", failing)], poll=0.01)
+        worker.start()
+        await asyncio.wait_for(again.wait(), 5)
+        await worker.stop()
+
+    async def test_are_done_once_when_it_is_drained(self, db: Database, clock: FixedClock) -> None:
+        pieces = iter([True, True, False])
+
+        async def piece() -> bool:
+            return next(pieces)
+
+        worker = Worker(db=db, clock=clock, handlers=Handlers(), jobs=[Job("pieces", piece)])
+
+        assert await worker.drain() == 2
 
 
 class TestRun:

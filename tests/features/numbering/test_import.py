@@ -122,7 +122,7 @@ class TestImport:
             "line 6, originator",
         ]
         results = [row[-3:] for row in sheet_of(tmp_path / "r.xlsx")[1:]]
-        assert results[0] == ["นำเข้าได้ / imported", "", 2]
+        assert results[0] == ["นำเข้าได้ / can be imported", "", 2]
         assert "line 2" in str(results[2][1])
 
     def test_refuses_what_was_issued_already(self, command: Command, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ class TestImport:
         code, _, err = command("import", written(tmp_path / "a.csv", old, wrong), *AS, "--commit")
 
         assert (code, imported(rows)) == (3, [("กทท.เก่า/0042/60", 42, "CONFIRMED")])
-        assert "line 3, sequence" in err
+        assert "line 3, sequence: The number has no figure 44." in err
         assert command("verify")[0] == 0
 
     def test_is_for_who_manages_the_numbers(self, command: Command, rows: sqlite3.Connection, tmp_path: Path) -> None:

@@ -14,12 +14,14 @@ from saraban.attachments.service.claims import (
     step_attachments,
 )
 from saraban.attachments.service.reading import AccessRule, AccessRules, FileUnavailable, find
-from saraban.attachments.service.repeating import upload_once
+from saraban.attachments.service.repeating import once_for_file, upload_once
 from saraban.attachments.service.uploads import (
     FileTooLarge,
     FileTypeRefused,
+    Intake,
     UploadRules,
     clean_up,
+    fit_name,
     upload,
 )
 
@@ -30,12 +32,15 @@ __all__ = [
     "FileTooLarge",
     "FileTypeRefused",
     "FileUnavailable",
+    "Intake",
     "InvalidAttachments",
     "UploadRules",
     "attach_to_step",
     "claim",
     "clean_up",
     "find",
+    "fit_name",
+    "once_for_file",
     "rows_of",
     "step_attachments",
     "upload",

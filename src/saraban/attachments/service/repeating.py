@@ -5,7 +5,8 @@ What the content is shows only when it has been read, so the key is claimed for 
 its end, kept nowhere, and compared by checksum.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -57,26 +58,49 @@ async def upload_once(
         )
         return _answer(row)
 
-    answer = await answer_once(
+    return await once_for_file(
         db,
+        caller=caller,
         key=key,
-        user=caller.public_id,
         operation=OPERATION,
         payload={"file": fit_name(name)},
+        intake=Intake(chunks, rules.max_bytes),
+        checksum="checksum",
         now=clock.now(),
         run=run,
     )
+
+
+async def once_for_file(
+    db: Database,
+    *,
+    caller: Caller,
+    key: str | None,
+    operation: str,
+    payload: dict[str, str],
+    intake: Intake,
+    checksum: str,
+    now: datetime,
+    run: Callable[[Remember], Awaitable[Answer]],
+) -> Answer:
+    """
+    This will run an operation that takes a file once for a key, and hold the file of a repetition against the first.
+
+    :param payload: what is known before the file is read
+    :param intake: the file; `run` reads it, or this does
+    :param checksum: the field of the answer that holds the file's SHA-256
+    :raises KeyReused: when the key came before with another payload or other content
+    """
+    answer = await answer_once(
+        db, key=key, user=caller.public_id, operation=operation, payload=payload, now=now, run=run
+    )
     if answer.replayed:
-        await _compare(Intake(chunks, rules.max_bytes), answer)
+        async for _chunk in intake.pour():
+            pass
+        if intake.digest.hexdigest() != answer.body[checksum]:
+            raise KeyReused(fields=[FieldProblem("header:Idempotency-Key", "reused", KeyReused.says)])
     return answer
 
 
 def _answer(row: AttachmentRow) -> Answer:
     return Answer(201, Upload.of(row).model_dump(mode="json", by_alias=True))
-
-
-async def _compare(intake: Intake, answer: Answer) -> None:
-    async for _chunk in intake.pour():
-        pass
-    if intake.digest.hexdigest() != answer.body["checksum"]:
-        raise KeyReused(fields=[FieldProblem("header:Idempotency-Key", "reused", KeyReused.says)])

@@ -17,11 +17,11 @@ from saraban.numbering.service import exporting, workbook
 
 router = APIRouter(route_class=KeptRoute)
 SheetForm = Annotated[Literal["xlsx", "csv"], Query(alias="format")]
-_MEDIA = {
+MEDIA = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "csv": "text/csv; charset=utf-8",
 }
-_BINARY: dict[int | str, dict[str, Any]] = {
+BINARY: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The sheet.",
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
@@ -33,7 +33,7 @@ _BINARY: dict[int | str, dict[str, Any]] = {
     "/ledger/export",
     dependencies=LOOKS,
     response_class=Response,
-    responses=_BINARY,
+    responses=BINARY,
     summary="Export the ledger of a project",
 )
 async def export_ledger(
@@ -56,7 +56,7 @@ async def export_ledger(
     "/imports/template",
     dependencies=LOOKS,
     response_class=Response,
-    responses=_BINARY,
+    responses=BINARY,
     summary="The sheet for legacy numbers",
 )
 async def import_template(caller: CurrentCaller, form: SheetForm = "xlsx") -> Response:  # noqa: ARG001  signed in
@@ -82,7 +82,7 @@ def _file(path: Path, form: str, folder: TemporaryDirectory[str]) -> Response:
     return FileResponse(
         path,
         filename=path.name,
-        media_type=_MEDIA[form],
+        media_type=MEDIA[form],
         headers={"Cache-Control": "private, no-store"},
         background=BackgroundTask(folder.cleanup),
     )

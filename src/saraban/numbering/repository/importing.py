@@ -1,7 +1,6 @@
 """The statements of imports and of the ledger's export."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +10,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.identity.models import Organization, User
 from saraban.kit.bulk import Driver, Statement, insert_many, insertion
-from saraban.numbering.models import LedgerEntry, NumberImport
+from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository.drawing import AUDIT, AUDIT_COLUMNS, LEDGER, LEDGER_COLUMNS, RENDERINGS
 from saraban.projects.models import CorrespondenceType
 
@@ -55,28 +54,6 @@ async def write(
             Statement(_PRINT.format("LAST_INSERT_ID()", project_id)),
             insertion(driver, AUDIT, AUDIT_COLUMNS, audits),
         ]
-    )
-
-
-async def unfinished(session: AsyncSession, *, project_id: int, sha256: str) -> NumberImport | None:
-    """This will give an import of the same file that was interrupted."""
-    return await session.scalar(
-        sa.select(NumberImport)
-        .where(
-            NumberImport.project_id == project_id,
-            NumberImport.file_sha256 == sha256,
-            NumberImport.state == "IMPORTING",
-        )
-        .limit(1)
-    )
-
-
-async def note_progress(session: AsyncSession, *, import_id: int, done: int, refused: int, now: datetime) -> None:
-    await session.execute(
-        sa.update(NumberImport)
-        .where(NumberImport.id == import_id)
-        .values(rows_done=done, rows_refused=refused, updated_at=now)
-        .execution_options(synchronize_session=False)
     )
 
 

@@ -25,7 +25,14 @@ from saraban.numbering.service.formats import (
     save,
 )
 from saraban.numbering.service.import_work import ImportWork
-from saraban.numbering.service.imports import (
+from saraban.numbering.service.ledger import Holder, Issued
+from saraban.numbering.service.life import cancel, restore, revise, traces
+from saraban.numbering.service.overriding import Effect, Statement, override, override_effect, plan_of_day
+from saraban.numbering.service.planning import Plan, plan, plan_apart
+from saraban.numbering.service.previewing import Preview, preview
+from saraban.numbering.service.ranges import RangeRow, close, close_in_series, ranges, release
+from saraban.numbering.service.rates import RateLimited, Rates
+from saraban.numbering.service.receiving import (
     ImportNotChecked,
     ImportResultMissing,
     Moved,
@@ -36,13 +43,6 @@ from saraban.numbering.service.imports import (
     result_of,
     start_import,
 )
-from saraban.numbering.service.ledger import Holder, Issued
-from saraban.numbering.service.life import cancel, restore, revise, traces
-from saraban.numbering.service.overriding import Effect, Statement, override, override_effect, plan_of_day
-from saraban.numbering.service.planning import Plan, plan, plan_apart
-from saraban.numbering.service.previewing import Preview, preview
-from saraban.numbering.service.ranges import RangeRow, close, close_in_series, ranges, release
-from saraban.numbering.service.rates import RateLimited, Rates
 from saraban.numbering.service.renumbering import Found, find, rfa_type_of
 from saraban.numbering.service.reserving import bind, cancel_reservation, confirm, expire_reservations
 from saraban.numbering.service.resetting import reset

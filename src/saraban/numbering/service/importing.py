@@ -20,12 +20,11 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database, broken_constraint
 from saraban.kit.ids import new_id
 from saraban.numbering import repository
-from saraban.numbering.domain.counter import NO_RECIPIENT
 from saraban.numbering.models import NumberImport
-from saraban.numbering.repository import counting
-from saraban.numbering.repository import importing as rows
+from saraban.numbering.repository import counting, imports
+from saraban.numbering.service.entering import Writer
 from saraban.numbering.service.leaping import leap, locked_counter
-from saraban.numbering.service.lines import REASON, Number, Place, Read, Reader, place_of, taken
+from saraban.numbering.service.lines import REASON, Place, Read, Reader, place_of, taken
 from saraban.numbering.service.planning import Plan
 
 BATCH = 1000
@@ -93,6 +92,22 @@ class SourceFile:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """
+    The row that tells how far an import is.
+
+    :param lease: whose turn the work is; None for an import at a terminal, which nobody else takes up
+    """
+
+    row: int
+    lease: UUID | None = None
+
+
+class TurnLost(Exception):
+    """Another worker took the import over, because this one was not heard of for too long."""
+
+
 async def examine(
     db: Database,
     *,
@@ -134,6 +149,7 @@ async def import_rows(
     now: datetime,
     zone: ZoneInfo,
     moves: Mapping[str, int] | None = None,
+    ticket: Ticket | None = None,
     address: str = "",
     each: Each | None = None,
     progress: Progress | None = None,
@@ -142,19 +158,24 @@ async def import_rows(
     This will bring the lines into the ledger, one transaction for each batch; a line that is refused harms no other.
 
     :param moves: series and where their counters go on after, as the dry run showed; None: counters stay (ruling N14)
+    :param ticket: the row of an upload; without it, that of an import at a terminal is made, or found again
     :raises Forbidden: for who does not manage the numbers of the project
+    :raises TurnLost: when the ticket is somebody else's by now
     """
     outcome = Outcome()
     async with db.reading() as session:
         place = await place_of(session, caller=caller, project_public_id=project_public_id)
     reader = Reader(place, caller=caller, now=now, zone=zone)
-    writer = _Writer(place, caller=caller, now=now, address=address)
-    row = await db.transact(lambda session: _begun(session, place, file, caller, now, moving=moves is not None))
+    writer = Writer(place, caller=caller, now=now, address=address)
+    if ticket is None:
+        key = await db.transact(lambda session: _begun(session, place, file, caller, now, moving=moves is not None))
+        ticket = Ticket(key)
+    mine = ticket
     async with aclosing(_ahead(db, reader, lines)) as batches:
         async for reads in batches:
-            judged, before = await _written(db, writer, reads, outcome, row)
+            judged, before = await _written(db, writer, reads, outcome, mine)
             _tell(outcome, judged, before, each, progress)
-    await db.transact(lambda session: _finished(session, writer, outcome, row, moves or {}))
+    await db.transact(lambda session: _finished(session, writer, outcome, mine, moves or {}))
     return outcome
 
 
@@ -173,8 +194,11 @@ async def _ahead(db: Database, reader: Reader, lines: Iterable[Cells]) -> AsyncG
 
 async def _read(db: Database, reader: Reader, remaining: Iterator[Cells]) -> list[Read]:
     reads = []
+    lines = await asyncio.to_thread(lambda: list(islice(remaining, BATCH)))  # a sheet is unpacked at its first line
+    if not lines:
+        return []
     async with db.reading() as session:
-        for line, cells in islice(remaining, BATCH):
+        for line, cells in lines:
             reads.append(await reader.read(session, line, cells))
             if len(reads) % 50 == 0:
                 await asyncio.sleep(0)  # others have their turn, the writing of the batch before among them
@@ -182,7 +206,7 @@ async def _read(db: Database, reader: Reader, remaining: Iterator[Cells]) -> lis
 
 
 async def _written(
-    db: Database, writer: "_Writer", reads: list[Read], outcome: Outcome, row: int
+    db: Database, writer: Writer, reads: list[Read], outcome: Outcome, ticket: Ticket
 ) -> tuple[list[Read], set[int]]:
     """A number drawn by somebody between the look and the write breaks a constraint: look again, and it is refused."""
 
@@ -192,9 +216,8 @@ async def _written(
         if fresh:
             await writer.write(session, fresh)
         refused = outcome.refused + sum(read.number is None for read in judged)
-        await rows.note_progress(
-            session, import_id=row, done=outcome.total + len(judged), refused=refused, now=writer.now
-        )
+        done = outcome.total + len(judged)
+        await _note(session, ticket, done=done, refused=refused, written=len(fresh), now=writer.now)
         return judged, before
 
     for _ in range(4):
@@ -204,6 +227,17 @@ async def _written(
             if not broken_constraint(error, *repository.NUMBER_CONSTRAINTS, *repository.TOKEN_CONSTRAINTS):
                 raise
     return await db.transact(step)
+
+
+async def _note(session: AsyncSession, ticket: Ticket, *, done: int, refused: int, written: int, now: datetime) -> None:
+    values = {
+        "rows_done": done,
+        "rows_refused": refused,
+        "rows_written": NumberImport.rows_written + written,
+        "updated_at": now,
+    }
+    if not await imports.note(session, key=ticket.row, lease=ticket.lease, values=values):
+        raise TurnLost
 
 
 def _tell(
@@ -218,87 +252,11 @@ def _tell(
         progress(outcome.total)
 
 
-class _Writer:
-    """Turns numbers into the rows of the ledger and the audit."""
-
-    def __init__(self, place: Place, *, caller: Caller, now: datetime, address: str) -> None:
-        self.place, self.now = place, now
-        self.user = caller.user_id
-        self.address = address[:45] or None
-
-    async def write(self, session: AsyncSession, numbers: Sequence[Number]) -> None:
-        ids = [new_id() for _ in numbers]
-        await rows.write(
-            session,
-            project_id=self.place.project.id,
-            entries=[self._entry(key, number) for key, number in zip(ids, numbers, strict=True)],
-            audits=[self._audit(key, number) for key, number in zip(ids, numbers, strict=True)],
-        )
-
-    def _entry(self, key: UUID, number: Number) -> tuple[object, ...]:
-        """In the order of `repository.LEDGER_COLUMNS`."""
-        parties, plan = number.group.parties, number.group.plan
-        recipient = parties.recipient.id if parties.recipient else NO_RECIPIENT
-        return (
-            key,
-            number.token,
-            self.place.project.id,
-            parties.type.id,
-            parties.originator.id,
-            plan.key.recipient_organization_id if plan else recipient,
-            number.series,
-            0,
-            number.sequence,
-            number.base,
-            number.number,
-            number.revision,
-            "CONFIRMED",
-            "IMPORT",
-            None,
-            None,
-            number.template,
-            number.values,
-            number.group.year,
-            self.user,
-            self.address,
-            REASON,
-            None,
-            None,
-            number.issued or self.now,
-            self.now,
-        )
-
-    def _audit(self, key: UUID, number: Number) -> tuple[object, ...]:
-        """In the order of `repository.AUDIT_COLUMNS`."""
-        return (
-            new_id(),
-            "IMPORT",
-            self.place.project.id,
-            key,
-            number.number,
-            number.group.parties.type.code,
-            None,
-            number.series,
-            number.group.codes_text,
-            number.template,
-            number.sequence,
-            None,
-            REASON,
-            self.user,
-            self.address,
-            None,
-            0,
-            0,
-            None,
-            self.now,
-        )
-
-
 async def _begun(
     session: AsyncSession, place: Place, file: SourceFile, caller: Caller, now: datetime, *, moving: bool
 ) -> int:
     """This will note that the file is being imported, or that an import of it that was broken off goes on."""
-    row = await rows.unfinished(session, project_id=place.project.id, sha256=file.sha256)
+    row = await imports.unfinished(session, project_id=place.project.id, sha256=file.sha256)
     if row is None:
         row = NumberImport(
             public_id=new_id(),
@@ -317,8 +275,11 @@ async def _begun(
 
 
 async def _finished(
-    session: AsyncSession, writer: _Writer, outcome: Outcome, key: int, moves: Mapping[str, int]
+    session: AsyncSession, writer: Writer, outcome: Outcome, ticket: Ticket, moves: Mapping[str, int]
 ) -> None:
+    row = await imports.locked(session, ticket.row)
+    if row.lease != ticket.lease:
+        raise TurnLost
     await _standing(session, writer.place, outcome)
     moved: dict[str, list[int]] = {}
     for series in sorted(moves.keys() & outcome.highest.keys()):
@@ -327,9 +288,10 @@ async def _finished(
         if highest.plan is not None and to > highest.counter:
             moved[series] = [highest.counter, to]
             await _move(session, writer, highest.plan, to)
-    row = await session.get_one(NumberImport, key)
     row.state, row.rows_total, row.rows_done, row.rows_refused = "DONE", outcome.total, outcome.total, outcome.refused
-    row.report = {"imported": outcome.ready, "there": outcome.there, "refused": outcome.refused, "moved": moved}
+    there = outcome.total - outcome.refused - row.rows_written  # what was written before a break is of this import
+    counts = {"imported": row.rows_written, "there": there, "refused": outcome.refused, "moved": moved}
+    row.report = (row.report or {}) | counts
     row.updated_at = row.finished_at = writer.now
     await session.flush()
 
@@ -339,7 +301,7 @@ async def _standing(session: AsyncSession, place: Place, outcome: Outcome) -> No
         highest.counter = await counting.last_number(session, project_id=place.project.id, series=highest.series)
 
 
-async def _move(session: AsyncSession, writer: _Writer, plan: Plan, to: int) -> None:
+async def _move(session: AsyncSession, writer: Writer, plan: Plan, to: int) -> None:
     """This will have the series go on after `to`."""
     counter = await locked_counter(session, plan, now=writer.now)
     await leap(session, plan, counter, to, user_id=writer.user, reason=REASON, address=writer.address, now=writer.now)

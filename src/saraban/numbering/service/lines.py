@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
-from saraban.kit.errors import DomainError, FieldProblem, Text, unknown
+from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
 from saraban.kit.ids import derived_id
 from saraban.numbering.domain import counter, legacy
 from saraban.numbering.domain.legacy import Line
@@ -144,7 +144,13 @@ class Reader:
         assert line.sequence is not None
         template = legacy.literal(line.number, line.sequence)
         if template is None:
-            raise unknown("/sequence", str(line.sequence))
+            raise invalid(
+                "/sequence",
+                "not_in_number",
+                "ไม่มีเลข {sequence} อยู่ในเลขที่นี้",
+                "The number has no figure {sequence}.",
+                sequence=line.sequence,
+            )
         template = stored(template.text)
         series = template.series({}, resets=True)
         return Number(

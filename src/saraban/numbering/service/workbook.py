@@ -11,10 +11,10 @@ from typing import Any, Self
 from python_calamine import CalamineError, CalamineWorkbook
 from xlsxwriter import Workbook
 
-from saraban.kit.errors import invalid
+from saraban.kit.errors import Invalid, invalid
 from saraban.kit.text import fold
 from saraban.numbering.domain.legacy import COLUMNS
-from saraban.numbering.service.importing import READY, THERE, Cells, SourceFile
+from saraban.numbering.service.importing import REFUSED, THERE, Cells, SourceFile
 from saraban.numbering.service.lines import Read
 
 MOST_BYTES = 20 * 1024 * 1024
@@ -22,7 +22,8 @@ MOST_UNPACKED = 400 * 1024 * 1024
 MOST_LINES = 200_000
 _OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
-_RESULTS = {READY: "นำเข้าได้ / imported", THERE: "มีอยู่แล้ว / already there"}
+_GOOD, _DONE = "นำเข้าได้ / can be imported", "นำเข้าแล้ว / imported"
+_RESULTS = {THERE: "มีอยู่แล้ว / already there", REFUSED: "ไม่รับ / refused"}
 
 
 def source_of(path: Path) -> SourceFile:
@@ -57,7 +58,7 @@ def _csv(path: Path) -> Iterator[Sequence[object]]:
             for row in csv.reader(file, strict=True):
                 yield [cell[1:] if cell[:1] == "'" and cell[1:].startswith(_DANGEROUS) else cell for cell in row]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise _unreadable() from error
+        raise unreadable() from error
 
 
 def _xlsx(path: Path) -> Iterator[Sequence[object]]:
@@ -69,10 +70,10 @@ def _xlsx(path: Path) -> Iterator[Sequence[object]]:
         with CalamineWorkbook.from_path(str(path)) as book:
             yield from book.get_sheet_by_index(0).iter_rows()
     except (zipfile.BadZipFile, CalamineError) as error:
-        raise _unreadable() from error
+        raise unreadable() from error
 
 
-def _unreadable() -> Exception:
+def unreadable() -> Invalid:
     return invalid(
         "/file", "unreadable", "อ่านไฟล์ไม่ได้ ต้องเป็น XLSX หรือ CSV (UTF-8)", "The file is no XLSX and no CSV in UTF-8."
     )
@@ -168,9 +169,14 @@ def template_to(path: Path) -> None:
 
 
 class ResultSheet:
-    """The lines of an import again, each with what came of it."""
+    """
+    The lines of an import again, each with what came of it.
 
-    def __init__(self, path: Path) -> None:
+    :param done: whether they were imported; otherwise it says what would come of them
+    """
+
+    def __init__(self, path: Path, *, done: bool = False) -> None:
+        self._ready = _DONE if done else _GOOD
         titles = [column.title for column in COLUMNS]
         self._sheet = Sheet(path, [*titles, "ผล / Result", "เหตุผล / Reason", "แถว / Line"])
 
@@ -186,4 +192,4 @@ class ResultSheet:
             f"{one.pointer.lstrip('/')}: {one.text.say('th', one.values)} / {one.text.say('en', one.values)}"
             for one in read.faults
         )
-        self._sheet.add([*cells, _RESULTS.get(state, "ไม่รับ / refused"), why, read.line])
+        self._sheet.add([*cells, _RESULTS.get(state, self._ready), why, read.line])

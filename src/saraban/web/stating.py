@@ -1,0 +1,188 @@
+"""A number stated by hand in the browser: what that would do is shown before it is done."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.kit.clock import Clock, local_date
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, Kind
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.idempotency import Answer, Remember, answer_once, request_token
+from saraban.kit.ids import new_id
+from saraban.kit.problem import status_of
+from saraban.kit.schema import Line
+from saraban.numbering import service as numbering
+from saraban.numbering.dependencies import charge_draw, charge_look
+from saraban.numbering.schemas import OverrideIn
+from saraban.projects import service as projects
+from saraban.web.creating import patiently
+from saraban.web.forms import Faults, faults_of, filled, order_from, text
+from saraban.web.numbers import MANAGES, chosen, places_where
+from saraban.web.page import Page, ThisPage
+from saraban.web.visit import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/by-hand")
+
+_OPERATION = "PAGE /numbers/by-hand"
+_ELSEWHERE = {Kind.NOT_FOUND, Kind.UNAUTHENTICATED, Kind.BROKEN}
+_REQUEST = set(numbering.NumberRequest.__dataclass_fields__)
+_TEXTS = (
+    *("projectPublicId", "correspondenceTypeCode", "originatorOrganizationPublicId", "contractPublicId"),
+    *("disciplineCode", "rfaTypeCode", "subTypeCode", "revision", "documentNumber", "issuedOn", "reason"),
+)
+
+
+class Draft(OverrideIn):
+    """The same before a reason was given: it is shown, not done."""
+
+    reason: Annotated[str, Line(500, shortest=0)] = ""
+
+
+@router.get("")
+async def show(
+    page: ThisPage, session: ReadSession, clock: Now, project: Annotated[UUID | None, Query()] = None
+) -> Response:
+    page.caller.require_somewhere(MANAGES)
+    return await _show(page, session, clock, {"projectPublicId": str(project or page.project or "")})
+
+
+@router.post("/check")
+async def check(page: ThisPage, session: ReadSession, clock: Now, request: Request) -> Response:
+    """What the number would be and what it would do; half a form is no error."""
+    page.caller.require_somewhere(MANAGES)
+    form = await filled(request)
+    await charge_look(request, page.caller)
+    effect, faults = None, Faults()
+    if text(form, "documentNumber") or text(form, "sequence"):
+        try:
+            effect = await _effect(page, session, clock, order_from(request, Draft, _payload(form)))
+        except DomainError as error:
+            faults = faults_of(error, page.language)
+    return page.show("parts/stated.html", effect=effect, faults=faults)
+
+
+@router.post("")
+async def state(page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
+    page.caller.require_somewhere(MANAGES)
+    form = await filled(request)
+    key = (text(form, "key") or str(new_id()))[:128]
+    try:
+        order: OverrideIn = order_from(request, OverrideIn, _payload(form))
+        await charge_draw(request, page.caller)
+        answer = await patiently(lambda: _stated(page, db, clock, order, key=key))
+    except DomainError as error:
+        if error.kind in _ELSEWHERE:
+            raise
+        async with db.reading() as session:
+            return await _show(page, session, clock, form, error=error, request=request)
+    return RedirectResponse(f"/numbers/{answer.body['publicId']}?done=stated", status_code=303)
+
+
+async def _stated(page: Page, db: Database, clock: Clock, order: OverrideIn, *, key: str) -> Answer:
+    """A form that is sent twice states once."""
+    now, payload = clock.now(), order.model_dump(mode="json", by_alias=True)
+    user = page.caller.public_id
+    token = request_token(key=key, user=user, operation=_OPERATION, payload=payload)
+
+    async def run(remember: Remember) -> Answer:
+        async def step(session: AsyncSession) -> Answer:
+            issued = await numbering.override(
+                session,
+                caller=page.caller,
+                plan=await _plan(page, session, clock, order),
+                statement=numbering.Statement(order.document_number, order.sequence),
+                reason=order.reason,
+                moves_counter=order.move_counter,
+                confirmed_jump=order.confirmed_jump,
+                token=token,
+                key=key,
+                address=page.address,
+                now=now,
+            )
+            answer = Answer(201, {"publicId": str(issued.public_id)})
+            await remember(session, answer)
+            return answer
+
+        return await db.transact(step)
+
+    return await answer_once(db, key=key, user=user, operation=_OPERATION, payload=payload, now=now, run=run)
+
+
+async def _plan(page: Page, session: AsyncSession, clock: Clock, order: OverrideIn) -> numbering.Plan:
+    return await numbering.plan_of_day(
+        session,
+        caller=page.caller,
+        request=numbering.NumberRequest(**order.model_dump(include=_REQUEST)),
+        issued_on=order.issued_on,
+        now=clock.now(),
+        zone=clock.zone,
+    )
+
+
+async def _effect(page: Page, session: AsyncSession, clock: Clock, order: OverrideIn) -> numbering.Effect:
+    plan = await _plan(page, session, clock, order)
+    statement = numbering.Statement(order.document_number, order.sequence)
+    return await numbering.override_effect(session, caller=page.caller, plan=plan, statement=statement)
+
+
+def _payload(form: Any) -> dict[str, Any]:
+    """What was left empty is left out."""
+    payload: dict[str, Any] = {name: typed for name in _TEXTS if (typed := text(form, name))}
+    payload |= {name: _figure(typed) for name in ("sequence", "confirmedJump") if (typed := text(form, name))}
+    if recipient := text(form, "to"):
+        payload["recipientOrganizationPublicId"] = recipient
+    return payload | {"moveCounter": text(form, "moveCounter") == "1"}
+
+
+def _figure(typed: str) -> int | str:
+    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 12 else typed
+
+
+async def _show(
+    page: Page,
+    session: AsyncSession,
+    clock: Clock,
+    form: Any,
+    *,
+    error: DomainError | None = None,
+    request: Request | None = None,
+) -> Response:
+    place = chosen(await places_where(page, session, MANAGES), _project(form))
+    detail = await projects.read_project(session, caller=page.caller, public_id=place.public_id)
+    where: dict[str, Any] = {"caller": page.caller, "project_public_id": place.public_id}
+    return page.show(
+        "stating.html",
+        status=status_of(error) if error else 200,
+        form=form,
+        place=place,
+        detail=detail,
+        types=await projects.correspondence_types(session),
+        disciplines=await projects.disciplines(session, **where),
+        rfa_types=await projects.rfa_types(session, **where),
+        sub_types=await projects.sub_types(session, **where),
+        effect=await _shown_again(page, session, clock, form, request) if request else None,
+        faults=faults_of(error, page.language) if error else Faults(),
+        key=str(new_id()),
+        today=local_date(clock.now(), clock.zone),
+    )
+
+
+async def _shown_again(
+    page: Page, session: AsyncSession, clock: Clock, form: Any, request: Request
+) -> numbering.Effect | None:
+    """Who has no scripts confirms the jump that the refusal shows."""
+    try:
+        return await _effect(page, session, clock, order_from(request, Draft, _payload(form)))
+    except DomainError:
+        return None
+
+
+def _project(form: Any) -> UUID | None:
+    try:
+        return UUID(text(form, "projectPublicId") or "")
+    except ValueError:
+        return None
