@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from saraban.workflow.domain import logic
-from saraban.workflow.domain.condition import Condition, names
+from saraban.workflow.domain.condition import Condition
 
 
 def condition(rule: Any) -> Condition:
@@ -44,19 +44,3 @@ class TestReadsPayload:
     )
     def test_is_true_when_the_client_could_change_the_answer(self, rule: Any, reads: bool) -> None:
         assert condition(rule).reads_payload is reads
-
-
-class TestNeverHolds:
-    @pytest.mark.parametrize("rule", [False, {"==": [1, 2]}, {"missing": []}, {"none": [[1], True]}], ids=str)
-    def test_is_true_of_a_rule_that_reads_nothing_and_is_false(self, rule: Any) -> None:
-        assert condition(rule).never_holds
-
-    @pytest.mark.parametrize("rule", [True, {"==": [1, 1]}, {"var": "a"}, {"missing": ["a"]}], ids=str)
-    def test_is_false_when_it_is_true_or_reads_something(self, rule: Any) -> None:
-        assert not condition(rule).never_holds
-
-
-def test_names_what_is_read_at_the_top() -> None:
-    rule = {"and": [{"var": "payload.code"}, {"missing": ["document.number"]}, {"var": ["actor.roles", []]}]}
-
-    assert names(logic.compile(rule)) == {"payload", "document", "actor"}

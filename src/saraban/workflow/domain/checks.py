@@ -2,12 +2,15 @@
 What publishing asks of the graph (ruling W5): one way in, every state on a way from it to an end, no way out of an end.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from saraban.workflow.domain.definition import Definition, State, Transition
+from saraban.workflow.domain.definition import Definition, State
 from saraban.workflow.domain.faults import Faults
+from saraban.workflow.domain.opening import TRIES, Opening, opening
 
 # What `engine.conditional_facts` gives to conditions; `*` is a path that the condition itself computes.
+MOST_TRIES = 40_000  # for all conditions of a definition; beyond it they have the benefit of the doubt
 READABLE = frozenset({"state", "comment", "context", "document", "payload", "actor", "*"})
 
 
@@ -38,9 +41,10 @@ def check(definition: Definition, found: Faults) -> None:
         return
     _names(definition, found)
     places = {name: index for index, name in enumerate(definition.states)}
-    _constants(definition, found)
+    closed = _closed(definition, found)
     forwards = {
-        name: [step.to for step in state.on.values() if not _closed(step)] for name, state in definition.states.items()
+        name: [step.to for action, step in state.on.items() if (name, action) not in closed]
+        for name, state in definition.states.items()
     }
     backwards: dict[str, list[str]] = {name: [] for name in definition.states}
     for name, targets in forwards.items():
@@ -57,18 +61,26 @@ def check(definition: Definition, found: Faults) -> None:
             found.add(f"/states/{index}", "dead_end", th, en, name=name)
 
 
-def _closed(step: Transition) -> bool:
-    """An exit that no facts will ever open is none."""
-    return step.condition is not None and step.condition.never_holds
-
-
-def _constants(definition: Definition, found: Faults) -> None:
-    for index, state in enumerate(definition.states.values()):
+def _closed(definition: Definition, found: Faults) -> set[tuple[str, str]]:
+    """The exits that no facts open: each is named, with facts under which it stays closed."""
+    closed = set()
+    left = MOST_TRIES
+    known: dict[str, Opening] = {}
+    for index, (name, state) in enumerate(definition.states.items()):
         for action, step in state.on.items():
-            if _closed(step):
+            if step.condition is None:
+                continue
+            rule = json.dumps(step.condition.logic.rule, sort_keys=True)
+            if rule not in known:
+                known[rule] = opening(step.condition, definition.context_schema, tries=min(TRIES, left))
+                left = max(left - known[rule].count, 0)
+            if not known[rule].may_open:
+                closed.add((name, action))
                 at = found.below(f"/states/{index}/on", action) + "/condition/rule"
-                th, en = "เงื่อนไขนี้ไม่มีวันเป็นจริง", "This condition reads nothing and never holds."
-                found.add(at, "never_holds", th, en)
+                th = "เงื่อนไขนี้ไม่มีวันเป็นจริง ลองแล้วเช่น {example}"
+                en = "This condition never holds: not with {example}, nor with anything else that was tried."
+                found.add(at, "never_holds", th, en, example=json.dumps(known[rule].tried, ensure_ascii=False)[:300])
+    return closed
 
 
 def _names(definition: Definition, found: Faults) -> None:

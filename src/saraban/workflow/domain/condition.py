@@ -25,11 +25,6 @@ class Condition:
         """Whether it asks what the client sends, so that it cannot be judged before."""
         return not names(self.logic).isdisjoint(SENT)
 
-    @property
-    def never_holds(self) -> bool:
-        """Whether it reads nothing, and so gives the same every time, and that is false."""
-        return not self.logic.variables and not self.holds({})
-
     def holds(self, facts: Mapping[str, Any]) -> bool:
         """This will say whether the condition is met; a rule that would take too long on these facts is not."""
         try:

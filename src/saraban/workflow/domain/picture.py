@@ -1,0 +1,40 @@
+"""The diagram of a definition, as text for Mermaid (a `stateDiagram-v2`), which many tools draw."""
+
+from collections.abc import Iterator
+
+from saraban.workflow.domain.definition import Definition, Transition
+
+
+def mermaid(definition: Definition, *, language: str) -> str:
+    """
+    This will draw the states with their labels and the actions between them.
+
+    An action with a condition is marked `?`, one that needs a comment `*`.
+
+    :param language: `th` or `en`
+    """
+    return "\n".join(_lines(definition, language)) + "\n"
+
+
+def _lines(definition: Definition, language: str) -> Iterator[str]:
+    yield "stateDiagram-v2"
+    # Names may be words of Mermaid's own (`end`, `note`), so each state is drawn under a name of ours.
+    places = {name: f"s{index}" for index, name in enumerate(definition.states)}
+    for name, state in definition.states.items():
+        yield f'    state "{_plain(state.label.say(language))}" as {places[name]}'
+    yield f"    [*] --> {places[definition.initial]}"
+    for name, state in definition.states.items():
+        for step in state.on.values():
+            yield f"    {places[name]} --> {places[step.to]} : {_action(step, language)}"
+        if state.terminal:
+            yield f"    {places[name]} --> [*]"
+
+
+def _action(step: Transition, language: str) -> str:
+    marks = "".join(mark for mark, holds in (("?", step.condition is not None), ("*", step.comment_required)) if holds)
+    return " ".join(filter(None, (_plain(step.label.say(language)), marks)))
+
+
+def _plain(text: str) -> str:
+    """Without the characters that would end a label; Mermaid knows numeric entities."""
+    return "".join(f"#{ord(character)};" if character in '"#:;{}[]<>%' else character for character in text)

@@ -1,0 +1,104 @@
+"""What people see of versions: the diagram, the difference of two, and the line of a fault."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saraban.workflow.domain import dsl, lines
+from saraban.workflow.domain.difference import Change, difference
+from saraban.workflow.domain.picture import mermaid
+from tests.domain.workflow.test_dsl import letterbox
+
+
+class TestPicture:
+    def test_shows_states_and_actions_with_their_labels(self) -> None:
+        raw = letterbox()
+        raw["states"][0]["on"]["close"] |= {"comment": "required", "label": {"th": "ปิด", "en": "Close"}}
+
+        assert mermaid(dsl.read(raw), language="th").splitlines() == [
+            "stateDiagram-v2",
+            '    state "คำ" as s0',
+            '    state "คำ" as s1',
+            "    [*] --> s0",
+            "    s0 --> s1 : ปิด *",
+            "    s1 --> [*]",
+        ]
+
+    def test_cannot_be_broken_by_a_label(self) -> None:
+        raw = letterbox()
+        raw["states"][0]["label"] = {"th": 'ก"; s0 --> s9', "en": 'A" as x'}
+
+        drawn = mermaid(dsl.read(raw), language="th")
+
+        assert drawn.splitlines()[1] == '    state "ก#34;#59; s0 --#62; s9" as s0'
+
+
+class TestDifference:
+    def test_of_a_version_with_itself_is_nothing(self) -> None:
+        assert difference(letterbox(), letterbox() | {"version": 2}) == []
+
+    def test_names_what_was_added_removed_and_changed(self) -> None:
+        after = copy.deepcopy(letterbox())
+        after["states"][0]["on"]["close"]["comment"] = "required"
+        after["states"][0]["label"]["en"] = "Opened"
+        after["states"].insert(1, {"name": "between"})
+        del after["states"][2]["terminal"]
+
+        assert difference(letterbox(), after) == [
+            Change("/states/open/label/en", "changed", "Word", "Opened"),
+            Change("/states/open/on/close/comment", "added", None, "required"),
+            Change("/states/between", "added", None, {"name": "between"}),
+            Change("/states/closed/terminal", "removed", True, None),
+        ]
+
+    def test_tells_when_states_stand_in_another_order(self) -> None:
+        after = letterbox()
+        after["states"].reverse()
+
+        assert difference(letterbox(), after) == [Change("/states", "changed", ["open", "closed"], ["closed", "open"])]
+
+
+_JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
+    lambda below: st.one_of(st.lists(below, max_size=4), st.dictionaries(st.text(max_size=8), below, max_size=4)),
+    max_leaves=20,
+)
+
+
+def pointers(value: Any, at: str = "") -> list[str]:
+    found = [at]
+    if isinstance(value, dict):
+        for key, below in value.items():
+            found += pointers(below, f"{at}/{key.replace('~', '~0').replace('/', '~1')}")
+    if isinstance(value, list):
+        for place, below in enumerate(value):
+            found += pointers(below, f"{at}/{place}")
+    return found
+
+
+class TestLines:
+    @given(_JSON, st.sampled_from([None, 0, 2]))
+    def test_know_every_part_of_a_text(self, value: Any, indent: int | None) -> None:
+        text = json.dumps(value, indent=indent, ensure_ascii=False)
+
+        read, places = lines.read(text)
+
+        assert json.dumps(read) == json.dumps(value)
+        assert sorted(places) == sorted(pointers(value))
+        assert set(places.values()) <= set(range(1, text.count("\n") + 2))
+
+    def test_count_from_one(self) -> None:
+        _, places = lines.read('{\n "a": [1,\n  {"b": "x"}\n ],\n "c/d": {}\n}')
+
+        assert places == {"": 1, "/a": 2, "/a/0": 2, "/a/1": 3, "/a/1/b": 3, "/c~1d": 5}
+
+    @pytest.mark.parametrize(("text", "line"), [('{\n "a": }', 2), ("", 1), ("[" * 100_000, 1), ('{"a": 1}\n\n x', 3)])
+    def test_of_a_text_that_is_no_json_name_the_place(self, text: str, line: int) -> None:
+        with pytest.raises(lines.NotJson) as refused:
+            lines.read(text)
+
+        assert refused.value.line == line
