@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from saraban.workflow.domain import logic
-from saraban.workflow.domain.condition import Condition
+from saraban.workflow.domain.condition import Condition, names
 
 
 def condition(rule: Any) -> Condition:
@@ -44,3 +44,9 @@ class TestReadsPayload:
     )
     def test_is_true_when_the_client_could_change_the_answer(self, rule: Any, reads: bool) -> None:
         assert condition(rule).reads_payload is reads
+
+
+def test_names_what_is_read_at_the_top() -> None:
+    rule = {"and": [{"var": "payload.code"}, {"missing": ["document.number"]}, {"var": ["actor.roles", []]}]}
+
+    assert names(logic.compile(rule)) == {"payload", "document", "actor"}
