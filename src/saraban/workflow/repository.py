@@ -173,6 +173,28 @@ async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, lim
     return (await session.execute(statement)).all()
 
 
+async def finished(session: AsyncSession, *, code: str, limit: int) -> Sequence[WorkflowInstance]:
+    """Instances of a workflow that came to an end by their steps, the latest first."""
+    statement = (
+        sa.select(WorkflowInstance)
+        .join(WorkflowDefinition, WorkflowDefinition.id == WorkflowInstance.definition_id)
+        .where(WorkflowDefinition.workflow_code == code, WorkflowInstance.status == "COMPLETED")
+        .order_by(WorkflowInstance.last_transition_at.desc(), WorkflowInstance.id.desc())
+        .limit(limit)
+    )
+    return (await session.scalars(statement)).all()
+
+
+async def bare_steps(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[WorkflowHistory]:
+    """The steps of several instances, oldest first."""
+    statement = (
+        sa.select(WorkflowHistory)
+        .where(WorkflowHistory.instance_id.in_(instance_ids))
+        .order_by(WorkflowHistory.created_at, WorkflowHistory.id)
+    )
+    return (await session.scalars(statement)).all()
+
+
 async def await_these(
     session: AsyncSession,
     *,

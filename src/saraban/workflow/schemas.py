@@ -3,11 +3,11 @@ What the workflow endpoints take and give; documents put `WorkflowOut` and `Step
 """
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 import orjson
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from saraban.kit.schema import Line, Paragraphs, Schema
@@ -160,7 +160,17 @@ class DefinitionIn(Schema):
 
 
 class DefinitionText(Schema):
-    dsl: Storable
+    """A definition as JSON, or as the text that somebody is writing: then faults have their line."""
+
+    dsl: Storable | None = None
+    text: Annotated[str, Paragraphs(500_000)] | None = Field(None, examples=['{"workflow": "SITE_MEMO"}'])
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if (self.dsl is None) == (self.text is None):
+            th = "ส่ง dsl หรือ text อย่างใดอย่างหนึ่ง"
+            raise PydanticCustomError("one_of", "Send either `dsl` or `text`.", {"th": th})
+        return self
 
 
 class DefinitionOut(Schema):
@@ -184,6 +194,7 @@ class DefinitionPage(Schema):
 class DefinitionFault(Schema):
     pointer: str
     code: str
+    line: int | None = Field(None, description="Of the `text`, counted from 1.", examples=[12])
     message: LabelOut
 
 
@@ -192,3 +203,97 @@ class ValidationOut(Schema):
 
     valid: bool
     errors: list[DefinitionFault]
+
+
+class ChangeOut(Schema):
+    """One place that differs between two versions."""
+
+    place: str = Field(
+        description="JSON pointer in which a state stands by its name.", examples=["/states/draft/on/submit/to"]
+    )
+    what: Literal["added", "removed", "changed"]
+    before: Any = Field(None, examples=["pending_review"])
+    after: Any = Field(None, examples=["pending_approval"])
+
+
+class DifferenceOut(Schema):
+    changes: list[ChangeOut]
+
+
+class DiagramOut(Schema):
+    mermaid: str = Field(description="A `stateDiagram-v2`.", examples=["stateDiagram-v2\n    [*] --> s0\n"])
+
+
+Name = Annotated[str, Line(100)]
+
+
+class RehearsedActorIn(Schema):
+    """Somebody who does not exist, by what he would hold."""
+
+    roles: list[Name] = Field(default_factory=list, max_length=20, examples=[["Document Control"]])
+    permissions: list[Name] = Field(default_factory=list, max_length=100, examples=[["rfa.submit"]])
+    party: list[Literal["originator", "recipient"]] = Field(default_factory=list, max_length=2)
+    organization_roles: list[Name] = Field(default_factory=list, max_length=5, examples=[["CONTRACTOR"]])
+    is_submitter: bool = Field(default=False, strict=True)
+    is_assignee: bool = Field(default=False, strict=True)
+    user_public_id: UUID | None = None
+
+
+class RehearsedStepIn(Schema):
+    actor: RehearsedActorIn
+    action: Annotated[str, Line(50)] = Field(examples=["submit"])
+    comment: Annotated[str, Paragraphs(4000)] | None = None
+    payload: Payload = Field(default_factory=dict)
+    with_files: bool = Field(default=False, strict=True)
+
+
+class RehearsalIn(Schema):
+    """A story: who does what, in which order, with which document."""
+
+    steps: list[RehearsedStepIn] = Field(min_length=1, max_length=200)
+    document: Payload = Field(
+        default_factory=dict, description="Read by conditions as `document.<name>`.", examples=[{"priority": "HIGH"}]
+    )
+    context: Payload = Field(default_factory=dict, description="What the instance remembers from its start.")
+
+
+class RehearsedStepOut(Schema):
+    """What came of one step; `code` and `message` are null when it was taken."""
+
+    state: str = Field(examples=["draft"])
+    available_actions: list[str] = Field(description="What this actor could do then.")
+    next_state: str = Field(examples=["pending_review"])
+    terminal: bool
+    code: str | None = Field(None, examples=[None])
+    message: LabelOut | None = None
+
+
+class RehearsalOut(Schema):
+    steps: list[RehearsedStepOut]
+
+
+class ReplayIn(Schema):
+    limit: int = Field(200, strict=True, ge=1, le=2000, description="How many finished instances, the latest first.")
+
+
+class DifferingOut(Schema):
+    """A finished instance that would have gone another way, from which step on and why."""
+
+    instance_public_id: UUID
+    number: str | None
+    step: int = Field(description="Counted from 1.", examples=[2])
+    state: str
+    action: str
+    went_to: str
+    would_go_to: str | None
+    code: Literal["no_action", "other_state", "condition", "comment_required", "not_ended"]
+    message: LabelOut
+
+
+class ReplayOut(Schema):
+    """`unknown` are instances whose document cannot be read any more."""
+
+    looked_at: int = Field(examples=[200])
+    same: int = Field(examples=[199])
+    unknown: int = Field(examples=[0])
+    differing: list[DifferingOut]

@@ -4,17 +4,21 @@ Workflows: definitions as data, running instances, transitions that cannot lose 
 What is moved is known by `SubjectPort` alone; documents implement it and `bootstrap` registers it.
 """
 
+from saraban.kit.errors import DomainError as Refusal
 from saraban.workflow.domain.dsl import WorkflowNotValid
 from saraban.workflow.domain.engine import ActionForbidden, ConditionNotMet, Step, TransitionNotPossible
+from saraban.workflow.domain.rehearsal import Actor, Tried, Try
 from saraban.workflow.domain.subject import ActionChoice, Envelope, StepFile, SubjectFacts
 from saraban.workflow.service.definitions import (
     DefinitionRaced,
     DefinitionView,
     WorkflowNotDefined,
     create,
+    line_of,
     seed_definitions,
     set_active,
     validate,
+    validate_text,
 )
 from saraban.workflow.service.definitions import (
     find as find_definition,
@@ -27,6 +31,8 @@ from saraban.workflow.service.news import TRANSITIONED
 from saraban.workflow.service.perform import perform
 from saraban.workflow.service.subjects import SubjectPort, Subjects
 from saraban.workflow.service.transition import Command, Seen, StaleInstance, VersionConflict, look, transition
+from saraban.workflow.service.versions import Differing, Replayed, diagram, rehearse, replay
+from saraban.workflow.service.versions import compare as compare_versions
 from saraban.workflow.service.views import (
     InboxItem,
     InstanceView,
@@ -43,13 +49,17 @@ __all__ = [
     "TRANSITIONED",
     "ActionChoice",
     "ActionForbidden",
+    "Actor",
     "Command",
     "ConditionNotMet",
     "DefinitionRaced",
     "DefinitionView",
+    "Differing",
     "Envelope",
     "InboxItem",
     "InstanceView",
+    "Refusal",
+    "Replayed",
     "Seen",
     "StaleInstance",
     "Step",
@@ -59,21 +69,28 @@ __all__ = [
     "Subjects",
     "TakenStep",
     "TransitionNotPossible",
+    "Tried",
+    "Try",
     "VersionConflict",
     "WorkflowNotDefined",
     "WorkflowNotValid",
     "ahead",
+    "compare_versions",
     "create",
+    "diagram",
     "envelopes",
     "find",
     "find_definition",
     "history",
     "inbox",
+    "line_of",
     "list_definitions",
     "look",
     "perform",
     "reads_step_file",
     "refresh_waiting",
+    "rehearse",
+    "replay",
     "seed_definitions",
     "set_active",
     "start",
@@ -81,4 +98,5 @@ __all__ = [
     "terminate",
     "transition",
     "validate",
+    "validate_text",
 ]

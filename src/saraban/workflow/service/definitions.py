@@ -3,7 +3,7 @@ Definitions: read, checked, kept as versions that never change, one of them acti
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
@@ -20,7 +20,7 @@ from saraban.kit.errors import RETRY, DomainError, FieldProblem, Kind, NotFound,
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, cut
 from saraban.workflow import repository
-from saraban.workflow.domain import dsl
+from saraban.workflow.domain import dsl, lines
 from saraban.workflow.domain.definition import Definition, compiled
 from saraban.workflow.models import WorkflowDefinition
 
@@ -85,6 +85,28 @@ async def active(session: AsyncSession, *, code: str) -> tuple[UUID, Definition]
 async def validate(session: AsyncSession, *, raw: Any) -> tuple[FieldProblem, ...]:
     """This will say what `create` would refuse, and save nothing."""
     return dsl.problems(raw, known=await _known(session))
+
+
+async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[FieldProblem, ...], dict[str, int]]:
+    """This will do the same for a text, and give the line of each of its parts by JSON pointer."""
+    try:
+        raw, places = lines.read(text)
+    except lines.NotJson as fault:
+        words = Text(
+            "ข้อความนี้ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "This is no JSON at line {line}, character {column}."
+        )
+        return (FieldProblem("/text", "not_json", words, {"line": fault.line, "column": fault.column}),), {
+            "": fault.line
+        }
+    return dsl.problems(raw, known=await _known(session), root="/text"), places
+
+
+def line_of(fault: FieldProblem, places: Mapping[str, int]) -> int | None:
+    """This will give the line of a fault, or of the nearest part around it that stands in the text."""
+    pointer = fault.pointer.removeprefix("/text")
+    while pointer and pointer not in places:
+        pointer = pointer.rpartition("/")[0]
+    return places.get(pointer)
 
 
 async def create(
@@ -159,6 +181,18 @@ async def find(session: AsyncSession, *, code: str, version: int) -> DefinitionV
     if row is None:
         raise NotFound(f"There is no version {version} of {code}.")
     return _view(row)
+
+
+async def version(session: AsyncSession, *, code: str, version: int) -> Definition:
+    """
+    This will give a version to be worked with.
+
+    :raises NotFound: when there is no such version
+    """
+    row = await repository.version_of(session, code, version)
+    if row is None:
+        raise NotFound(f"There is no version {version} of {code}.")
+    return await load(session, row.id)
 
 
 async def listing(session: AsyncSession, *, code: str | None, cursor: str | None, limit: int) -> Page[DefinitionView]:

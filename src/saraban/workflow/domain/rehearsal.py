@@ -1,0 +1,200 @@
+"""
+A definition played through before anybody's document depends on it, and finished histories played through it again.
+
+Actors are described by what they would hold; nothing is read and nothing is kept.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Grant, Scope
+from saraban.kit.errors import DomainError, Text
+from saraban.workflow.domain import engine
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.engine import Facts
+from saraban.workflow.domain.subject import ActionChoice, SubjectFacts
+
+_NOBODY = UUID(int=0)
+_ORIGINATOR, _RECIPIENT, _ELSEWHERE = 1, 2, 3
+_SUBMITTER, _ACTOR = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """
+    Somebody as a step of a rehearsal sees him.
+
+    :param party: `originator`, `recipient`, both or neither: for whom he acts
+    :param organization_roles: what his organization is in the contract, as `CONTRACTOR`
+    :param public_id: of the user whom a definition names, where he is that one
+    """
+
+    roles: frozenset[str] = frozenset()
+    permissions: frozenset[str] = frozenset()
+    party: frozenset[str] = frozenset()
+    organization_roles: frozenset[str] = frozenset()
+    is_submitter: bool = False
+    is_assignee: bool = False
+    public_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """An action that somebody takes, or tries to."""
+
+    actor: Actor
+    action: str
+    comment: str | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    with_files: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """
+    What came of it.
+
+    :param choices: what the actor could have done at that moment
+    :param refusal: why it was refused; the document then stays where it is, and the next is tried there
+    """
+
+    state: str
+    choices: tuple[ActionChoice, ...]
+    next_state: str
+    terminal: bool
+    refusal: DomainError | None = None
+
+
+def rehearse(
+    definition: Definition,
+    tries: Sequence[Try],
+    *,
+    document: Mapping[str, Any],
+    context: Mapping[str, Any] | None = None,
+) -> list[Tried]:
+    """
+    This will play the tries in their order, from the initial state on.
+
+    :param document: what conditions shall read as `document.<name>`
+    :param context: what the instance remembers from its start
+    :raises Invalid: when that does not fit the definition's schema
+    """
+    remembered = dict(context or {})
+    engine.check_context(definition, remembered)
+    state = definition.initial
+    tried: list[Tried] = []
+    for one in tries:
+        facts = _facts(one, document, remembered)
+        choices = engine.available(definition, state, facts)
+        try:
+            step = engine.advance(definition, state, one.action, facts)
+        except DomainError as refusal:
+            tried.append(Tried(state, choices, state, definition.state(state).terminal, refusal))
+            continue
+        tried.append(Tried(state, choices, step.next_state, step.terminal))
+        state, remembered = step.next_state, engine.context_after(remembered, one.payload)
+    return tried
+
+
+def _facts(one: Try, document: Mapping[str, Any], context: Mapping[str, Any]) -> Facts:
+    actor = one.actor
+    seats = {_ORIGINATOR} if "originator" in actor.party else set()
+    seats |= {_RECIPIENT} if "recipient" in actor.party else set()
+    seats = seats or {_ELSEWHERE}
+    user = _SUBMITTER if actor.is_submitter else _ACTOR
+    grants = tuple(Grant(role, actor.permissions) for role in actor.roles or {"rehearsal"})
+    caller = Caller(
+        user_id=user,
+        public_id=actor.public_id or _NOBODY,
+        username="rehearsal",
+        display_name="",
+        organization_id=min(seats),
+        organization_ids=frozenset(seats),
+        grants=grants,
+    )
+    subject = SubjectFacts(
+        entity_id="rehearsal",
+        scope=Scope(frozenset({_ORIGINATOR, _RECIPIENT, _ELSEWHERE})),
+        originator_organization_id=_ORIGINATOR,
+        recipient_organization_ids=frozenset({_RECIPIENT}),
+        parties={role: frozenset(seats) for role in actor.organization_roles},
+        submitter_user_id=_SUBMITTER,
+        assignee_user_ids=frozenset({user} if actor.is_assignee else ()),
+        kind=str(document.get("kind", "")),
+        public_id=_NOBODY,
+        number=str(document.get("number", "")),
+        title=str(document.get("title", "")),
+        priority=document.get("priority"),
+        context=dict(document),
+    )
+    return Facts(caller, subject, one.comment, one.payload, context, one.with_files)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A step that was taken: `document` is the subject of today, since what it was then is not kept."""
+
+    action: str
+    to_state: str
+    comment: str | None
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Where a history would go another way: which step, counted from 1, and why."""
+
+    step: int
+    state: str
+    action: str
+    went_to: str
+    code: str
+    says: Text
+    would_go_to: str | None = None
+
+
+_NO_ACTION = Text("สถานะนี้ไม่มีการดำเนินการนี้แล้ว", "The state has no such action any more.")
+_OTHER_STATE = Text("ไปสถานะอื่น", "It goes to another state.")
+_CONDITION = Text("เงื่อนไขใหม่ไม่เป็นจริงกับเอกสารนี้", "The condition does not hold for this document.")
+_COMMENT = Text("ต้องมีความเห็น ซึ่งตอนนั้นไม่มี", "A comment is needed, and there was none.")
+_NOT_ENDED = Text("ไม่สิ้นสุดที่ขั้นสุดท้ายนี้", "It would not have ended with its last step.")
+
+
+def replay(definition: Definition, past: Sequence[Past], subject: SubjectFacts, caller: Caller) -> Parting | None:
+    """
+    This will say where a finished history would have gone another way, or None.
+
+    Rights are not played again: who held which role on that day is not kept. The way by which a document was withdrawn
+    (`cancelled`) is open from every state and is no difference.
+    """
+    state, context = definition.initial, dict[str, Any]()
+    for place, step in enumerate(past, start=1):
+        parting = _parting(definition, state, step, Facts(caller, subject, step.comment, step.payload, context))
+        if parting is not None:
+            code, says, to = parting
+            return Parting(place, state, step.action, step.to_state, code, says, to)
+        state = step.to_state
+        context = engine.context_after(context, step.payload)
+    if past and not definition.state(state).terminal:
+        last = past[-1]
+        return Parting(len(past), state, last.action, last.to_state, "not_ended", _NOT_ENDED)
+    return None
+
+
+def _parting(definition: Definition, state: str, step: Past, facts: Facts) -> tuple[str, Text, str | None] | None:
+    if step.to_state == "cancelled":
+        return None
+    here = definition.states.get(state)
+    transition = here.on.get(step.action) if here else None
+    if transition is None:
+        return "no_action", _NO_ACTION, None
+    if transition.comment_required and not (step.comment or "").strip():
+        return "comment_required", _COMMENT, transition.to
+    if transition.condition is not None and not transition.condition.holds(engine.conditional_facts(facts, state)):
+        return "condition", _CONDITION, transition.to
+    if transition.to != step.to_state:
+        return "other_state", _OTHER_STATE, transition.to
+    return None

@@ -1,0 +1,9 @@
+"""The workflow's HTTP door; each module is one subject."""
+
+from fastapi import APIRouter
+
+from saraban.workflow.endpoints import definitions, instances
+
+router = APIRouter(tags=["workflow"])
+for subject in (definitions, instances):
+    router.include_router(subject.router)

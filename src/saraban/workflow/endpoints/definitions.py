@@ -1,0 +1,231 @@
+"""`/workflow/definitions`: versions, published, compared, drawn and tried out."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response as RawResponse
+
+from saraban.identity.dependencies import CurrentCaller, guarded
+from saraban.kit.errors import FieldProblem
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession
+from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.workflow import schemas, service
+from saraban.workflow.dependencies import RegisteredSubjects
+from saraban.workflow.endpoints.answers import sent
+
+router = APIRouter()
+
+MAY_VIEW, MAY_MANAGE = "workflow.view_definitions", "workflow.manage_definitions"
+Code = Annotated[str, Path(max_length=50, pattern="^[A-Z][A-Z0-9_]*$", description="Code of a workflow.")]
+Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+@router.get("/workflow/definitions", response_model=schemas.DefinitionPage, dependencies=[guarded(MAY_VIEW)])
+async def list_definitions(
+    session: ReadSession,
+    code: Annotated[str | None, Query(max_length=50)] = None,
+    cursor: PageCursor = None,
+    limit: PageLimit = 20,
+) -> Any:
+    """All versions, newest first, without their text."""
+    return await service.list_definitions(session, code=code, cursor=cursor, limit=limit)
+
+
+@router.post(
+    "/workflow/definitions",
+    response_model=schemas.DefinitionDetailOut,
+    status_code=201,
+    dependencies=[guarded(MAY_MANAGE)],
+)
+async def publish_definition(
+    body: schemas.DefinitionIn, caller: CurrentCaller, db: Db, clock: Now, address: Address, key: IdempotencyKey
+) -> RawResponse:
+    """Keeps a definition as the next version of its code; it can never change afterwards."""
+    now = clock.now()
+
+    async def publish(session: AsyncSession, remember: Remember) -> Answer:
+        made = await service.create(
+            session, caller=caller, raw=body.dsl, activate=body.activate, now=now, address=address
+        )
+        shown = schemas.DefinitionDetailOut.model_validate(made)
+        answer = Answer(201, shown.model_dump(mode="json", by_alias=True))
+        await remember(session, answer)
+        return answer
+
+    answer = await answer_once(
+        db,
+        key=key,
+        user=caller.public_id,
+        operation="POST /workflow/definitions",
+        payload=body.model_dump(mode="json"),
+        now=now,
+        run=lambda remember: db.transact(lambda session: publish(session, remember)),
+    )
+    return sent(answer)
+
+
+@router.post("/workflow/definitions/validate", response_model=schemas.ValidationOut, dependencies=[guarded(MAY_MANAGE)])
+async def validate_definition(body: schemas.DefinitionText, session: ReadSession) -> schemas.ValidationOut:
+    """
+    Says what publishing would refuse, and saves nothing. Of a definition that is sent as `text` every fault has its line.
+    """
+    faults = await service.validate(session, raw=body.dsl) if body.text is None else ()
+    places: dict[str, int] = {}
+    if body.text is not None:
+        faults, places = await service.validate_text(session, text=body.text)
+    errors = [
+        schemas.DefinitionFault(
+            pointer=fault.pointer, code=fault.code, line=service.line_of(fault, places), message=_label(fault)
+        )
+        for fault in faults
+    ]
+    return schemas.ValidationOut(valid=not errors, errors=errors)
+
+
+@router.get(
+    "/workflow/definitions/{code}/versions/{version}",
+    response_model=schemas.DefinitionDetailOut,
+    dependencies=[guarded(MAY_VIEW)],
+)
+async def read_definition(code: Code, version: Version, session: ReadSession) -> Any:
+    return await service.find_definition(session, code=code, version=version)
+
+
+@router.post(
+    "/workflow/definitions/{code}/versions/{version}/activate",
+    response_model=schemas.DefinitionOut,
+    dependencies=[guarded(MAY_MANAGE)],
+)
+async def activate_definition(
+    code: Code, version: Version, caller: CurrentCaller, db: Db, clock: Now, address: Address
+) -> Any:
+    """New instances start on this version; running ones keep theirs."""
+    return await db.transact(
+        lambda session: service.set_active(
+            session, caller=caller, code=code, version=version, is_active=True, now=clock.now(), address=address
+        )
+    )
+
+
+@router.post(
+    "/workflow/definitions/{code}/versions/{version}/deactivate",
+    response_model=schemas.DefinitionOut,
+    dependencies=[guarded(MAY_MANAGE)],
+)
+async def deactivate_definition(
+    code: Code, version: Version, caller: CurrentCaller, db: Db, clock: Now, address: Address
+) -> Any:
+    """Without an active version no new instance can start; running ones go on."""
+    return await db.transact(
+        lambda session: service.set_active(
+            session, caller=caller, code=code, version=version, is_active=False, now=clock.now(), address=address
+        )
+    )
+
+
+@router.get("/workflow/definitions/{code}/difference", dependencies=[guarded(MAY_VIEW)])
+async def compare_versions(
+    code: Code,
+    session: ReadSession,
+    before: Annotated[int, Query(ge=1, le=1_000_000, description="A version.", examples=[1])],
+    after: Annotated[int, Query(ge=1, le=1_000_000, description="Another one.", examples=[2])],
+) -> schemas.DifferenceOut:
+    """What changed from one version to another, place by place; states are compared by name."""
+    changes = await service.compare_versions(session, code=code, before=before, after=after)
+    return schemas.DifferenceOut(changes=[schemas.ChangeOut.model_validate(change) for change in changes])
+
+
+@router.get("/workflow/definitions/{code}/versions/{version}/diagram", dependencies=[guarded(MAY_VIEW)])
+async def draw_version(
+    code: Code, version: Version, session: ReadSession, language: Annotated[Literal["th", "en"], Query()] = "th"
+) -> schemas.DiagramOut:
+    """The diagram for Mermaid. An action with a condition is marked `?`, one that needs a comment `*`."""
+    return schemas.DiagramOut(mermaid=await service.diagram(session, code=code, version=version, language=language))
+
+
+@router.post("/workflow/definitions/{code}/versions/{version}/rehearse", dependencies=[guarded(MAY_MANAGE)])
+async def rehearse_version(
+    code: Code, version: Version, body: schemas.RehearsalIn, session: ReadSession
+) -> schemas.RehearsalOut:
+    """
+    Plays a list of actors and actions against a version; nothing is kept. A step that is refused leaves the document where
+    it is, and the next is tried there.
+    """
+    tried = await service.rehearse(
+        session,
+        code=code,
+        version=version,
+        tries=[_try(step) for step in body.steps],
+        document=body.document,
+        context=body.context,
+    )
+    return schemas.RehearsalOut(steps=[_tried(one) for one in tried])
+
+
+@router.post("/workflow/definitions/{code}/versions/{version}/replay", dependencies=[guarded(MAY_MANAGE)])
+async def replay_version(
+    code: Code, version: Version, body: schemas.ReplayIn, session: ReadSession, subjects: RegisteredSubjects
+) -> schemas.ReplayOut:
+    """
+    Plays the instances that ended last through this version and names those that would have gone another way; nothing is
+    kept. Conditions read the documents as they are today; who held which role then is not known and not played.
+    """
+    found = await service.replay(session, subjects=subjects, code=code, version=version, limit=body.limit)
+    return schemas.ReplayOut(
+        looked_at=found.looked_at,
+        same=found.same,
+        unknown=found.unknown,
+        differing=[
+            schemas.DifferingOut(
+                instance_public_id=one.instance_public_id,
+                number=one.number,
+                step=one.parting.step,
+                state=one.parting.state,
+                action=one.parting.action,
+                went_to=one.parting.went_to,
+                would_go_to=one.parting.would_go_to,
+                code=one.parting.code,
+                message=schemas.LabelOut(th=one.parting.says.th, en=one.parting.says.en),
+            )
+            for one in found.differing
+        ],
+    )
+
+
+def _try(step: schemas.RehearsedStepIn) -> service.Try:
+    who = step.actor
+    actor = service.Actor(
+        roles=frozenset(who.roles),
+        permissions=frozenset(who.permissions),
+        party=frozenset(who.party),
+        organization_roles=frozenset(who.organization_roles),
+        is_submitter=who.is_submitter,
+        is_assignee=who.is_assignee,
+        public_id=who.user_public_id,
+    )
+    return service.Try(actor, step.action, step.comment, step.payload, step.with_files)
+
+
+def _tried(one: service.Tried) -> schemas.RehearsedStepOut:
+    refusal = one.refusal
+    return schemas.RehearsedStepOut(
+        state=one.state,
+        available_actions=[choice.code for choice in one.choices],
+        next_state=one.next_state,
+        terminal=one.terminal,
+        code=refusal.code if refusal else None,
+        message=_refused(refusal) if refusal else None,
+    )
+
+
+def _refused(refusal: service.Refusal) -> schemas.LabelOut:
+    texts = [(field.text, field.values) for field in refusal.fields] or [(refusal.words, refusal.values)]
+    return schemas.LabelOut(
+        th=" ".join(text.say("th", values) for text, values in texts),
+        en=" ".join(text.say("en", values) for text, values in texts),
+    )
+
+
+def _label(fault: FieldProblem) -> schemas.LabelOut:
+    return schemas.LabelOut(th=fault.text.say("th", fault.values), en=fault.text.say("en", fault.values))

@@ -1,0 +1,116 @@
+"""`/workflow/instances` and `/inbox`: where documents stand, transitions, histories, what waits."""
+
+from fastapi import APIRouter, Response
+from starlette.responses import Response as RawResponse
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.http import (
+    Address,
+    Db,
+    IdempotencyKey,
+    Now,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+)
+from saraban.workflow import schemas, service
+from saraban.workflow.dependencies import IfMatch, RegisteredSubjects
+from saraban.workflow.endpoints.answers import sent
+from saraban.workflow.service import Command
+
+router = APIRouter()
+
+
+@router.get("/workflow/instances/{publicId}", response_model=schemas.InstanceOut)
+async def read_instance(
+    public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects, response: Response
+) -> schemas.InstanceOut:
+    """Where it stands, what you may do, and what it is about."""
+    view = await service.find(session, caller=caller, subjects=subjects, public_id=public_id)
+    response.headers["ETag"] = f'"{view.envelope.version_no}"'
+    return schemas.InstanceOut(
+        subject=_subject(view),
+        workflow=schemas.WorkflowOut.model_validate(view.envelope),
+        step_attachments=[schemas.StepAttachmentOut.model_validate(file) for file in view.envelope.step_attachments],
+    )
+
+
+@router.post("/workflow/instances/{publicId}/transitions", response_model=schemas.TransitionOut)
+async def take_step(
+    public_id: PathId,
+    body: schemas.TransitionIn,
+    caller: CurrentCaller,
+    db: Db,
+    subjects: RegisteredSubjects,
+    clock: Now,
+    address: Address,
+    key: IdempotencyKey,
+    if_match: IfMatch,
+) -> RawResponse:
+    """
+    Takes one action. Send the `workflow.versionNo` you saw, as `clientVersionNo` or in quotes as `If-Match`, so that you
+    approve what you read. The `ETag` of a document guards its editing and is not taken here.
+    """
+    command = Command(
+        action=body.action,
+        comment=body.comment or None,
+        payload=body.payload,
+        attachment_public_ids=tuple(body.attachment_public_ids),
+        client_version_no=body.client_version_no,
+        if_match=if_match,
+    )
+    answer = await service.perform(
+        db,
+        caller=caller,
+        subjects=subjects,
+        public_id=public_id,
+        command=command,
+        now=clock.now(),
+        address=address,
+        key=key,
+    )
+    return sent(answer)
+
+
+@router.get("/workflow/instances/{publicId}/history", response_model=schemas.HistoryList)
+async def read_history(
+    public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects
+) -> schemas.HistoryList:
+    """Every step that was taken, the newest last."""
+    steps = await service.history(session, caller=caller, subjects=subjects, public_id=public_id)
+    return schemas.HistoryList(items=[schemas.HistoryOut.model_validate(step) for step in steps])
+
+
+@router.get("/inbox", response_model=schemas.InboxPage)
+async def read_inbox(
+    caller: CurrentCaller,
+    session: ReadSession,
+    subjects: RegisteredSubjects,
+    cursor: PageCursor = None,
+    limit: PageLimit = 20,
+) -> schemas.InboxPage:
+    """What waits for you, newest first. A page may be short; go on while there is a `nextCursor`."""
+    page = await service.inbox(session, caller=caller, subjects=subjects, cursor=cursor, limit=limit)
+    items = [
+        schemas.InboxItemOut(
+            subject=_subject(item),
+            workflow=schemas.WorkflowOut.model_validate(item.envelope),
+            waiting_since=item.since,
+        )
+        for item in page.items
+    ]
+    return schemas.InboxPage(items=items, next_cursor=page.next_cursor)
+
+
+def _subject(view: service.InstanceView | service.InboxItem) -> schemas.SubjectOut:
+    facts = view.facts
+    return schemas.SubjectOut(
+        entity_type=view.entity_type,
+        public_id=facts.public_id,
+        kind=facts.kind,
+        number=facts.number,
+        title=facts.title,
+        due_date=facts.due_date,
+        priority=facts.priority,
+    )

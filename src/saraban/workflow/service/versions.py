@@ -1,0 +1,117 @@
+"""Versions looked at and tried out: two compared, one drawn, played through, or held against what is finished."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import service as identity
+from saraban.workflow import repository
+from saraban.workflow.domain import difference, picture, rehearsal
+from saraban.workflow.domain.difference import Change
+from saraban.workflow.domain.rehearsal import Parting, Past, Tried, Try
+from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.service import definitions
+from saraban.workflow.service.subjects import Subjects
+
+AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """A finished instance that would have gone another way."""
+
+    instance_public_id: UUID
+    number: str | None
+    parting: Parting
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a version would have made of finished instances: `unknown` are those whose subject is gone."""
+
+    looked_at: int
+    same: int
+    unknown: int
+    differing: list[Differing]
+
+
+async def compare(session: AsyncSession, *, code: str, before: int, after: int) -> list[Change]:
+    """
+    This will say what changed between two versions.
+
+    :raises NotFound: when there is no such version
+    """
+    rows = [await definitions.find(session, code=code, version=version) for version in (before, after)]
+    return difference.difference(rows[0].dsl or {}, rows[1].dsl or {})
+
+
+async def diagram(session: AsyncSession, *, code: str, version: int, language: str) -> str:
+    """This will draw a version for Mermaid."""
+    return picture.mermaid(await definitions.version(session, code=code, version=version), language=language)
+
+
+async def rehearse(
+    session: AsyncSession,
+    *,
+    code: str,
+    version: int,
+    tries: Sequence[Try],
+    document: Mapping[str, Any],
+    context: Mapping[str, Any],
+) -> list[Tried]:
+    """
+    This will play a list of actors and actions against a version; nothing is kept.
+
+    :raises Invalid: when the context does not fit the version's schema
+    """
+    definition = await definitions.version(session, code=code, version=version)
+    return rehearsal.rehearse(definition, tries, document=document, context=context)
+
+
+async def replay(session: AsyncSession, *, subjects: Subjects, code: str, version: int, limit: int) -> Replayed:
+    """This will hold a version against the instances of its workflow that ended last, on whatever version they ran."""
+    definition = await definitions.version(session, code=code, version=version)
+    caller = await identity.system_caller(session)
+    rows = await repository.finished(session, code=code, limit=limit)
+    differing: list[Differing] = []
+    unknown = 0
+    for start in range(0, len(rows), AT_ONCE):
+        some = rows[start : start + AT_ONCE]
+        steps = await _steps(session, some)
+        known = await _subjects_of(session, subjects, some)
+        for row in some:
+            facts = known.get((row.entity_type, row.entity_id))
+            if facts is None:
+                unknown += 1
+                continue
+            parting = rehearsal.replay(definition, steps.get(row.id, ()), facts, caller)
+            if parting is not None:
+                differing.append(Differing(row.id, facts.number, parting))
+    return Replayed(len(rows), len(rows) - unknown - len(differing), unknown, differing)
+
+
+async def _steps(session: AsyncSession, rows: Sequence[WorkflowInstance]) -> dict[UUID, list[Past]]:
+    found: dict[UUID, list[Past]] = {}
+    for step in await repository.bare_steps(session, [row.id for row in rows]):
+        found.setdefault(step.instance_id, []).append(_past(step))
+    return found
+
+
+def _past(step: WorkflowHistory) -> Past:
+    payload = (step.details or {}).get("payload")
+    return Past(step.action, step.to_state, step.comment, payload if isinstance(payload, dict) else {})
+
+
+async def _subjects_of(
+    session: AsyncSession, subjects: Subjects, rows: Sequence[WorkflowInstance]
+) -> dict[tuple[str, str], Any]:
+    caller = await identity.system_caller(session)
+    found: dict[tuple[str, str], Any] = {}
+    for kind in {row.entity_type for row in rows if row.entity_type in subjects}:
+        ids = [row.entity_id for row in rows if row.entity_type == kind]
+        facts = await subjects.port(kind).facts(session, caller=caller, entity_ids=ids)
+        found |= {(kind, key): one for key, one in facts.items()}
+    return found

@@ -1,0 +1,151 @@
+"""Versions over HTTP: faults with their lines, differences, diagrams, rehearsals, and finished work played again."""
+
+import copy
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from saraban.workflow import service as workflow
+from tests.conftest import SignIn
+from tests.factories.letterbox import Office
+from tests.features.workflow.test_definitions import RFA, shorter
+
+URL = "/api/v1/workflow/definitions"
+CONTRACTOR = {
+    "roles": ["Document Control"],
+    "permissions": ["rfa.submit"],
+    "party": ["originator"],
+    "organizationRoles": ["CONTRACTOR"],
+}
+CONSULTANT = {
+    "roles": ["Editor"],
+    "permissions": ["workflow.action_review"],
+    "party": ["recipient"],
+    "organizationRoles": ["CONSULTANT"],
+}
+
+
+@pytest.fixture
+async def admin(signed_in: SignIn) -> httpx.AsyncClient:
+    return await signed_in("admin")
+
+
+class TestText:
+    async def test_has_the_line_of_each_fault(self, admin: httpx.AsyncClient) -> None:
+        raw = copy.deepcopy(RFA)
+        raw["states"][0]["on"]["submit"]["to"] = "nowhere"
+        text = json.dumps(raw, indent=1, ensure_ascii=False)
+
+        answer = await admin.post(f"{URL}/validate", json={"text": text})
+
+        (fault, *_) = answer.json()["errors"]
+        assert fault["pointer"] == "/text/states/0/on/submit/to"
+        assert '"nowhere"' in text.splitlines()[fault["line"] - 1]
+
+    async def test_that_is_no_json_is_told_where(self, admin: httpx.AsyncClient) -> None:
+        answer = await admin.post(f"{URL}/validate", json={"text": '{\n "workflow": }'})
+
+        (fault,) = answer.json()["errors"]
+        assert (fault["code"], fault["line"]) == ("not_json", 2)
+        assert "บรรทัด 2" in fault["message"]["th"]
+
+    @pytest.mark.parametrize("body", [{}, {"dsl": {}, "text": "{}"}])
+    async def test_or_definition_and_not_both(self, admin: httpx.AsyncClient, body: dict[str, Any]) -> None:
+        assert (await admin.post(f"{URL}/validate", json=body)).status_code == 422
+
+
+class TestDifference:
+    async def test_names_what_changed(self, admin: httpx.AsyncClient) -> None:
+        await admin.post(URL, json={"dsl": shorter()})
+
+        answer = await admin.get(f"{URL}/RFA_APPROVAL/difference", params={"before": 1, "after": 2})
+
+        changes = {change["place"]: change for change in answer.json()["changes"]}
+        assert changes["/states/pending_review/on/approve/to"]["after"] == "approved"
+        assert changes["/states/pending_approval"]["what"] == "removed"
+
+    async def test_of_a_version_that_is_not_there_is_not_found(self, admin: httpx.AsyncClient) -> None:
+        answer = await admin.get(f"{URL}/RFA_APPROVAL/difference", params={"before": 1, "after": 9})
+
+        assert answer.status_code == 404
+
+
+class TestDiagram:
+    @pytest.mark.parametrize(("language", "label"), [("th", "ส่งเอกสาร"), ("en", "Submit")])
+    async def test_is_drawn_in_either_language(self, admin: httpx.AsyncClient, language: str, label: str) -> None:
+        answer = await admin.get(f"{URL}/RFA_APPROVAL/versions/1/diagram", params={"language": language})
+
+        assert f": {label}" in answer.json()["mermaid"]
+
+
+class TestRehearsal:
+    async def test_plays_a_story_and_keeps_nothing(self, admin: httpx.AsyncClient) -> None:
+        steps = [
+            {"actor": CONSULTANT, "action": "submit"},
+            {"actor": CONTRACTOR, "action": "submit"},
+            {"actor": CONSULTANT, "action": "reject"},
+            {"actor": CONSULTANT, "action": "reject", "comment": "ไม่ครบ"},
+        ]
+
+        answer = await admin.post(f"{URL}/RFA_APPROVAL/versions/1/rehearse", json={"steps": steps})
+
+        told = [(one["state"], one["nextState"], one["code"]) for one in answer.json()["steps"]]
+        assert told == [
+            ("draft", "draft", "WORKFLOW_ACTION_FORBIDDEN"),
+            ("draft", "pending_review", None),
+            ("pending_review", "pending_review", "VALIDATION_ERROR"),
+            ("pending_review", "rejected", None),
+        ]
+        last = answer.json()["steps"]
+        assert last[-1]["terminal"] is True
+        assert last[1]["availableActions"] == ["submit"]
+        assert last[2]["message"]["th"] == "กรุณาระบุความเห็น"
+
+    async def test_reads_the_document_it_is_given(self, admin: httpx.AsyncClient) -> None:
+        raw = shorter()
+        rule = {"==": [{"var": "document.priority"}, "HIGH"]}
+        raw["states"][0]["on"]["submit"]["condition"] = {"type": "json-logic", "rule": rule}
+        await admin.post(URL, json={"dsl": raw})
+        body: dict[str, Any] = {"steps": [{"actor": CONTRACTOR, "action": "submit"}]}
+
+        answers = [
+            await admin.post(
+                f"{URL}/RFA_APPROVAL/versions/2/rehearse", json=body | {"document": {"priority": priority}}
+            )
+            for priority in ("LOW", "HIGH")
+        ]
+
+        assert [answer.json()["steps"][0]["code"] for answer in answers] == ["WORKFLOW_CONDITION_NOT_MET", None]
+
+    async def test_is_for_administrators(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+
+        for what in ("rehearse", "replay"):
+            answer = await padmin.post(f"{URL}/RFA_APPROVAL/versions/1/{what}", json={"steps": []})
+            assert answer.status_code == 403
+
+
+class TestReplay:
+    async def test_names_finished_instances_that_would_differ(self, office: Office) -> None:
+        await office.define(shorter(), activate=True)
+        instance = await office.pending()
+        await office.act(instance, "approve", by="reviewer.consultant")
+        (facts,) = office.box.letters.values()
+        raw = shorter()
+        raw["states"][0]["on"]["submit"]["comment"] = "required"
+        await office.define(raw, activate=False)
+
+        same = await self._replay(office, 2)
+        changed = await self._replay(office, 3)
+
+        assert (same.looked_at, same.same, same.differing) == (1, 1, [])
+        (one,) = changed.differing
+        assert (one.number, one.parting.step, one.parting.code) == (facts.number, 1, "comment_required")
+
+    async def _replay(self, office: Office, version: int) -> Any:
+        async with office.db.reading() as session:
+            return await workflow.replay(
+                session, subjects=office.subjects, code="RFA_APPROVAL", version=version, limit=10
+            )
