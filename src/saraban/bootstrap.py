@@ -32,6 +32,7 @@ from saraban.events.service import Handlers
 from saraban.identity import service as identity
 from saraban.identity.service import Callers, LockoutRules, TokenIssuer
 from saraban.identity.service import seed as identity_seed
+from saraban.kit.bell import Bell
 from saraban.kit.clock import Clock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Kind, Text
@@ -85,6 +86,7 @@ class System:
     subjects: Subjects
     followers: Followers
     handlers: Handlers
+    bell: Bell
     redis: Redis | None
     lock_masters: list[Redis]
     dependencies: list[Dependency]
@@ -102,6 +104,8 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     )
     redis = _redis(settings, settings.redis_url) if settings.redis_url else None
     lock_masters = [_redis(settings, url.strip()) for url in settings.lock_redis_urls.split(",") if url.strip()]
+    bell = Bell(redis, rest=settings.redis_breaker)
+    db.listener = bell.ring
     subjects = _subjects(settings.zone)
     storage = FolderStorage(settings.data_dir / "files")
     return System(
@@ -119,7 +123,8 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
         subjects=subjects,
         followers=_followers(),
-        handlers=_handlers(),
+        handlers=_handlers(settings),
+        bell=bell,
         redis=redis,
         lock_masters=lock_masters,
         dependencies=dependencies(db=db, redis=redis, files=settings.data_dir / "files"),
@@ -132,6 +137,7 @@ async def closing(system: System) -> AsyncIterator[System]:
     try:
         yield system
     finally:
+        await system.bell.close()
         await system.allocator.close()
         await system.rates.limiter.close()
         for redis in (system.redis, *system.lock_masters):
@@ -225,8 +231,8 @@ def _readers(subjects: Subjects) -> AccessRules:
     return rules
 
 
-def _handlers() -> Handlers:
-    handlers = Handlers()
+def _handlers(settings: Settings) -> Handlers:
+    handlers = Handlers(first_delay=timedelta(seconds=settings.event_retry_pause))
     notifications.subscribe(handlers)
     return handlers
 

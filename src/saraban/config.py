@@ -46,6 +46,12 @@ class Settings(BaseSettings):
     run_worker: bool = Field(
         default=True, description="Run the event worker inside the server; off when `saraban worker` runs apart."
     )
+    event_lease: float = Field(
+        60.0, gt=0, description="Seconds after which the events of a worker that died are delivered by another."
+    )
+    event_retry_pause: float = Field(
+        0.5, gt=0, description="Seconds before an event that failed is tried again; the next pause is twice as long."
+    )
     trusted_proxies: str = Field("", description="Comma-separated addresses whose X-Forwarded-For is believed.")
     db_pool_size: int = Field(10, ge=1, description="Connections kept per process; as many again may open under load.")
     db_pool_timeout: float = Field(2.0, gt=0, description="Seconds to wait for a free connection.")

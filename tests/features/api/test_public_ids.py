@@ -24,7 +24,7 @@ COUNTS = {
     "before", "after", "seriesTotal",
 }  # fmt: skip
 # Names that end in "id" and are not keys of rows.
-NOT_KEYS = {"publicId", "traceId", "requestId"}
+NOT_KEYS = {"publicId", "traceId", "requestId", "entityId"}  # the last in what events say: a public id as text
 _KEY_NAME = re.compile(r"(^id$|[a-z]Id$|_id$)")
 _WRITES_THAT_ANSWER = {"/api/v1/document-numbering/preview", "/api/v1/workflow/definitions/validate"}
 
