@@ -35,6 +35,7 @@ from saraban.ops.queries import known_queries
 from saraban.ops.sampling import Sampler
 from saraban.projects import endpoints as projects
 from saraban.web import pages
+from saraban.webhooks import endpoints as webhooks
 from saraban.worker import Job, Worker, seal_timers, standard_timers
 from saraban.workflow import endpoints as workflow
 
@@ -50,6 +51,7 @@ FEATURES: Final[tuple[ModuleType, ...]] = (
     workflow,
     attachments,
     notifications,
+    webhooks,
     deliveries,
 )
 DESCRIPTION = (

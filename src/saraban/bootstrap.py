@@ -46,6 +46,8 @@ from saraban.numbering.service import Allocator, Budget, Carriers, Rates
 from saraban.ops.readiness import Dependency, dependencies
 from saraban.projects import service as projects
 from saraban.projects.service import seed as projects_seed
+from saraban.webhooks import service as webhooks
+from saraban.webhooks.adapters import GuardedPost
 from saraban.workflow import service as workflow
 from saraban.workflow.service import Subjects
 
@@ -106,6 +108,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     lock_masters = [_redis(settings, url.strip()) for url in settings.lock_redis_urls.split(",") if url.strip()]
     bell = Bell(redis, rest=settings.redis_breaker)
     db.listener = bell.ring
+    rates = _rates(settings)
     subjects = _subjects(settings.zone)
     storage = FolderStorage(settings.data_dir / "files")
     return System(
@@ -119,11 +122,11 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),
         readers=_readers(subjects),
         allocator=_allocator(settings, db, lock_masters or ([redis] if redis else [])),
-        rates=_rates(settings),
+        rates=rates,
         sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
         subjects=subjects,
         followers=_followers(),
-        handlers=_handlers(settings),
+        handlers=_handlers(settings, db, clock, rates.limiter),
         bell=bell,
         redis=redis,
         lock_masters=lock_masters,
@@ -231,9 +234,11 @@ def _readers(subjects: Subjects) -> AccessRules:
     return rules
 
 
-def _handlers(settings: Settings) -> Handlers:
+def _handlers(settings: Settings, db: Database, clock: Clock, limiter: Limiter) -> Handlers:
     handlers = Handlers(first_delay=timedelta(seconds=settings.event_retry_pause))
     notifications.subscribe(handlers)
+    sender = webhooks.Sender(db, clock=clock, post=GuardedPost(), limiter=limiter, per_minute=settings.webhook_limit)
+    webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=settings.webhook_retry_pause))
     return handlers
 
 

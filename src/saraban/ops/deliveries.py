@@ -71,7 +71,7 @@ async def listing(
     state: Annotated[events.State | None, Query(description="Only those in this state.")] = None,
     name: Annotated[Annotated[str, Line(100)] | None, Query(description="Only those of this name.")] = None,
     older_than_seconds: Annotated[
-        int | None, Query(alias="olderThanSeconds", ge=0, le=10**9, description="Only those recorded longer ago.")
+        int | None, Query(alias="olderThanSeconds", ge=0, le=10**8, description="Only those recorded longer ago.")
     ] = None,
     cursor: PageCursor = None,
     limit: PageLimit = 50,
