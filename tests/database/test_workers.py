@@ -197,6 +197,33 @@ class TestOneCommit:
         assert await waiting(any_db) == 0
         assert len(seen) <= 4  # the claim, and a transaction for each twenty
 
+    async def test_does_not_wait_for_the_deliveries_of_another(self, mariadb: Database) -> None:
+        for number in range(40):
+            await record(mariadb, str(number), 0)
+        claims = await mariadb.transact(lambda session: events.claim(session, now=START, limit=40))
+        reached, go = asyncio.Event(), asyncio.Event()
+
+        async def hold(_session: AsyncSession, _event: Event) -> None:
+            reached.set()
+            await go.wait()
+
+        slow = Handlers()
+        slow.add(NAME, hold)
+
+        async def deliver(share: list[events.Claim], wired: Handlers) -> int:
+            return len(
+                await mariadb.transact(
+                    lambda session: events.deliver_all(session, claims=share, handlers=wired, now=START)
+                )
+            )
+
+        held = asyncio.create_task(deliver(claims[::2], slow))
+        await reached.wait()
+
+        assert await asyncio.wait_for(deliver(claims[1::2], Handlers()), 5) == 20
+        go.set()
+        assert await held == 20
+
     async def test_is_not_shared_with_one_that_fails(self, any_db: Database, clock: FixedClock) -> None:
         ids = [await record(any_db, str(number), 0) for number in range(10)]
         done: list[UUID] = []

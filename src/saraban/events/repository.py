@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -43,14 +44,15 @@ async def lock_due(
     keys = (await session.scalars(found)).all()
     if not keys:
         return []
-    locked = (
+    locked = _by_key(
         sa.select(OutboxEvent)
         .where(OutboxEvent.id.in_(keys), *_due(now, lane))
         .order_by(OutboxEvent.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    return (await session.scalars(locked)).all()
+    rows: Sequence[OutboxEvent] = (await session.scalars(locked)).all()
+    return rows
 
 
 def _due(now: datetime, lane: Lane | None) -> tuple[sa.ColumnElement[bool], ...]:
@@ -75,16 +77,27 @@ async def lease(session: AsyncSession, *, keys: Sequence[int], token: str, until
         )
 
 
-async def lock_claimed(session: AsyncSession, *, tokens: Mapping[UUID, str]) -> dict[UUID, int]:
-    """This will lock those of the events that their tokens still hold, and give their keys."""
-    found = (
-        sa.select(OutboxEvent.public_id, OutboxEvent.id, OutboxEvent.claimed_by)
-        .where(OutboxEvent.public_id.in_(list(tokens)), OutboxEvent.delivered_at.is_(None))
+async def lock_claimed(session: AsyncSession, *, tokens: Mapping[int, str]) -> dict[UUID, int]:
+    """
+    This will lock those of the events, by key, that their tokens still hold, and give their keys by public id.
+
+    By primary key alone: a condition more, and MariaDB may walk another index and wait for what others deliver.
+    """
+    found = _by_key(
+        sa.select(OutboxEvent.public_id, OutboxEvent.id, OutboxEvent.claimed_by, OutboxEvent.delivered_at)
+        .where(OutboxEvent.id.in_(list(tokens)))
         .order_by(OutboxEvent.id)
         .with_for_update()
     )
     rows = (await session.execute(found)).all()
-    return {row.public_id: row.id for row in rows if row.claimed_by == tokens[row.public_id]}
+    held = [row for row in rows if row.delivered_at is None and row.claimed_by == tokens[row.id]]
+    return {row.public_id: row.id for row in held}
+
+
+def _by_key(statement: Any) -> Any:
+    for dialect in ("mysql", "mariadb"):
+        statement = statement.with_hint(OutboxEvent, "FORCE INDEX (PRIMARY)", dialect)
+    return statement
 
 
 async def mark_delivered(session: AsyncSession, *, keys: Sequence[int], now: datetime) -> None:

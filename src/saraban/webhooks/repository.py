@@ -43,6 +43,10 @@ async def one(session: AsyncSession, *, public_id: UUID, locked: bool = False) -
     return await session.scalar(found.with_for_update() if locked else found)
 
 
+async def any_active(session: AsyncSession) -> bool:
+    return await session.scalar(sa.select(Webhook.id).where(Webhook.is_active).limit(1)) is not None
+
+
 async def listening(session: AsyncSession, *, name: str, project: UUID | None, document: UUID | None) -> list[Webhook]:
     """This will give the active webhooks of the project that wish to hear of such an event."""
     of: Any

@@ -32,10 +32,15 @@ AFTER_FAULT = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An event that this worker alone may deliver until the lease ends."""
+    """
+    An event that this worker alone may deliver until the lease ends.
+
+    :param key: of its row, for the statements that lock it
+    """
 
     event: Event
     token: str
+    key: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ async def claim(
     rows = await repository.lock_due(session, now=now, limit=limit, lane=lane)
     token = new_id().hex
     await repository.lease(session, keys=[row.id for row in rows], token=token, until=now + lease)
-    return [Claim(_event(row), token) for row in rows]
+    return [Claim(_event(row), token, row.id) for row in rows]
 
 
 async def deliver(session: AsyncSession, *, claim: Claim, handlers: Handlers, now: datetime) -> bool:
@@ -113,7 +118,7 @@ async def deliver_all(
 
     :returns: the events that were delivered; the lease of the others was lost
     """
-    keys = await repository.lock_claimed(session, tokens={one.event.public_id: one.token for one in claims})
+    keys = await repository.lock_claimed(session, tokens={one.key: one.token for one in claims})
     held = [one for one in claims if one.event.public_id in keys]
     for one in held:
         for handler in handlers.of(one.event.name):
@@ -129,7 +134,7 @@ async def finish(session: AsyncSession, *, claim: Claim, now: datetime) -> bool:
 
     :returns: False when the lease was lost: then it is told again, under the same id
     """
-    keys = await repository.lock_claimed(session, tokens={claim.event.public_id: claim.token})
+    keys = await repository.lock_claimed(session, tokens={claim.key: claim.token})
     await repository.mark_delivered(session, keys=list(keys.values()), now=now)
     return bool(keys)
 

@@ -29,6 +29,7 @@ log = structlog.get_logger(__name__)
 REQUESTED = "webhook.requested"
 KEEP_OUTCOMES = timedelta(days=7)
 _GONE = 410
+_LISTENS = "saraban_webhooks"
 
 
 class WebhookFailed(Exception):  # an expected outcome
@@ -44,6 +45,8 @@ def subscribe(handlers: Handlers, sender: "Sender", *, first_delay: timedelta) -
 
 async def react(session: AsyncSession, event: Event) -> None:
     """This will put a message into the outbox for each webhook of the project that wishes to hear of the event."""
+    if not await _anybody_listens(session):
+        return
     found = await repository.listening(
         session,
         name=event.name,
@@ -52,6 +55,13 @@ async def react(session: AsyncSession, event: Event) -> None:
     )
     for row in found:
         await _request(session, row, event)
+
+
+async def _anybody_listens(session: AsyncSession) -> bool:
+    """Many events share a session: where nobody listens at all, that is asked once for all of them."""
+    if _LISTENS not in session.info:
+        session.info[_LISTENS] = await repository.any_active(session)
+    return bool(session.info[_LISTENS])
 
 
 async def test(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime) -> UUID:
