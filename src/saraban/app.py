@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import fields
+from datetime import timedelta
 from types import ModuleType
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from saraban.kit.http import at_once
 from saraban.notifications import endpoints as notifications
 from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import ImportWork
-from saraban.ops import logs, openapi, problems, readiness, switchboard
+from saraban.ops import deliveries, logs, openapi, problems, readiness, switchboard
 from saraban.ops.endpoints import router as ops_router
 from saraban.ops.faults import field_problems
 from saraban.ops.frame import Frame
@@ -34,6 +35,7 @@ from saraban.ops.queries import known_queries
 from saraban.ops.sampling import Sampler
 from saraban.projects import endpoints as projects
 from saraban.web import pages
+from saraban.webhooks import endpoints as webhooks
 from saraban.worker import Job, Worker, seal_timers, standard_timers
 from saraban.workflow import endpoints as workflow
 
@@ -49,6 +51,8 @@ FEATURES: Final[tuple[ModuleType, ...]] = (
     workflow,
     attachments,
     notifications,
+    webhooks,
+    deliveries,
 )
 DESCRIPTION = (
     "Document control for construction projects: every document draws a number that is used once, goes its way through "
@@ -109,6 +113,8 @@ def new_worker(system: System) -> Worker:
         handlers=system.handlers,
         timers=timers,
         jobs=[Job("number_imports", imports.round)],
+        lease=timedelta(seconds=settings.event_lease),
+        bell=system.bell,
     )
 
 
@@ -125,7 +131,7 @@ async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
                 yield
                 return
             worker.start()
-            system.db.listener = worker.wake
+            system.bell.wakes(worker.wake)
             try:
                 yield
             finally:

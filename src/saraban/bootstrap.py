@@ -32,6 +32,7 @@ from saraban.events.service import Handlers
 from saraban.identity import service as identity
 from saraban.identity.service import Callers, LockoutRules, TokenIssuer
 from saraban.identity.service import seed as identity_seed
+from saraban.kit.bell import Bell
 from saraban.kit.clock import Clock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Kind, Text
@@ -45,6 +46,8 @@ from saraban.numbering.service import Allocator, Budget, Carriers, Rates
 from saraban.ops.readiness import Dependency, dependencies
 from saraban.projects import service as projects
 from saraban.projects.service import seed as projects_seed
+from saraban.webhooks import service as webhooks
+from saraban.webhooks.adapters import GuardedPost
 from saraban.workflow import service as workflow
 from saraban.workflow.service import Subjects
 
@@ -85,6 +88,7 @@ class System:
     subjects: Subjects
     followers: Followers
     handlers: Handlers
+    bell: Bell
     redis: Redis | None
     lock_masters: list[Redis]
     dependencies: list[Dependency]
@@ -102,6 +106,9 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     )
     redis = _redis(settings, settings.redis_url) if settings.redis_url else None
     lock_masters = [_redis(settings, url.strip()) for url in settings.lock_redis_urls.split(",") if url.strip()]
+    bell = Bell(redis, rest=settings.redis_breaker)
+    db.listener = bell.ring
+    rates = _rates(settings)
     subjects = _subjects(settings.zone)
     storage = FolderStorage(settings.data_dir / "files")
     return System(
@@ -115,11 +122,12 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),
         readers=_readers(subjects),
         allocator=_allocator(settings, db, lock_masters or ([redis] if redis else [])),
-        rates=_rates(settings),
+        rates=rates,
         sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
         subjects=subjects,
         followers=_followers(),
-        handlers=_handlers(),
+        handlers=_handlers(settings, db, clock, rates.limiter),
+        bell=bell,
         redis=redis,
         lock_masters=lock_masters,
         dependencies=dependencies(db=db, redis=redis, files=settings.data_dir / "files"),
@@ -132,6 +140,7 @@ async def closing(system: System) -> AsyncIterator[System]:
     try:
         yield system
     finally:
+        await system.bell.close()
         await system.allocator.close()
         await system.rates.limiter.close()
         for redis in (system.redis, *system.lock_masters):
@@ -225,9 +234,11 @@ def _readers(subjects: Subjects) -> AccessRules:
     return rules
 
 
-def _handlers() -> Handlers:
-    handlers = Handlers()
+def _handlers(settings: Settings, db: Database, clock: Clock, limiter: Limiter) -> Handlers:
+    handlers = Handlers(first_delay=timedelta(seconds=settings.event_retry_pause))
     notifications.subscribe(handlers)
+    sender = webhooks.Sender(db, clock=clock, post=GuardedPost(), limiter=limiter, per_minute=settings.webhook_limit)
+    webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=settings.webhook_retry_pause))
     return handlers
 
 

@@ -46,6 +46,16 @@ class Settings(BaseSettings):
     run_worker: bool = Field(
         default=True, description="Run the event worker inside the server; off when `saraban worker` runs apart."
     )
+    event_lease: float = Field(
+        60.0, gt=0, description="Seconds after which the events of a worker that died are delivered by another."
+    )
+    event_retry_pause: float = Field(
+        0.5, gt=0, description="Seconds before an event that failed is tried again; the next pause is twice as long."
+    )
+    webhook_retry_pause: float = Field(5.0, gt=0, description="The same for messages to webhooks.")
+    webhook_limit: int = Field(
+        50, ge=0, description="Messages to webhooks that leave in a minute, of all projects together; 0: no limit."
+    )
     trusted_proxies: str = Field("", description="Comma-separated addresses whose X-Forwarded-For is believed.")
     db_pool_size: int = Field(10, ge=1, description="Connections kept per process; as many again may open under load.")
     db_pool_timeout: float = Field(2.0, gt=0, description="Seconds to wait for a free connection.")

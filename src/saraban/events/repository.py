@@ -1,25 +1,32 @@
 """The statements of the outbox: who may deliver what, locked so that two workers never hold one event."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
+from saraban.events.domain.lane import Lane
 from saraban.events.models import DeadLetter, OutboxEvent
+from saraban.kit.pagination import newest_first
 
 PURGE_STEP = 1000
+SPARE = 4
 
 
-async def lock_due(session: AsyncSession, *, now: datetime, limit: int) -> Sequence[OutboxEvent]:
+async def lock_due(
+    session: AsyncSession, *, now: datetime, limit: int, lane: Lane | None = None
+) -> Sequence[OutboxEvent]:
     """
     This will lock the oldest undelivered event of each of up to `limit` aggregates, of those that are due.
 
     Two steps: the oldest ones are found by a read that locks nothing, then locked by primary key and checked again;
     a locking range read would lock the neighbours' inserts out on MariaDB. Once an event is its aggregate's oldest it
-    stays so until it is delivered, which makes the first step safe.
+    stays so until it is delivered, which makes the first step safe. More are found than are locked, because several
+    workers find the same ones and each steps over what another holds.
     """
     older = aliased(OutboxEvent)
     blocked = sa.exists().where(
@@ -28,28 +35,82 @@ async def lock_due(session: AsyncSession, *, now: datetime, limit: int) -> Seque
         older.delivered_at.is_(None),
         older.id < OutboxEvent.id,
     )
-    found = sa.select(OutboxEvent.id).where(*_due(now), ~blocked).order_by(OutboxEvent.id).limit(limit)
+    found = (
+        sa.select(OutboxEvent.id)
+        .where(*_due(now, lane), ~blocked)
+        .order_by(OutboxEvent.available_at, OutboxEvent.id)
+        .limit(limit * SPARE)
+    )
     keys = (await session.scalars(found)).all()
     if not keys:
         return []
-    locked = (
+    locked = _by_key(
         sa.select(OutboxEvent)
-        .where(OutboxEvent.id.in_(keys), *_due(now))
+        .where(OutboxEvent.id.in_(keys), *_due(now, lane))
         .order_by(OutboxEvent.id)
+        .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    return (await session.scalars(locked)).all()
+    rows: Sequence[OutboxEvent] = (await session.scalars(locked)).all()
+    return rows
 
 
-def _due(now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
-    return (
+def _due(now: datetime, lane: Lane | None) -> tuple[sa.ColumnElement[bool], ...]:
+    due = (
         OutboxEvent.delivered_at.is_(None),
         OutboxEvent.available_at <= now,
         sa.or_(OutboxEvent.claimed_until.is_(None), OutboxEvent.claimed_until < now),
     )
+    if lane is None or not lane.names:
+        return due if lane is None or not lane.outside else (*due, sa.false())
+    names = sorted(lane.names)
+    return (*due, OutboxEvent.name.in_(names) if lane.outside else OutboxEvent.name.not_in(names))
 
 
-async def lock_claimed(session: AsyncSession, *, public_id: UUID, token: str) -> OutboxEvent | None:
+async def lease(session: AsyncSession, *, keys: Sequence[int], token: str, until: datetime) -> None:
+    if keys:
+        await session.execute(
+            sa.update(OutboxEvent)
+            .where(OutboxEvent.id.in_(keys))
+            .values(claimed_by=token, claimed_until=until)
+            .execution_options(synchronize_session=False)
+        )
+
+
+async def lock_claimed(session: AsyncSession, *, tokens: Mapping[int, str]) -> dict[UUID, int]:
+    """
+    This will lock those of the events, by key, that their tokens still hold, and give their keys by public id.
+
+    By primary key alone: a condition more, and MariaDB may walk another index and wait for what others deliver.
+    """
+    found = _by_key(
+        sa.select(OutboxEvent.public_id, OutboxEvent.id, OutboxEvent.claimed_by, OutboxEvent.delivered_at)
+        .where(OutboxEvent.id.in_(list(tokens)))
+        .order_by(OutboxEvent.id)
+        .with_for_update()
+    )
+    rows = (await session.execute(found)).all()
+    held = [row for row in rows if row.delivered_at is None and row.claimed_by == tokens[row.id]]
+    return {row.public_id: row.id for row in held}
+
+
+def _by_key(statement: Any) -> Any:
+    for dialect in ("mysql", "mariadb"):
+        statement = statement.with_hint(OutboxEvent, "FORCE INDEX (PRIMARY)", dialect)
+    return statement
+
+
+async def mark_delivered(session: AsyncSession, *, keys: Sequence[int], now: datetime) -> None:
+    if keys:
+        await session.execute(
+            sa.update(OutboxEvent)
+            .where(OutboxEvent.id.in_(keys))
+            .values(delivered_at=now, claimed_by=None, claimed_until=None)
+            .execution_options(synchronize_session=False)
+        )
+
+
+async def lock_one_claimed(session: AsyncSession, *, public_id: UUID, token: str) -> OutboxEvent | None:
     """This will lock an event if `token` still holds it."""
     row = await session.scalar(sa.select(OutboxEvent).where(OutboxEvent.public_id == public_id).with_for_update())
     if row is None or row.delivered_at is not None or row.claimed_by != token:
@@ -78,8 +139,60 @@ async def newest_dead(session: AsyncSession, *, limit: int) -> Sequence[DeadLett
 
 
 async def lock_dead(session: AsyncSession, *, public_id: UUID) -> DeadLetter | None:
-    found = sa.select(DeadLetter).where(DeadLetter.public_id == public_id).with_for_update()
-    return await session.scalar(found)
+    """This will lock a dead letter, named by its own public id or by that of its event."""
+    key = await session.scalar(sa.select(DeadLetter.id).where(_named(public_id)).limit(1))
+    if key is None:
+        return None
+    return await session.scalar(sa.select(DeadLetter).where(DeadLetter.id == key).with_for_update())
+
+
+async def one_dead(session: AsyncSession, *, public_id: UUID) -> DeadLetter | None:
+    return await session.scalar(sa.select(DeadLetter).where(_named(public_id)).limit(1))
+
+
+def _named(public_id: UUID) -> sa.ColumnElement[bool]:
+    return sa.or_(DeadLetter.public_id == public_id, DeadLetter.event_uuid == public_id)
+
+
+async def one_event(session: AsyncSession, *, public_id: UUID) -> OutboxEvent | None:
+    return await session.scalar(sa.select(OutboxEvent).where(OutboxEvent.public_id == public_id))
+
+
+async def events_page(
+    session: AsyncSession,
+    *,
+    delivered: bool | None,
+    name: str | None,
+    recorded_before: datetime | None,
+    cursor: str | None,
+    limit: int,
+) -> Sequence[OutboxEvent]:
+    statement = sa.select(OutboxEvent)
+    if delivered is not None:
+        at = OutboxEvent.delivered_at
+        statement = statement.where(at.is_not(None) if delivered else at.is_(None))
+    if name is not None:
+        statement = statement.where(OutboxEvent.name == name)
+    if recorded_before is not None:
+        statement = statement.where(OutboxEvent.created_at < recorded_before)
+    statement = newest_first(
+        statement, at=OutboxEvent.created_at, public_id=OutboxEvent.public_id, cursor=cursor, limit=limit
+    )
+    return (await session.scalars(statement)).all()
+
+
+async def dead_page(
+    session: AsyncSession, *, name: str | None, recorded_before: datetime | None, cursor: str | None, limit: int
+) -> Sequence[DeadLetter]:
+    statement = sa.select(DeadLetter)
+    if name is not None:
+        statement = statement.where(DeadLetter.name == name)
+    if recorded_before is not None:
+        statement = statement.where(DeadLetter.recorded_at < recorded_before)
+    statement = newest_first(
+        statement, at=DeadLetter.recorded_at, public_id=DeadLetter.event_uuid, cursor=cursor, limit=limit
+    )
+    return (await session.scalars(statement)).all()
 
 
 async def announced_since(session: AsyncSession, *, since: datetime) -> int:
@@ -100,6 +213,6 @@ async def lock_unannounced(session: AsyncSession, *, limit: int) -> Sequence[Dea
     return (await session.scalars(locked)).all()
 
 
-async def any_due(session: AsyncSession, *, now: datetime) -> bool:
+async def any_due(session: AsyncSession, *, now: datetime, lane: Lane | None = None) -> bool:
     """This will say whether a claim is worth a writing transaction; it may be wrong about events that must wait."""
-    return await session.scalar(sa.select(OutboxEvent.id).where(*_due(now)).limit(1)) is not None
+    return await session.scalar(sa.select(OutboxEvent.id).where(*_due(now, lane)).limit(1)) is not None

@@ -121,6 +121,10 @@ OF: Final[dict[str, tuple[str, ...]]] = {
         *("CIRCULATION_NOT_ASSIGNED", "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
     ),
     "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),
+    "webhooks_create": ("WEBHOOKS_TOO_MANY",),
+    "webhooks_change": ("WEBHOOK_CHANGED",),
+    "events_requeue": ("EVENT_NOT_DEAD",),
+    "events_drop": ("EVENT_NOT_DEAD",),
     "attachments_content": ("FILE_UNAVAILABLE", "RANGE_NOT_SATISFIABLE"),
 }
 

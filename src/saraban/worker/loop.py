@@ -1,16 +1,19 @@
 """The worker: deliveries and timers side by side, until it is asked to stop."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
 
 import structlog
 
 from saraban.events import service as events
+from saraban.kit.bell import Bell
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.trace import begin_trace
 from saraban.worker.dispatch import CONCURRENCY, Dispatcher
 from saraban.worker.metrics import TIMER_RUNS
+from saraban.worker.sending import Sending
 from saraban.worker.timers import Job, Timer
 
 log = structlog.get_logger(__name__)
@@ -21,6 +24,8 @@ class Worker:
     Delivers events as they come and runs timers when they are due.
 
     :param poll: seconds after which it looks for events that nobody woke it for
+    :param lease: how long an event stays with a worker that is never heard of again
+    :param bell: by which other processes wake it
     """
 
     def __init__(
@@ -33,22 +38,29 @@ class Worker:
         jobs: Sequence[Job] = (),
         concurrency: int = CONCURRENCY,
         poll: float = 1.0,
+        lease: timedelta = events.LEASE,
+        bell: Bell | None = None,
     ) -> None:
-        self._dispatcher = Dispatcher(db=db, clock=clock, handlers=handlers, concurrency=concurrency)
-        self._clock, self._timers, self._poll = clock, tuple(timers), poll
+        self._wake, self._outward, self._stopping = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._dispatcher = Dispatcher(db=db, clock=clock, handlers=handlers, concurrency=concurrency, lease=lease)
+        self._sending = Sending(
+            db=db, clock=clock, handlers=handlers, concurrency=concurrency, lease=lease, on_free=self._outward.set
+        )
+        self._clock, self._timers, self._poll, self._bell = clock, tuple(timers), poll, bell
         self._jobs = tuple(jobs)
-        self._wake, self._stopping = asyncio.Event(), asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def wake(self) -> None:
         """This will make it look at the outbox now; call it after a commit that recorded events."""
         self._wake.set()
+        self._outward.set()
 
     async def drain(self) -> int:
         """This will deliver until nothing is due and do the jobs that wait, in the caller's task, and give their number."""
         total = 0
-        while taken := await self._dispatcher.round():
+        while taken := await self._dispatcher.round() + await self._sending.round():
             total += taken
+            await self._sending.settle()
         for job in self._jobs:
             while await self._run_job(job):
                 total += 1
@@ -76,23 +88,37 @@ class Worker:
     def ask_to_stop(self) -> None:
         """Safe to call from a signal handler of the loop."""
         self._stopping.set()
-        self._wake.set()
+        self.wake()
 
     async def run(self) -> None:
         """This will work until `ask_to_stop`."""
         log.info("worker_started", timers=[timer.name for timer in self._timers])
-        await asyncio.gather(self._deliver(), self._tick(), *(self._keep_at(job) for job in self._jobs))
+        ear = asyncio.create_task(self._bell.listen(self.wake)) if self._bell else None
+        try:
+            lanes = (self._deliver(self._dispatcher.round, self._wake), self._send())
+            await asyncio.gather(*lanes, self._tick(), *(self._keep_at(job) for job in self._jobs))
+        finally:
+            if ear is not None:
+                ear.cancel()
+                await asyncio.wait([ear])
         log.info("worker_stopped")
 
-    async def _deliver(self) -> None:
-        while not self._stopping.is_set():
-            self._wake.clear()
-            if not await self._round():
-                await _first_of(self._wake, self._stopping, seconds=self._poll)
-
-    async def _round(self) -> int:
+    async def _send(self) -> None:
         try:
-            return await self._dispatcher.round()
+            await self._deliver(self._sending.round, self._outward)
+            await self._sending.settle()
+        finally:
+            self._sending.break_off()
+
+    async def _deliver(self, begin: Callable[[], Awaitable[int]], wake: asyncio.Event) -> None:
+        while not self._stopping.is_set():
+            wake.clear()
+            if not await self._round(begin):
+                await _first_of(wake, self._stopping, seconds=self._poll)
+
+    async def _round(self, begin: Callable[[], Awaitable[int]]) -> int:
+        try:
+            return await begin()
         except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
             log.warning("worker_round_failed", reason=events.told(error))
             return 0

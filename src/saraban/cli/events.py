@@ -1,0 +1,150 @@
+"""`saraban events list | show | requeue | drop`: what waits to be delivered, and what was given up."""
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Literal
+from uuid import UUID
+
+import typer
+
+from saraban.cli.codes import caller_named
+from saraban.cli.number_options import As, Reason
+from saraban.cli.outcome import say, with_system
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+    from saraban.bootstrap import System
+    from saraban.events.service import EventView
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+Event = Annotated[UUID, typer.Argument(metavar="EVENT", help="Public id, as `saraban events list` shows it.")]
+
+
+def register(app: typer.Typer) -> None:
+    noun = typer.Typer(no_args_is_help=True, help="Events: what waits, what was delivered, what was given up.")
+    noun.callback()(lambda: None)
+    noun.command("list")(list_)
+    for verb in (show, requeue, drop):
+        noun.command()(verb)
+    app.add_typer(noun, name="events")
+
+
+def age(text: str) -> timedelta:
+    """This will read `90s`, `30m`, `2h` or `1d`."""
+    found = re.fullmatch(r"(\d{1,6})([smhd])", text.strip())
+    if found is None:
+        raise typer.BadParameter(say("ต้องเป็นอายุ เช่น 90s 30m 2h 1d", "an age is needed, such as 90s, 30m, 2h or 1d"))
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def list_(
+    state: Annotated[
+        Literal["waiting", "delivered", "dead"] | None, typer.Option(help="Only those in this state.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Only this event, such as `workflow.transitioned`.")] = None,
+    older_than: Annotated[
+        str | None, typer.Option(help="Only those recorded longer ago: 90s, 30m, 2h, 1d.", metavar="AGE")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Newest ones to show.")] = 50,
+) -> None:
+    """List events, those recorded last first.
+
+    Examples:
+
+        saraban events list --state dead
+        saraban events list --state waiting --older-than 5m
+        saraban events list --name workflow.transitioned --limit 200
+    """
+    least = age(older_than) if older_than is not None else None
+
+    async def work(system: "System") -> "list[EventView]":
+        from saraban.events import service as events
+
+        before = system.clock.now() - least if least is not None else None
+        async with system.db.reading() as session:
+            page = await events.listing(
+                session, state=state, name=name, recorded_before=before, cursor=None, limit=limit
+            )
+        return page.items
+
+    found = with_system(work)
+    for view in found:
+        typer.echo(_line(view))
+    if not found:
+        typer.echo(say("ไม่มีเหตุการณ์", "There is no such event."))
+
+
+def show(event: Event) -> None:
+    """Show one event: what it says, how often it was tried, why it failed.
+
+    Example: `saraban events show 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c`
+    """
+    import json
+
+    async def work(system: "System") -> "EventView":
+        from saraban.events import service as events
+
+        async with system.db.reading() as session:
+            return await events.show(session, public_id=event)
+
+    view = with_system(work)
+    typer.echo(_line(view))
+    for th, en, moment in (
+        ("ส่งครั้งต่อไป", "next try", view.next_try_at),
+        ("ส่งสำเร็จ", "delivered", view.delivered_at),
+        ("เลิกส่ง", "given up", view.failed_at),
+    ):
+        if moment is not None:
+            typer.echo(f"{say(th, en)}: {moment:%Y-%m-%d %H:%M:%S}Z")
+    typer.echo(json.dumps(dict(view.payload), ensure_ascii=False, indent=2))
+
+
+def requeue(event: Event, account: As, reason: Reason) -> None:
+    """Have an event delivered after all that was given up; it comes behind the newer ones of its document.
+
+    Examples:
+
+        saraban events requeue 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as admin --reason "The mail server is back"
+    """
+
+    async def work(system: "System") -> None:
+        from saraban.ops import outbox
+
+        async def step(session: "AsyncSession") -> None:
+            caller, now = await caller_named(session, account), system.clock.now()
+            await outbox.requeue(session, caller=caller, public_id=event, reason=reason, now=now, address="")
+
+        await system.db.transact(step)
+
+    with_system(work)
+    typer.echo(say("นำกลับเข้าคิวแล้ว", "It is in the queue again."))
+
+
+def drop(event: Event, account: As, reason: Reason) -> None:
+    """Forget an event that was given up; the audit trail keeps what it said.
+
+    Examples:
+
+        saraban events drop 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as admin --reason "Told by telephone"
+    """
+
+    async def work(system: "System") -> None:
+        from saraban.ops import outbox
+
+        async def step(session: "AsyncSession") -> None:
+            caller, now = await caller_named(session, account), system.clock.now()
+            await outbox.drop(session, caller=caller, public_id=event, reason=reason, now=now, address="")
+
+        await system.db.transact(step)
+
+    with_system(work)
+    typer.echo(say("ทิ้งเหตุการณ์แล้ว", "It is dropped."))
+
+
+def _line(view: "EventView") -> str:
+    tries = say(f"ลอง {view.attempts} ครั้ง", f"tries: {view.attempts}")
+    about = f"{view.aggregate_type}/{view.aggregate}"
+    parts = [str(view.public_id), f"{view.state:<9}", f"{view.recorded_at:%Y-%m-%d %H:%M:%S}Z", view.name, about, tries]
+    return "  ".join([*parts, view.error] if view.error else parts)

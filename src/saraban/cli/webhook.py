@@ -1,0 +1,171 @@
+"""`saraban webhook list | create | rotate | remove | test | outcomes`: who outside is told of a project's events."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+from uuid import UUID
+
+import typer
+
+from saraban.cli.codes import caller_named
+from saraban.cli.number_options import As, Project
+from saraban.cli.outcome import say, with_system
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+    from saraban.bootstrap import System
+    from saraban.identity.domain.caller import Caller
+    from saraban.webhooks.service import Webhook, WebhookOutcome
+
+T = TypeVar("T")
+Hook = Annotated[UUID, typer.Argument(metavar="WEBHOOK", help="Public id, as `saraban webhook list` shows it.")]
+
+
+def register(app: typer.Typer) -> None:
+    noun = typer.Typer(no_args_is_help=True, help="Webhooks: addresses outside that are told of a project's events.")
+    noun.callback()(lambda: None)
+    noun.command("list")(list_)
+    for verb in (create, rotate, remove, test, outcomes):
+        noun.command()(verb)
+    app.add_typer(noun, name="webhook")
+
+
+def _do(account: str, work: "Callable[[AsyncSession, Caller, datetime], Awaitable[T]]") -> T:
+    async def run(system: "System") -> T:
+        async def step(session: "AsyncSession") -> T:
+            return await work(session, await caller_named(session, account), system.clock.now())
+
+        return await system.db.transact(step)
+
+    return with_system(run)
+
+
+def list_(account: As, project: Project = "LCBP3-C2") -> None:
+    """List the webhooks of a project, newest first.
+
+    Example: `saraban webhook list --as padmin`
+    """
+
+    async def work(session: "AsyncSession", caller: "Caller", _now: "datetime") -> "list[Webhook]":
+        from saraban.projects import service as projects
+        from saraban.webhooks import service as webhooks
+
+        place = await projects.find_project_by_code(session, code=project, pointer="/project")
+        page = await webhooks.listing(session, caller=caller, project_public_id=place.public_id, cursor=None, limit=100)
+        return page.items
+
+    found = _do(account, work)
+    for row in found:
+        state = "on " if row.is_active else "off"
+        typer.echo(f"{row.public_id}  {state}  {row.url}  {','.join(row.event_names)}  {row.description}")
+    if not found:
+        typer.echo(say("ไม่มี webhook", "There is no webhook."))
+
+
+def create(
+    url: Annotated[str, typer.Argument(help="Address that begins with https://.")],
+    account: As,
+    event: Annotated[list[str] | None, typer.Option(help="Event to tell of; several times; all when left out.")] = None,
+    description: Annotated[str, typer.Option(help="What it is for.")] = "",
+    project: Project = "LCBP3-C2",
+) -> None:
+    """Have an address told of the project's events; prints the secret that messages are signed with.
+
+    Examples:
+
+        saraban webhook create https://hooks.example.com/saraban --as padmin
+        saraban webhook create https://hooks.example.com/rfa --event workflow.transitioned --as padmin
+    """
+
+    async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> "Webhook":
+        from pydantic import ValidationError
+
+        from saraban.projects import service as projects
+        from saraban.webhooks import service as webhooks
+        from saraban.webhooks.schemas import WebhookIn
+
+        try:
+            asked = WebhookIn.model_validate(
+                {"url": url, "description": description, "events": event or list(webhooks.EVENTS)}
+            )
+        except ValidationError as fault:
+            raise typer.BadParameter(str(fault.errors()[0]["msg"])) from None
+        place = await projects.find_project_by_code(session, code=project, pointer="/project")
+        return await webhooks.create(
+            session,
+            caller=caller,
+            project_public_id=place.public_id,
+            url=asked.url,
+            description=asked.description,
+            events=asked.events,
+            now=now,
+            address="",
+        )
+
+    row = _do(account, work)
+    typer.echo(f"{row.public_id}\n{row.secret}")
+
+
+def rotate(webhook: Hook, account: As) -> None:
+    """Give a webhook another secret; for 24 hours messages are signed with both.
+
+    Example: `saraban webhook rotate 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
+    """
+
+    async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> str:
+        from saraban.webhooks import service as webhooks
+
+        return (await webhooks.rotate(session, caller=caller, public_id=webhook, now=now, address="")).secret
+
+    typer.echo(_do(account, work))
+
+
+def remove(webhook: Hook, account: As) -> None:
+    """Remove a webhook; what it has not been told yet is not sent.
+
+    Example: `saraban webhook remove 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
+    """
+
+    async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
+        from saraban.webhooks import service as webhooks
+
+        await webhooks.remove(session, caller=caller, public_id=webhook, now=now, address="")
+
+    _do(account, work)
+    typer.echo(say("ลบ webhook แล้ว", "The webhook is removed."))
+
+
+def test(webhook: Hook, account: As) -> None:
+    """Put a message for a webhook into the outbox that means nothing.
+
+    Example: `saraban webhook test 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
+    """
+
+    async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> UUID:
+        from saraban.webhooks import service as webhooks
+
+        return await webhooks.test(session, caller=caller, public_id=webhook, now=now)
+
+    typer.echo(_do(account, work))
+
+
+def outcomes(webhook: Hook, account: As) -> None:
+    """Show the last attempts to tell a webhook something, newest first.
+
+    Example: `saraban webhook outcomes 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
+    """
+
+    async def work(session: "AsyncSession", caller: "Caller", _now: "datetime") -> "list[WebhookOutcome]":
+        from saraban.webhooks import service as webhooks
+
+        page = await webhooks.outcomes(session, caller=caller, public_id=webhook, cursor=None, limit=50)
+        return page.items
+
+    found = _do(account, work)
+    for row in found:
+        answer = str(row.status) if row.status is not None else row.error or "-"
+        typer.echo(f"{row.created_at:%Y-%m-%d %H:%M:%S}Z  {answer:<16} {row.milliseconds:>6} ms  {row.name}")
+    if not found:
+        typer.echo(say("ยังไม่มีการส่ง", "Nothing was sent yet."))

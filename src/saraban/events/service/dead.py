@@ -1,0 +1,139 @@
+"""Dead letters: events whose delivery was given up; kept until somebody drops them or puts them back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.events import repository
+from saraban.events.models import DeadLetter, OutboxEvent
+from saraban.kit.db import announce
+from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text
+from saraban.kit.ids import new_id
+
+DEAD_QUEUE = "workflow-events-failed"
+
+
+class EventNotDead(DomainError):
+    """Only what was given up can be put back or dropped: everything else is still to be delivered, or was."""
+
+    kind, code = Kind.CONFLICT, "EVENT_NOT_DEAD"
+    says = Text(
+        "เหตุการณ์นี้ไม่ได้อยู่ในรายการที่ส่งไม่สำเร็จ จึงนำกลับมาส่งใหม่หรือทิ้งไม่ได้",
+        "This event was not given up, so it can be neither put back nor dropped.",
+    )
+    recovery = (REFRESH,)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadEvent:
+    """A dead letter, as operators and the ops webhook are told of it."""
+
+    public_id: UUID
+    event_public_id: UUID
+    queue: str
+    name: str
+    data: Mapping[str, Any]
+    failed_at: datetime
+    error: str
+
+
+async def dead_letters(session: AsyncSession, *, limit: int = 100) -> list[DeadEvent]:
+    """This will give the newest dead letters."""
+    return [_dead(row) for row in await repository.newest_dead(session, limit=limit)]
+
+
+async def take_unannounced(session: AsyncSession, *, now: datetime, per_minute: int) -> list[DeadEvent]:
+    """This will take dead letters that operators were not told of, so many that `per_minute` is not passed."""
+    told_lately = await repository.announced_since(session, since=now - timedelta(minutes=1))
+    rows = await repository.lock_unannounced(session, limit=max(0, per_minute - told_lately))
+    for row in rows:
+        row.notified_at = now
+    await session.flush()
+    return [_dead(row) for row in rows]
+
+
+async def revive(session: AsyncSession, *, public_id: UUID, now: datetime) -> DeadEvent:
+    """
+    This will put a dead letter back into the outbox, behind the newer events of its aggregate, under its first id.
+
+    :param public_id: of the dead letter or of its event
+    :raises NotFound: when there is no such event
+    :raises EventNotDead: when the event was not given up
+    """
+    row = await _dead_letter(session, public_id)
+    session.add(
+        OutboxEvent(
+            public_id=row.event_uuid,
+            name=row.name,
+            aggregate_type=row.aggregate_type,
+            aggregate_id=row.aggregate_id,
+            payload=row.data,
+            created_at=row.recorded_at,
+            available_at=now,
+            attempts=0,
+        )
+    )
+    await session.delete(row)
+    await session.flush()
+    announce(session)
+    return _dead(row)
+
+
+async def drop(session: AsyncSession, *, public_id: UUID) -> DeadEvent:
+    """
+    This will delete a dead letter.
+
+    :param public_id: of the dead letter or of its event
+    :raises NotFound: when there is no such event
+    :raises EventNotDead: when the event was not given up
+    """
+    row = await _dead_letter(session, public_id)
+    await session.delete(row)
+    await session.flush()
+    return _dead(row)
+
+
+async def bury(session: AsyncSession, *, row: OutboxEvent, now: datetime) -> DeadEvent:
+    """This will move an event from the outbox to the dead letters."""
+    letter = DeadLetter(
+        public_id=new_id(),
+        event_uuid=row.public_id,
+        queue=DEAD_QUEUE,
+        name=row.name,
+        aggregate_type=row.aggregate_type,
+        aggregate_id=row.aggregate_id,
+        data=row.payload,
+        attempts=row.attempts,
+        error=row.last_error or "",
+        recorded_at=row.created_at,
+        failed_at=now,
+    )
+    session.add(letter)
+    await session.delete(row)
+    await session.flush()
+    return _dead(letter)
+
+
+async def _dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter:
+    row = await repository.lock_dead(session, public_id=public_id)
+    if row is None and await repository.one_event(session, public_id=public_id) is not None:
+        raise EventNotDead
+    if row is None:
+        raise NotFound(f"There is no dead letter {public_id}.")
+    return row
+
+
+def _dead(row: DeadLetter) -> DeadEvent:
+    return DeadEvent(
+        public_id=row.public_id,
+        event_public_id=row.event_uuid,
+        queue=row.queue,
+        name=row.name,
+        data=row.data,
+        failed_at=row.failed_at,
+        error=row.error,
+    )

@@ -1,0 +1,108 @@
+"""What operators see of events: those that wait, those delivered within a day, those that were given up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.events import repository
+from saraban.events.models import DeadLetter, OutboxEvent
+from saraban.kit.errors import NotFound
+from saraban.kit.pagination import Page, cut
+
+State = Literal["waiting", "delivered", "dead"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventView:
+    """
+    One event, whatever became of it.
+
+    :param aggregate: public id of what its events are told of in order
+    :param error: of the newest failure; None when there was none
+    :param next_try_at: when it may be delivered; None for one that is done or given up
+    """
+
+    public_id: UUID
+    state: State
+    name: str
+    aggregate_type: str
+    aggregate: str
+    payload: Mapping[str, Any]
+    attempts: int
+    error: str | None
+    recorded_at: datetime
+    next_try_at: datetime | None = None
+    delivered_at: datetime | None = None
+    failed_at: datetime | None = None
+
+
+async def listing(
+    session: AsyncSession,
+    *,
+    state: State | None = None,
+    name: str | None = None,
+    recorded_before: datetime | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Page[EventView]:
+    """This will give events, those recorded last first; each filter that is given narrows it."""
+    chosen: dict[str, Any] = {"name": name, "recorded_before": recorded_before, "cursor": cursor, "limit": limit}
+    found: list[EventView] = []
+    if state != "dead":
+        delivered = None if state is None else state == "delivered"
+        found += map(_living, await repository.events_page(session, delivered=delivered, **chosen))
+    if state in {None, "dead"}:
+        found += map(_given_up, await repository.dead_page(session, **chosen))
+    found.sort(key=lambda view: (view.recorded_at, view.public_id), reverse=True)
+    return cut(found[: limit + 1], limit=limit, key=lambda view: (view.recorded_at, view.public_id))
+
+
+async def show(session: AsyncSession, *, public_id: UUID) -> EventView:
+    """
+    This will give one event by its public id, or by that of its dead letter.
+
+    :raises NotFound: when there is none, or it was delivered longer ago than such are kept
+    """
+    row = await repository.one_event(session, public_id=public_id)
+    if row is not None:
+        return _living(row)
+    letter = await repository.one_dead(session, public_id=public_id)
+    if letter is not None:
+        return _given_up(letter)
+    raise NotFound(f"There is no event {public_id}.")
+
+
+def _living(row: OutboxEvent) -> EventView:
+    waits = row.delivered_at is None
+    return EventView(
+        public_id=row.public_id,
+        state="waiting" if waits else "delivered",
+        name=row.name,
+        aggregate_type=row.aggregate_type,
+        aggregate=row.aggregate_id,
+        payload=row.payload,
+        attempts=row.attempts,
+        error=row.last_error,
+        recorded_at=row.created_at,
+        next_try_at=row.available_at if waits else None,
+        delivered_at=row.delivered_at,
+    )
+
+
+def _given_up(row: DeadLetter) -> EventView:
+    return EventView(
+        public_id=row.event_uuid,
+        state="dead",
+        name=row.name,
+        aggregate_type=row.aggregate_type,
+        aggregate=row.aggregate_id,
+        payload=row.data,
+        attempts=row.attempts,
+        error=row.error,
+        recorded_at=row.recorded_at,
+        failed_at=row.failed_at,
+    )

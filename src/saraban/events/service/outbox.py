@@ -1,0 +1,215 @@
+"""
+The outbox: events are recorded in the transaction of what they tell, and delivered by the worker.
+
+At least once and in order for each aggregate (ruling W3): only an aggregate's oldest undelivered event can be
+claimed. A delivery's effects and its mark commit together, so an effect in this database happens exactly once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.events import repository
+from saraban.events.domain.event import Event
+from saraban.events.domain.lane import Lane
+from saraban.events.domain.retry import Dead, RetryAt, decide
+from saraban.events.models import OutboxEvent
+from saraban.events.service.dead import DeadEvent, bury
+from saraban.events.service.handlers import Handlers, Postponed
+from saraban.kit.db import announce, fault_of
+from saraban.kit.errors import DomainError
+from saraban.kit.ids import new_id
+
+LEASE = timedelta(seconds=60)
+KEEP_DELIVERED = timedelta(hours=24)
+AFTER_FAULT = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """
+    An event that this worker alone may deliver until the lease ends.
+
+    :param key: of its row, for the statements that lock it
+    """
+
+    event: Event
+    token: str
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """How much waits to be delivered, since when, and how much was given up."""
+
+    waiting: int
+    oldest: datetime | None
+    dead: int
+
+
+async def record(
+    session: AsyncSession,
+    *,
+    name: str,
+    aggregate_type: str,
+    aggregate_id: str,
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> UUID:
+    """
+    This will add an event to the outbox, in the caller's transaction, and give its public id.
+
+    :param name: `noun.past_participle`
+    :param aggregate_id: public id, as text, of what must be told in order: a workflow instance, a document
+    :param payload: plain values and public ids only
+    """
+    public_id = new_id()
+    session.add(
+        OutboxEvent(
+            public_id=public_id,
+            name=name,
+            aggregate_type=aggregate_type,
+            aggregate_id=aggregate_id,
+            payload=dict(payload),
+            created_at=now,
+            available_at=now,
+            attempts=0,
+        )
+    )
+    await session.flush()
+    announce(session)
+    return public_id
+
+
+async def any_due(session: AsyncSession, *, now: datetime, lane: Lane | None = None) -> bool:
+    """This will say whether a claim is worth a writing transaction."""
+    return await repository.any_due(session, now=now, lane=lane)
+
+
+async def claim(
+    session: AsyncSession, *, now: datetime, limit: int, lease: timedelta = LEASE, lane: Lane | None = None
+) -> list[Claim]:
+    """This will take up to `limit` events, each the oldest undelivered one of its aggregate, for the time of a lease."""
+    rows = await repository.lock_due(session, now=now, limit=limit, lane=lane)
+    token = new_id().hex
+    await repository.lease(session, keys=[row.id for row in rows], token=token, until=now + lease)
+    return [Claim(_event(row), token, row.id) for row in rows]
+
+
+async def deliver(session: AsyncSession, *, claim: Claim, handlers: Handlers, now: datetime) -> bool:
+    """
+    This will run the handlers and mark the event delivered, all in the caller's transaction.
+
+    :returns: False when the lease was lost to another worker, and nothing was done
+    """
+    return bool(await deliver_all(session, claims=[claim], handlers=handlers, now=now))
+
+
+async def deliver_all(
+    session: AsyncSession, *, claims: Sequence[Claim], handlers: Handlers, now: datetime
+) -> set[UUID]:
+    """
+    This will do the same for several events; what one of their handlers raises undoes all.
+
+    :returns: the events that were delivered; the lease of the others was lost
+    """
+    keys = await repository.lock_claimed(session, tokens={one.key: one.token for one in claims})
+    held = [one for one in claims if one.event.public_id in keys]
+    for one in held:
+        for handler in handlers.of(one.event.name):
+            await handler(session, one.event)
+    await session.flush()
+    await repository.mark_delivered(session, keys=list(keys.values()), now=now)
+    return set(keys)
+
+
+async def finish(session: AsyncSession, *, claim: Claim, now: datetime) -> bool:
+    """
+    This will mark an event delivered that a sender has told outside.
+
+    :returns: False when the lease was lost: then it is told again, under the same id
+    """
+    keys = await repository.lock_claimed(session, tokens={claim.key: claim.token})
+    await repository.mark_delivered(session, keys=list(keys.values()), now=now)
+    return bool(keys)
+
+
+def is_counted(error: Exception, *, outside: bool = False) -> bool:
+    """
+    This will say whether a failure is the handler's own: a limiter's wait or a fault of the database is no attempt.
+
+    :param outside: a sender's connection is its own matter, not the database's
+    """
+    if isinstance(error, Postponed):
+        return False
+    if outside and isinstance(error, OSError) and not isinstance(error, DBAPIError):
+        return True
+    return fault_of(error) is None
+
+
+async def fail(
+    session: AsyncSession, *, claim: Claim, error: Exception, now: datetime, handlers: Handlers | None = None
+) -> DeadEvent | None:
+    """
+    This will plan the next try of an event whose delivery failed, or bury it.
+
+    :returns: the dead letter when the event was buried
+    """
+    row = await repository.lock_one_claimed(session, public_id=claim.event.public_id, token=claim.token)
+    if row is None:
+        return None
+    known = handlers or Handlers()
+    row.claimed_by = row.claimed_until = None
+    if isinstance(error, Postponed):
+        row.available_at = now + timedelta(seconds=error.seconds)
+        return None
+    row.last_error = told(error)
+    if not is_counted(error, outside=known.sender_of(row.name) is not None):
+        row.available_at = now + AFTER_FAULT
+        return None
+    row.attempts += 1
+    delay = known.first_delay_of(row.name)
+    match decide(row.attempts, expected=isinstance(error, DomainError), first_delay=delay):
+        case RetryAt(pause):
+            row.available_at = now + pause
+            return None
+        case Dead():
+            return await bury(session, row=row, now=now)
+
+
+async def purge_delivered(session: AsyncSession, *, now: datetime, keep: timedelta = KEEP_DELIVERED) -> int:
+    """This will delete a bounded number of events delivered longer ago than `keep`, and say how many."""
+    return await repository.delete_delivered(session, before=now - keep)
+
+
+async def backlog(session: AsyncSession) -> Backlog:
+    waiting, oldest, dead = await repository.count(session)
+    return Backlog(waiting, oldest, dead)
+
+
+def told(error: Exception) -> str:
+    """This will give the words that are kept about a failure: one line, and nothing a database says about its rows."""
+    name = type(error).__name__
+    if not isinstance(error, DomainError):
+        from_database = type(error).__module__.startswith("sqlalchemy")
+        words = "" if from_database else str(error).partition("\n")[0]
+    else:
+        words = error.detail
+    return f"{name}: {words}"[:500] if words else name
+
+
+def _event(row: OutboxEvent) -> Event:
+    return Event(
+        public_id=row.public_id,
+        name=row.name,
+        aggregate_type=row.aggregate_type,
+        aggregate_id=row.aggregate_id,
+        payload=row.payload,
+        created_at=row.created_at,
+        attempts=row.attempts,
+    )

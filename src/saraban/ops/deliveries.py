@@ -1,0 +1,119 @@
+"""`/events`: what waits to be delivered, what was, and what was given up; for operators."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import ConfigDict
+
+from saraban.events import service as events
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession
+from saraban.kit.schema import Line, Schema
+from saraban.ops import outbox
+
+router = APIRouter(prefix="/events", tags=["events"])
+
+_EXAMPLE: Final[dict[str, Any]] = {
+    "publicId": "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10",
+    "state": "dead",
+    "name": "workflow.transitioned",
+    "aggregateType": "workflow_instance",
+    "aggregate": "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e11",
+    "payload": {"workflowCode": "RFA_APPROVAL", "action": "submit"},
+    "attempts": 3,
+    "error": "RuntimeError: the mailbox is full",
+    "recordedAt": "2026-03-02T03:15:00Z",
+    "nextTryAt": None,
+    "deliveredAt": None,
+    "failedAt": "2026-03-02T03:15:02Z",
+}
+
+
+class EventAnswer(Schema):
+    """One event. Delivered ones are kept for 24 hours, those that were given up until somebody drops them."""
+
+    model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
+
+    public_id: UUID
+    state: events.State
+    name: str
+    aggregate_type: str
+    aggregate: str
+    payload: dict[str, Any]
+    attempts: int
+    error: str | None
+    recorded_at: datetime
+    next_try_at: datetime | None
+    delivered_at: datetime | None
+    failed_at: datetime | None
+
+
+class EventPage(Schema):
+    items: list[EventAnswer]
+    next_cursor: str | None
+
+
+class WhyIn(Schema):
+    """Why it is done; the audit trail keeps it."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"reason": "The mail server is back."}})
+
+    reason: Annotated[str, Line(500, shortest=5)]
+
+
+@router.get("", summary="List events")
+async def listing(
+    caller: CurrentCaller,
+    session: ReadSession,
+    now: Now,
+    state: Annotated[events.State | None, Query(description="Only those in this state.")] = None,
+    name: Annotated[Annotated[str, Line(100)] | None, Query(description="Only those of this name.")] = None,
+    older_than_seconds: Annotated[
+        int | None, Query(alias="olderThanSeconds", ge=0, le=10**8, description="Only those recorded longer ago.")
+    ] = None,
+    cursor: PageCursor = None,
+    limit: PageLimit = 50,
+) -> EventPage:
+    """Those recorded last come first. For whoever may see the logs of the system."""
+    before = None if older_than_seconds is None else now.now() - timedelta(seconds=older_than_seconds)
+    page = await outbox.listing(
+        session, caller=caller, state=state, name=name, recorded_before=before, cursor=cursor, limit=limit
+    )
+    return EventPage(items=[_answer(view) for view in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/{publicId}", summary="Read an event")
+async def read(public_id: PathId, caller: CurrentCaller, session: ReadSession) -> EventAnswer:
+    """One event with what it says and what became of it."""
+    return _answer(await outbox.show(session, caller=caller, public_id=public_id))
+
+
+@router.post("/{publicId}/requeue", summary="Deliver a dead event after all")
+async def requeue(
+    public_id: PathId, body: WhyIn, caller: CurrentCaller, db: Db, now: Now, address: Address
+) -> EventAnswer:
+    """It keeps its id and comes behind the newer events of the same document or instance. For Super Admins."""
+    moment = now.now()
+    view = await db.transact(
+        lambda session: outbox.requeue(
+            session, caller=caller, public_id=public_id, reason=body.reason, now=moment, address=address
+        )
+    )
+    return _answer(view)
+
+
+@router.post("/{publicId}/drop", status_code=204, summary="Forget a dead event")
+async def drop(public_id: PathId, body: WhyIn, caller: CurrentCaller, db: Db, now: Now, address: Address) -> None:
+    """It is never delivered; the audit trail keeps what it said. For Super Admins."""
+    moment = now.now()
+    await db.transact(
+        lambda session: outbox.drop(
+            session, caller=caller, public_id=public_id, reason=body.reason, now=moment, address=address
+        )
+    )
+
+
+def _answer(view: events.EventView) -> EventAnswer:
+    return EventAnswer.model_validate(view)

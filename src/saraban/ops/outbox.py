@@ -1,0 +1,92 @@
+"""What operators may see and do of events, in their own names: each deed has a reason and a row in the audit trail."""
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.events import service as events
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.pagination import Page
+
+SEES, MANAGES = "system.view_logs", "system.manage_all"
+_EVERYWHERE = Scope()
+
+
+async def listing(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    state: events.State | None,
+    name: str | None,
+    recorded_before: datetime | None,
+    cursor: str | None,
+    limit: int,
+) -> Page[events.EventView]:
+    """
+    :raises Forbidden: for whoever may not see the logs of the system
+    """
+    caller.require(SEES, _EVERYWHERE)
+    return await events.listing(
+        session, state=state, name=name, recorded_before=recorded_before, cursor=cursor, limit=limit
+    )
+
+
+async def show(session: AsyncSession, *, caller: Caller, public_id: UUID) -> events.EventView:
+    """
+    :raises Forbidden: for whoever may not see the logs of the system
+    """
+    caller.require(SEES, _EVERYWHERE)
+    return await events.show(session, public_id=public_id)
+
+
+async def requeue(
+    session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
+) -> events.EventView:
+    """
+    This will have an event that was given up delivered after all, behind the newer ones of its aggregate.
+
+    :raises EventNotDead: when it was not given up
+    """
+    caller.require(MANAGES, _EVERYWHERE)
+    letter = await events.revive(session, public_id=public_id, now=now)
+    await _note(session, "event.requeue", letter, caller=caller, reason=reason, now=now, address=address)
+    return await events.show(session, public_id=letter.event_public_id)
+
+
+async def drop(
+    session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
+) -> None:
+    """
+    This will forget an event that was given up; the audit trail keeps what it said.
+
+    :raises EventNotDead: when it was not given up
+    """
+    caller.require(MANAGES, _EVERYWHERE)
+    letter = await events.drop(session, public_id=public_id)
+    await _note(session, "event.drop", letter, caller=caller, reason=reason, now=now, address=address)
+
+
+async def _note(
+    session: AsyncSession,
+    action: str,
+    letter: events.DeadEvent,
+    *,
+    caller: Caller,
+    reason: str,
+    now: datetime,
+    address: str,
+) -> None:
+    await audit.write(
+        session,
+        action=action,
+        caller=caller,
+        entity_type="event",
+        entity_id=str(letter.event_public_id),
+        details={"reason": reason, "name": letter.name, "error": letter.error, "payload": dict(letter.data)},
+        address=address,
+        now=now,
+        severity="WARN",
+    )

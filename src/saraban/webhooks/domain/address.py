@@ -1,0 +1,107 @@
+"""
+Where a webhook may lead: to public addresses alone, however they are written.
+
+An address inside another one (IPv4 in IPv6, 6to4, Teredo, NAT64) counts as the one it leads to.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import urlsplit
+
+PORTS = frozenset({443, 8443})
+_LOCAL_NAMES = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
+_NAT64 = ip_network("64:ff9b::/96")
+_COMPATIBLE = ip_network("::/96")
+# What `is_global` has not always known, or means for more than one machine.
+_CLOSED = [
+    ip_network(text)
+    for text in (
+        *("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "240.0.0.0/4"),
+        *("64:ff9b:1::/48", "100::/64", "2001:db8::/32", "3fff::/20", "5f00::/16", "fc00::/7", "fec0::/10"),
+    )
+]
+
+
+class BadAddress(ValueError):
+    """The text is no address that a webhook may have; `reason` is one word for it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An address taken apart; `path` has the query with it."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == 443 else f"{host}:{self.port}"
+
+
+def target_of(url: str, *, schemes: Collection[str] = ("https",), ports: Collection[int] | None = PORTS) -> Target:
+    """
+    :param ports: None for any
+    :raises BadAddress: when a webhook may not lead there, as far as the text alone tells
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port or 443
+        host = (parts.hostname or "").encode("idna").decode() if ":" not in (parts.hostname or "") else parts.hostname
+    except (ValueError, UnicodeError):
+        raise BadAddress("malformed") from None
+    if parts.scheme not in schemes:
+        raise BadAddress("not_https")
+    if not host or parts.username is not None or parts.password is not None or parts.fragment or not url.isascii():
+        raise BadAddress("malformed")
+    if any(letter.isspace() or letter == "\\" for letter in url):
+        raise BadAddress("malformed")
+    if ports is not None and port not in ports:
+        raise BadAddress("port")
+    host = host.rstrip(".").lower()
+    if not host or host.endswith(_LOCAL_NAMES) or (_literal(host) is not None and not is_public(host)):
+        raise BadAddress("private")
+    path = parts.path or "/"
+    return Target(parts.scheme, host, port, f"{path}?{parts.query}" if parts.query else path)
+
+
+def is_public(text: str) -> bool:
+    """This will say whether an IP address is one of the open internet."""
+    address = _literal(text)
+    if address is None:
+        return False
+    for inner in _inside(address):
+        if not inner.is_global or inner.is_multicast or inner.is_reserved or inner.is_loopback or inner.is_link_local:
+            return False
+        if any(inner in network for network in _CLOSED if network.version == inner.version):
+            return False
+    return True
+
+
+def _literal(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+
+
+def _inside(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
+    """This will give the addresses that packets to this one may end at."""
+    if isinstance(address, IPv4Address):
+        return [address]
+    if address.ipv4_mapped is not None:
+        return [address.ipv4_mapped]
+    if address in _NAT64 or address in _COMPATIBLE:
+        return [IPv4Address(int(address) & 0xFFFFFFFF)]
+    if address.sixtofour is not None:
+        return [address, address.sixtofour]
+    if address.teredo is not None:
+        return [address, *address.teredo]
+    return [address]

@@ -1,0 +1,44 @@
+"""What a webhook says, and through what it is said."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal, Protocol, get_args
+
+EventName = Literal["document.created", "document.revised", "document.cancelled", "workflow.transitioned"]
+EVENTS: tuple[EventName, ...] = get_args(EventName)
+TEST = "webhook.tested"
+
+# It leaves the house: ids, numbers and steps, and no word of what a document says.
+_SAID = (
+    *("projectPublicId", "documentPublicId", "documentKind", "kind", "number", "documentNumber", "revision"),
+    *("instancePublicId", "historyPublicId", "workflowCode", "versionNo", "from", "to", "action", "terminal"),
+    "actorPublicId",
+)
+
+
+class NotSent(Exception):  # an expected outcome
+    """There was no answer; `reason` is one word for why, `private_address` among them."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Post(Protocol):
+    """Two ship: the guarded one of `adapters`, and whatever a test puts in its place."""
+
+    async def __call__(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> int:
+        """
+        :returns: the status of the answer
+        :raises NotSent: when there was none
+        """
+        ...
+
+
+def message(name: str, payload: Mapping[str, Any], *, at: datetime) -> dict[str, Any]:
+    """This will give the body of a webhook: type, timestamp and data."""
+    said = {key: payload[key] for key in _SAID if payload.get(key) is not None}
+    actor = payload.get("actor")
+    if isinstance(actor, Mapping) and actor.get("publicId"):
+        said["actorPublicId"] = actor["publicId"]
+    return {"type": name, "timestamp": at.isoformat().replace("+00:00", "Z"), "data": said}

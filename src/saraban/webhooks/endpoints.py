@@ -1,0 +1,188 @@
+"""Webhooks of a project: who is told of its events, with which secret, and what became of it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.http import (
+    Address,
+    Db,
+    IdempotencyKey,
+    Now,
+    OrjsonResponse,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+)
+from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.webhooks import schemas, service
+
+router = APIRouter(tags=["webhooks"])
+
+IfMatch = Annotated[
+    str | None, Header(alias="If-Match", max_length=100, description="The `ETag` of the webhook as you have seen it.")
+]
+
+
+@router.post(
+    "/projects/{publicId}/webhooks", status_code=201, response_model=schemas.WebhookSecretOut, summary="Add a webhook"
+)
+async def create(
+    public_id: PathId,
+    body: schemas.WebhookIn,
+    caller: CurrentCaller,
+    db: Db,
+    now: Now,
+    address: Address,
+    key: IdempotencyKey,
+) -> Response:
+    """The answer has the secret that messages are signed with, this once. For whoever may edit the project."""
+    moment = now.now()
+
+    async def work(session: AsyncSession, remember: Remember) -> Answer:
+        row = await service.create(
+            session,
+            caller=caller,
+            project_public_id=public_id,
+            url=body.url,
+            description=body.description,
+            events=body.events,
+            now=moment,
+            address=address,
+        )
+        out = _with_secret(row).model_dump(mode="json", by_alias=True)
+        answer = Answer(201, out, {"Location": f"/api/v1/webhooks/{row.public_id}", "ETag": service.etag(row)})
+        await remember(session, answer)
+        return answer
+
+    answer = await answer_once(
+        db,
+        key=key,
+        user=caller.public_id,
+        operation=f"POST /projects/{public_id}/webhooks",
+        payload=body.model_dump(mode="json", by_alias=True),
+        now=moment,
+        run=lambda remember: db.transact(lambda session: work(session, remember)),
+    )
+    headers = {**answer.headers, **({"Idempotent-Replay": "true"} if answer.replayed else {})}
+    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
+
+
+@router.get("/projects/{publicId}/webhooks", summary="List a project's webhooks")
+async def listing(
+    public_id: PathId, caller: CurrentCaller, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
+) -> schemas.WebhookPage:
+    """Newest first. For whoever may edit the project."""
+    page = await service.listing(session, caller=caller, project_public_id=public_id, cursor=cursor, limit=limit)
+    return schemas.WebhookPage(items=[_out(row) for row in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/webhooks/{publicId}", summary="Read a webhook")
+async def read(
+    public_id: PathId, caller: CurrentCaller, session: ReadSession, response: Response
+) -> schemas.WebhookOut:
+    """Without its secret, which nobody can read again."""
+    row = await service.read(session, caller=caller, public_id=public_id)
+    response.headers["ETag"] = service.etag(row)
+    return _out(row)
+
+
+@router.patch("/webhooks/{publicId}", summary="Change a webhook")
+async def change(
+    public_id: PathId,
+    body: schemas.WebhookChangeIn,
+    caller: CurrentCaller,
+    db: Db,
+    now: Now,
+    address: Address,
+    response: Response,
+    if_match: IfMatch = None,
+) -> schemas.WebhookOut:
+    """What is switched off is told nothing; what happens meanwhile is not told later."""
+    moment, wanted = now.now(), service.Change(**body.model_dump())
+    row = await db.transact(
+        lambda session: service.change(
+            session,
+            caller=caller,
+            public_id=public_id,
+            change=wanted,
+            if_match=if_match,
+            now=moment,
+            address=address,
+        )
+    )
+    response.headers["ETag"] = service.etag(row)
+    return _out(row)
+
+
+@router.delete("/webhooks/{publicId}", status_code=204, summary="Remove a webhook")
+async def remove(public_id: PathId, caller: CurrentCaller, db: Db, now: Now, address: Address) -> None:
+    """What it was to be told and has not been yet is not sent."""
+    moment = now.now()
+    await db.transact(
+        lambda session: service.remove(session, caller=caller, public_id=public_id, now=moment, address=address)
+    )
+
+
+@router.post("/webhooks/{publicId}/rotate-secret", summary="Change the secret of a webhook")
+async def rotate(
+    public_id: PathId, caller: CurrentCaller, db: Db, now: Now, address: Address
+) -> schemas.WebhookSecretOut:
+    """For 24 hours messages carry signatures with both secrets."""
+    moment = now.now()
+    row = await db.transact(
+        lambda session: service.rotate(session, caller=caller, public_id=public_id, now=moment, address=address)
+    )
+    return _with_secret(row)
+
+
+@router.post("/webhooks/{publicId}/test", status_code=202, summary="Try a webhook")
+async def test(public_id: PathId, caller: CurrentCaller, db: Db, now: Now) -> schemas.TestOut:
+    """Puts a message into the outbox that means nothing; look at the outcomes a moment later."""
+    moment = now.now()
+    message = await db.transact(lambda session: service.test(session, caller=caller, public_id=public_id, now=moment))
+    return schemas.TestOut(message_public_id=message)
+
+
+@router.get("/webhooks/{publicId}/outcomes", summary="What became of a webhook's messages")
+async def outcomes(
+    public_id: PathId, caller: CurrentCaller, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
+) -> schemas.OutcomePage:
+    """Each attempt of the last week, newest first."""
+    page = await service.outcomes(session, caller=caller, public_id=public_id, cursor=cursor, limit=limit)
+    items = [
+        schemas.OutcomeOut(
+            public_id=row.public_id,
+            message_public_id=row.event_uuid,
+            type=row.name,
+            delivered=row.delivered,
+            status=row.status,
+            error=row.error,
+            milliseconds=row.milliseconds,
+            at=row.created_at,
+        )
+        for row in page.items
+    ]
+    return schemas.OutcomePage(items=items, next_cursor=page.next_cursor)
+
+
+def _out(row: service.Webhook) -> schemas.WebhookOut:
+    return schemas.WebhookOut(
+        public_id=row.public_id,
+        url=row.url,
+        description=row.description,
+        events=row.event_names,
+        is_active=row.is_active,
+        version=row.version,
+        previous_secret_until=row.previous_until,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
+
+
+def _with_secret(row: service.Webhook) -> schemas.WebhookSecretOut:
+    return schemas.WebhookSecretOut(**_out(row).model_dump(), secret=row.secret)

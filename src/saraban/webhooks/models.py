@@ -1,0 +1,62 @@
+"""Webhooks of a project, and what became of what they were told."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, declared_attr, mapped_column
+
+from saraban.kit.db import Base, HasPublicId, public_id_index
+
+
+class Webhook(HasPublicId, Base):
+    """
+    An address outside that is told of a project's events.
+
+    Until `previous_until` messages are signed with both secrets, so that the receiver can change his at leisure.
+    """
+
+    __tablename__ = "webhooks"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    url: Mapped[str] = mapped_column(sa.String(500))
+    description: Mapped[str] = mapped_column(sa.String(200))
+    event_names: Mapped[list[Any]]
+    is_active: Mapped[bool]
+    secret: Mapped[str] = mapped_column(sa.String(100))
+    previous_secret: Mapped[str | None] = mapped_column(sa.String(100))
+    previous_until: Mapped[datetime | None]
+    version: Mapped[int]
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+    @declared_attr.directive
+    @classmethod
+    def __table_args__(cls) -> tuple[Any, ...]:
+        return public_id_index("webhooks", sa.Index("idx_webhooks_project", "project_id", "created_at"))
+
+
+class WebhookOutcome(HasPublicId, Base):
+    """One attempt: `status` of the answer, or `error` when there was none. Kept for a week."""
+
+    __tablename__ = "webhook_outcomes"
+
+    id: Mapped[int] = mapped_column(
+        sa.BigInteger().with_variant(sa.Integer(), "sqlite"), primary_key=True, autoincrement=True
+    )
+    webhook_id: Mapped[int] = mapped_column(sa.ForeignKey("webhooks.id", ondelete="CASCADE"))
+    event_uuid: Mapped[UUID] = mapped_column(sa.Uuid())
+    name: Mapped[str] = mapped_column(sa.String(100))
+    delivered: Mapped[bool]
+    status: Mapped[int | None]
+    error: Mapped[str | None] = mapped_column(sa.String(50))
+    milliseconds: Mapped[int]
+    created_at: Mapped[datetime] = mapped_column(index=True)
+
+    @declared_attr.directive
+    @classmethod
+    def __table_args__(cls) -> tuple[Any, ...]:
+        return public_id_index("webhook_outcomes", sa.Index("idx_webhook_outcomes_webhook", "webhook_id", "created_at"))

@@ -1,0 +1,90 @@
+"""The statements about webhooks: whose they are, whom an event concerns, what became of it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.circulation.models import Circulation
+from saraban.documents.core.models import Correspondence
+from saraban.kit.pagination import newest_first
+from saraban.projects.models import Project
+from saraban.webhooks.models import Webhook, WebhookOutcome
+
+STEP = 1000
+
+
+async def of_project(session: AsyncSession, *, project_id: int) -> Sequence[Webhook]:
+    found = sa.select(Webhook).where(Webhook.project_id == project_id).order_by(Webhook.created_at, Webhook.public_id)
+    return (await session.scalars(found)).all()
+
+
+async def count(session: AsyncSession, *, project_id: int) -> int:
+    found = sa.select(sa.func.count()).select_from(Webhook).where(Webhook.project_id == project_id)
+    return await session.scalar(found) or 0
+
+
+async def page(session: AsyncSession, *, project_id: int, cursor: str | None, limit: int) -> Sequence[Webhook]:
+    statement = newest_first(
+        sa.select(Webhook).where(Webhook.project_id == project_id),
+        at=Webhook.created_at,
+        public_id=Webhook.public_id,
+        cursor=cursor,
+        limit=limit,
+    )
+    return (await session.scalars(statement)).all()
+
+
+async def one(session: AsyncSession, *, public_id: UUID, locked: bool = False) -> Webhook | None:
+    found = sa.select(Webhook).where(Webhook.public_id == public_id)
+    return await session.scalar(found.with_for_update() if locked else found)
+
+
+async def any_active(session: AsyncSession) -> bool:
+    return await session.scalar(sa.select(Webhook.id).where(Webhook.is_active).limit(1)) is not None
+
+
+async def listening(session: AsyncSession, *, name: str, project: UUID | None, document: UUID | None) -> list[Webhook]:
+    """This will give the active webhooks of the project that wish to hear of such an event."""
+    of: Any
+    if project is not None:
+        of = sa.select(Project.id).where(Project.public_id == project)
+    elif document is not None:
+        of = sa.union(
+            sa.select(Correspondence.project_id).where(Correspondence.public_id == document),
+            sa.select(Circulation.project_id).where(Circulation.public_id == document),
+        )
+    else:
+        return []
+    found = sa.select(Webhook).where(Webhook.is_active, Webhook.project_id.in_(of)).order_by(Webhook.id)
+    return [row for row in await session.scalars(found) if name in row.event_names]
+
+
+async def remove(session: AsyncSession, *, row: Webhook) -> None:
+    await session.execute(sa.delete(WebhookOutcome).where(WebhookOutcome.webhook_id == row.id))
+    await session.delete(row)
+    await session.flush()
+
+
+async def outcomes(
+    session: AsyncSession, *, webhook_id: int, cursor: str | None, limit: int
+) -> Sequence[WebhookOutcome]:
+    statement = newest_first(
+        sa.select(WebhookOutcome).where(WebhookOutcome.webhook_id == webhook_id),
+        at=WebhookOutcome.created_at,
+        public_id=WebhookOutcome.public_id,
+        cursor=cursor,
+        limit=limit,
+    )
+    return (await session.scalars(statement)).all()
+
+
+async def forget_outcomes(session: AsyncSession, *, before: datetime) -> int:
+    old = sa.select(WebhookOutcome.id).where(WebhookOutcome.created_at < before).limit(STEP)
+    keys = (await session.scalars(old)).all()
+    if keys:
+        await session.execute(sa.delete(WebhookOutcome).where(WebhookOutcome.id.in_(keys)))
+    return len(keys)

@@ -1,0 +1,123 @@
+"""Webhooks in JSON."""
+
+from datetime import datetime
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from pydantic import ConfigDict, Field
+
+from saraban.kit.schema import Line, Schema
+from saraban.webhooks.domain.message import EventName
+
+_ID: Final = "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"
+_MOMENT: Final = "2026-03-02T03:15:00Z"
+_IN: Final[dict[str, Any]] = {
+    "url": "https://hooks.example.com/saraban",
+    "description": "Schedule of the contractor",
+    "events": ["workflow.transitioned"],
+}
+_OUT: Final[dict[str, Any]] = {
+    "publicId": _ID,
+    **_IN,
+    "isActive": True,
+    "version": 1,
+    "previousSecretUntil": None,
+    "createdAt": _MOMENT,
+    "updatedAt": _MOMENT,
+}
+
+Address = Annotated[str, Line(500, shortest=12)]
+Events = Annotated[list[EventName], Field(min_length=1, max_length=10)]
+
+
+class WebhookIn(Schema):
+    """An address outside, and what it is to be told of."""
+
+    model_config = ConfigDict(json_schema_extra={"example": _IN})
+
+    url: Address
+    description: Annotated[str, Line(200, shortest=0)] = ""
+    events: Events
+
+
+class WebhookChangeIn(Schema):
+    """What is left out stays as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"isActive": False}})
+
+    url: Address | None = None
+    description: Annotated[str, Line(200, shortest=0)] | None = None
+    events: Events | None = None
+    is_active: Annotated[bool, Field(strict=True)] | None = None
+
+
+class WebhookOut(Schema):
+    """One webhook, without its secret."""
+
+    model_config = ConfigDict(json_schema_extra={"example": _OUT})
+
+    public_id: UUID
+    url: str
+    description: str
+    events: list[EventName]
+    is_active: bool
+    version: int
+    previous_secret_until: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class WebhookSecretOut(WebhookOut):
+    """The one answer that shows the secret."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {**_OUT, "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="}}
+    )
+
+    secret: str
+
+
+class WebhookPage(Schema):
+    items: list[WebhookOut]
+    next_cursor: str | None
+
+
+class OutcomeOut(Schema):
+    """One attempt; `error` is `timeout`, `unreachable`, `private_address` or `bad_address` when nobody answered."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "publicId": _ID,
+                "messagePublicId": _ID,
+                "type": "workflow.transitioned",
+                "delivered": False,
+                "status": 503,
+                "error": None,
+                "milliseconds": 84,
+                "at": _MOMENT,
+            }
+        }
+    )
+
+    public_id: UUID
+    message_public_id: UUID
+    type: str
+    delivered: bool
+    status: int | None
+    error: str | None
+    milliseconds: int
+    at: datetime
+
+
+class OutcomePage(Schema):
+    items: list[OutcomeOut]
+    next_cursor: str | None
+
+
+class TestOut(Schema):
+    """The message that was put into the outbox."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"messagePublicId": _ID}})
+
+    message_public_id: UUID

@@ -1,0 +1,179 @@
+"""
+Telling webhooks: an event becomes one message for each of them, and each message an event of the outbox.
+
+So a message has the attempts, pauses and dead letters that every event has, in order for each webhook and instance.
+"""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import orjson
+import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.events import service as outbox
+from saraban.events.service import Event, Handlers, Postponed
+from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import Clock, stopwatch
+from saraban.kit.db import Database
+from saraban.kit.ids import derived_id, new_id
+from saraban.kit.limits import Charge, Limiter
+from saraban.webhooks import repository
+from saraban.webhooks.domain.message import EVENTS, TEST, NotSent, Post, message
+from saraban.webhooks.domain.signing import signature
+from saraban.webhooks.models import Webhook, WebhookOutcome
+from saraban.webhooks.service import subscribing
+
+log = structlog.get_logger(__name__)
+
+REQUESTED = "webhook.requested"
+KEEP_OUTCOMES = timedelta(days=7)
+_GONE = 410
+_LISTENS = "saraban_webhooks"
+
+
+class WebhookFailed(Exception):  # an expected outcome
+    """The receiver did not say that it has taken the message."""
+
+
+def subscribe(handlers: Handlers, sender: "Sender", *, first_delay: timedelta) -> None:
+    """This will let webhooks hear of what happens; called once, in `bootstrap`."""
+    for name in EVENTS:
+        handlers.add(name, react)
+    handlers.send(REQUESTED, sender.send, first_delay=first_delay)
+
+
+async def react(session: AsyncSession, event: Event) -> None:
+    """This will put a message into the outbox for each webhook of the project that wishes to hear of the event."""
+    if not await _anybody_listens(session):
+        return
+    found = await repository.listening(
+        session,
+        name=event.name,
+        project=_id(event.payload.get("projectPublicId")),
+        document=_id(event.payload.get("documentPublicId")),
+    )
+    for row in found:
+        await _request(session, row, event)
+
+
+async def _anybody_listens(session: AsyncSession) -> bool:
+    """Many events share a session: where nobody listens at all, that is asked once for all of them."""
+    if _LISTENS not in session.info:
+        session.info[_LISTENS] = await repository.any_active(session)
+    return bool(session.info[_LISTENS])
+
+
+async def test(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime) -> UUID:
+    """This will have a webhook told something that means nothing, and give the id of the message."""
+    row = await subscribing.read(session, caller=caller, public_id=public_id)
+    event = Event(new_id(), TEST, "webhook", str(row.public_id), {}, now)
+    await _request(session, row, event)
+    return event.public_id
+
+
+async def _request(session: AsyncSession, row: Webhook, event: Event) -> None:
+    await outbox.record(
+        session,
+        name=REQUESTED,
+        aggregate_type="webhook",
+        # Each webhook has an order of its own for each instance: a slow one holds up nobody else's.
+        aggregate_id=str(derived_id(str(row.public_id), event.aggregate_type, event.aggregate_id)),
+        payload={
+            "webhookPublicId": str(row.public_id),
+            "eventPublicId": str(event.public_id),
+            "message": message(event.name, event.payload, at=event.created_at),
+        },
+        now=event.created_at,
+    )
+
+
+class Sender:
+    """
+    Sends messages, outside of any transaction.
+
+    :param per_minute: messages that leave this installation in a minute; 0: no limit
+    """
+
+    def __init__(self, db: Database, *, clock: Clock, post: Post, limiter: Limiter, per_minute: int) -> None:
+        self._db, self._clock, self._post = db, clock, post
+        self._limiter, self._per_minute = limiter, per_minute
+
+    async def send(self, event: Event) -> None:
+        """
+        :raises WebhookFailed: when the receiver has not taken it
+        :raises Postponed: when too many have left in the last minute
+        """
+        async with self._db.reading() as session:
+            row = await repository.one(session, public_id=UUID(event.payload["webhookPublicId"]))
+        if row is None or not row.is_active:
+            return
+        await self._wait_its_turn()
+        began, status, error = stopwatch(), None, None
+        try:
+            body = orjson.dumps(event.payload["message"])
+            status = await self._post(row.url, body=body, headers=self._signed(row, event, body))
+        except NotSent as fault:
+            error = fault.reason
+        outcome = self._outcome(row, event, status, error, stopwatch() - began)
+        await self._db.transact(lambda session: _keep(session, row.public_id, outcome))
+        if not outcome["delivered"] and status != _GONE:
+            raise WebhookFailed(error or f"it answered {status}")
+
+    async def _wait_its_turn(self) -> None:
+        if self._per_minute:
+            tally = await self._limiter.take([Charge("webhooks", "", self._per_minute)])
+            if tally.refused is not None:
+                raise Postponed(tally.reset)
+
+    def _signed(self, row: Webhook, event: Event, body: bytes) -> dict[str, str]:
+        now = self._clock.now()
+        message_id, timestamp = event.payload["eventPublicId"], int(now.timestamp())
+        secrets = [row.secret]
+        if row.previous_secret is not None and row.previous_until is not None and row.previous_until > now:
+            secrets.append(row.previous_secret)
+        return {
+            "content-type": "application/json",
+            "user-agent": "Saraban-Webhook/1",
+            "webhook-id": message_id,
+            "webhook-timestamp": str(timestamp),
+            "webhook-signature": signature(secrets, message_id=message_id, timestamp=timestamp, body=body),
+        }
+
+    def _outcome(
+        self, row: Webhook, event: Event, status: int | None, error: str | None, seconds: float
+    ) -> dict[str, object]:
+        return {
+            "public_id": new_id(),
+            "webhook_id": row.id,
+            "event_uuid": UUID(event.payload["eventPublicId"]),
+            "name": event.payload["message"]["type"],
+            "delivered": status is not None and 200 <= status < 300,
+            "status": status,
+            "error": error,
+            "milliseconds": round(seconds * 1000),
+            "created_at": self._clock.now(),
+        }
+
+
+async def _keep(session: AsyncSession, public_id: UUID, outcome: dict[str, object]) -> None:
+    row = await repository.one(session, public_id=public_id, locked=outcome["status"] == _GONE)
+    if row is None:  # it was removed meanwhile
+        return
+    if outcome["status"] == _GONE:
+        log.warning("webhook_gone", webhook=str(public_id))
+        row.is_active, row.version = False, row.version + 1
+    session.add(WebhookOutcome(**outcome))
+    await session.flush()
+
+
+async def forget_outcomes(session: AsyncSession, *, now: datetime) -> int:
+    """This will delete a bounded number of outcomes older than a week, and say how many."""
+    return await repository.forget_outcomes(session, before=now - KEEP_OUTCOMES)
+
+
+def _id(text: object) -> UUID | None:
+    try:
+        return UUID(str(text)) if text else None
+    except ValueError:
+        return None

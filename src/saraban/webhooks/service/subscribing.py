@@ -1,0 +1,222 @@
+"""Setting webhooks up: whoever may edit a project decides whom its events are told."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text, invalid
+from saraban.kit.ids import new_id, new_secret
+from saraban.kit.pagination import Page, cut
+from saraban.projects import service as projects
+from saraban.webhooks import repository
+from saraban.webhooks.domain.address import BadAddress, target_of
+from saraban.webhooks.domain.signing import encoded
+from saraban.webhooks.models import Webhook, WebhookOutcome
+
+MANAGES = "project.edit"
+MOST = 20
+BOTH_SECRETS = timedelta(hours=24)
+
+_FAULTS = {
+    "malformed": ("ต้องเป็นที่อยู่เช่น https://example.com/hook", "This must be an address such as https://example.com/hook."),
+    "not_https": ("ต้องขึ้นต้นด้วย https://", "This must begin with https://."),
+    "port": ("ใช้ได้เฉพาะพอร์ต 443 และ 8443", "Only the ports 443 and 8443 can be used."),
+    "private": (
+        "ต้องเป็นที่อยู่บนอินเทอร์เน็ต ไม่ใช่ในเครือข่ายภายใน",
+        "This must be an address of the internet, not of a private network.",
+    ),
+}
+
+
+class TooManyWebhooks(DomainError):
+    """Each event is told to every webhook of its project, so there is a limit."""
+
+    kind, code = Kind.CONFLICT, "WEBHOOKS_TOO_MANY"
+    says = Text("โครงการนี้มี webhook ครบ 20 รายการแล้ว", "This project has 20 webhooks already.")
+    recovery = (Text("ลบ webhook ที่ไม่ใช้แล้ว", "Remove one that is no longer used."),)
+
+
+class WebhookChanged(DomainError):
+    """`If-Match` names a version that somebody has changed since."""
+
+    kind, code = Kind.STALE, "WEBHOOK_CHANGED"
+    says = Text("มีผู้แก้ไข webhook นี้ไปแล้ว", "Somebody has changed this webhook in the meantime.")
+    recovery = (REFRESH,)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to become different; None for what stays."""
+
+    url: str | None = None
+    description: str | None = None
+    events: Sequence[str] | None = None
+    is_active: bool | None = None
+
+
+async def create(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    url: str,
+    description: str,
+    events: Sequence[str],
+    now: datetime,
+    address: str,
+) -> Webhook:
+    """
+    This will have `url` told of the project's events from now on; its secret is shown this once.
+
+    :raises TooManyWebhooks: at the limit of a project
+    """
+    project = await _project(session, caller, project_public_id)
+    _check(url)
+    if await repository.count(session, project_id=project) >= MOST:
+        raise TooManyWebhooks
+    row = Webhook(
+        public_id=new_id(),
+        project_id=project,
+        user_id=caller.user_id,
+        url=url,
+        description=description,
+        event_names=_unique(events),
+        is_active=True,
+        secret=_secret(),
+        version=1,
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(row)
+    await _note(session, "create", row, caller=caller, now=now, address=address)
+    return row
+
+
+async def listing(
+    session: AsyncSession, *, caller: Caller, project_public_id: UUID, cursor: str | None, limit: int
+) -> Page[Webhook]:
+    """This will give the webhooks of a project, newest first."""
+    project = await _project(session, caller, project_public_id)
+    rows = await repository.page(session, project_id=project, cursor=cursor, limit=limit)
+    return cut(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
+
+
+async def read(session: AsyncSession, *, caller: Caller, public_id: UUID) -> Webhook:
+    """
+    :raises NotFound: when there is none that the caller may manage
+    """
+    return await _managed(session, caller, public_id)
+
+
+async def change(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    public_id: UUID,
+    change: Change,
+    if_match: str | None,
+    now: datetime,
+    address: str,
+) -> Webhook:
+    """
+    :param if_match: the `ETag` that the caller has seen, None when he does not say
+    :raises WebhookChanged: when it is another by now
+    """
+    row = await _managed(session, caller, public_id, locked=True)
+    if if_match is not None and if_match.strip() not in {"*", etag(row)}:
+        raise WebhookChanged
+    if change.url is not None:
+        _check(change.url)
+        row.url = change.url
+    if change.description is not None:
+        row.description = change.description
+    if change.events is not None:
+        row.event_names = _unique(change.events)
+    if change.is_active is not None:
+        row.is_active = change.is_active
+    row.version, row.updated_at = row.version + 1, now
+    await _note(session, "change", row, caller=caller, now=now, address=address)
+    return row
+
+
+async def rotate(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime, address: str) -> Webhook:
+    """This will give the webhook another secret; for a day messages are signed with the old one as well."""
+    row = await _managed(session, caller, public_id, locked=True)
+    row.previous_secret, row.previous_until, row.secret = row.secret, now + BOTH_SECRETS, _secret()
+    row.version, row.updated_at = row.version + 1, now
+    await _note(session, "rotate", row, caller=caller, now=now, address=address)
+    return row
+
+
+async def remove(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime, address: str) -> None:
+    """This will forget a webhook; what it was to be told and has not been yet is not sent."""
+    row = await _managed(session, caller, public_id, locked=True)
+    await _note(session, "remove", row, caller=caller, now=now, address=address)
+    await repository.remove(session, row=row)
+
+
+async def outcomes(
+    session: AsyncSession, *, caller: Caller, public_id: UUID, cursor: str | None, limit: int
+) -> Page[WebhookOutcome]:
+    """This will give the last attempts to tell a webhook something, newest first."""
+    row = await _managed(session, caller, public_id)
+    rows = await repository.outcomes(session, webhook_id=row.id, cursor=cursor, limit=limit)
+    return cut(rows, limit=limit, key=lambda outcome: (outcome.created_at, outcome.public_id))
+
+
+def etag(row: Webhook) -> str:
+    return f'"{row.version}"'
+
+
+async def _project(session: AsyncSession, caller: Caller, public_id: UUID) -> int:
+    seen = await projects.read_project(session, caller=caller, public_id=public_id)
+    project = await projects.find_project(session, public_id=seen.public_id, pointer="path:publicId")
+    caller.require(MANAGES, Scope(project=project.id))
+    return project.id
+
+
+async def _managed(session: AsyncSession, caller: Caller, public_id: UUID, *, locked: bool = False) -> Webhook:
+    row = await repository.one(session, public_id=public_id, locked=locked)
+    if row is None or not caller.may(MANAGES, Scope(project=row.project_id)):
+        raise NotFound(f"There is no webhook {public_id}.")
+    return row
+
+
+def _check(url: str) -> None:
+    try:
+        target_of(url)
+    except BadAddress as fault:
+        raise invalid("/url", fault.reason, *_FAULTS[fault.reason]) from None
+
+
+def _unique(events: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(events))
+
+
+def _secret() -> str:
+    text = new_secret(32)
+    return encoded(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+
+
+async def _note(
+    session: AsyncSession, action: str, row: Webhook, *, caller: Caller, now: datetime, address: str
+) -> None:
+    await session.flush()
+    details = {"url": row.url, "events": row.event_names, "isActive": row.is_active, "version": row.version}
+    await audit.write(
+        session,
+        action=f"webhook.{action}",
+        caller=caller,
+        entity_type="webhook",
+        entity_id=str(row.public_id),
+        details=details,
+        address=address,
+        now=now,
+    )

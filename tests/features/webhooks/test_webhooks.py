@@ -1,0 +1,334 @@
+"""Webhooks from their creation to the outcome of a message, with a receiver that stands in this process."""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import httpx
+import pytest
+import pytest_asyncio
+from fastapi import FastAPI
+
+from saraban.audit import service as audit
+from saraban.config import Settings
+from saraban.events import service as events
+from saraban.events.service import Handlers
+from saraban.kit.clock import FixedClock
+from saraban.kit.db import Database
+from saraban.kit.ids import new_id
+from saraban.kit.limits import Limiter
+from saraban.webhooks import service as webhooks
+from saraban.webhooks.domain.message import NotSent
+from saraban.worker import Worker
+from tests.conftest import SignIn
+from tests.features.webhooks.receiving import verified
+from tests.terminal import Command, commands_of
+
+HOOK = "https://hooks.example.com/saraban"
+NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
+
+
+class Receiver:
+    """Takes what is posted and gives the answers it was told to."""
+
+    def __init__(self, *answers: int | NotSent) -> None:
+        self.answers = list(answers)
+        self.got: list[tuple[str, dict[str, str], bytes]] = []
+
+    async def __call__(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> int:
+        self.got.append((url, dict(headers), body))
+        answer = self.answers.pop(0) if self.answers else 200
+        if isinstance(answer, NotSent):
+            raise answer
+        return answer
+
+
+def worker(db: Database, clock: FixedClock, receiver: Receiver, *, per_minute: int = 0) -> Worker:
+    handlers = Handlers()
+    sender = webhooks.Sender(db, clock=clock, post=receiver, limiter=Limiter(), per_minute=per_minute)
+    webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=5))
+    return Worker(db=db, clock=clock, handlers=handlers)
+
+
+async def happen(db: Database, project: str, *, name: str = "document.created", aggregate: str = "") -> UUID:
+    payload = {"projectPublicId": project, "documentNumber": "คคง.-0001", "subject": "ความลับ"}
+    return await db.transact(
+        lambda session: events.record(
+            session,
+            name=name,
+            aggregate_type="document",
+            aggregate_id=aggregate or str(new_id()),
+            payload=payload,
+            now=NOW,
+        )
+    )
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(NOW, ZoneInfo("Asia/Bangkok"))
+
+
+@pytest_asyncio.fixture
+async def owner(signed_in: SignIn) -> httpx.AsyncClient:
+    return await signed_in("admin")
+
+
+@pytest_asyncio.fixture
+async def project(owner: httpx.AsyncClient) -> str:
+    return str((await owner.get("/api/v1/projects")).json()["items"][0]["publicId"])
+
+
+async def make(client: httpx.AsyncClient, project: str, **changes: Any) -> dict[str, Any]:
+    body = {"url": HOOK, "events": ["document.created"]} | changes
+    answer = await client.post(f"/api/v1/projects/{project}/webhooks", json=body)
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
+
+
+class TestMessages:
+    async def test_are_signed_and_say_no_word_of_the_document(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        made = await make(owner, project)
+        event = await happen(app.state.db, project)
+        await happen(app.state.db, project, name="document.cancelled")  # it did not wish to hear of that
+        receiver = Receiver()
+
+        await worker(app.state.db, clock, receiver).drain()
+
+        ((url, headers, body),) = receiver.got
+        assert url == HOOK
+        assert headers["webhook-id"] == str(event)
+        assert headers["webhook-timestamp"] == str(int(NOW.timestamp()))
+        assert verified(made["secret"], headers, body)
+        assert "ความลับ" not in body.decode()
+        assert json.loads(body)["data"]["documentNumber"] == "คคง.-0001"
+
+    async def test_of_a_transition_find_the_project_by_the_document(
+        self, app: FastAPI, owner: httpx.AsyncClient, signed_in: SignIn, project: str, clock: FixedClock
+    ) -> None:
+        await make(owner, project, events=["workflow.transitioned"])
+        consultant = await signed_in("dc.consultant")
+        places = (await owner.get(f"/api/v1/projects/{project}/organizations")).json()["items"]
+        to = next(place["publicId"] for place in places if place["organizationCode"] == "ผรม.1")
+        letter = {
+            "projectPublicId": project,
+            "correspondenceTypeCode": "LETTER",
+            "recipients": [{"organizationPublicId": to, "recipientType": "TO"}],
+            "subject": "ขอเชิญประชุม",
+        }
+        document = (await consultant.post("/api/v1/correspondences", json=letter)).json()
+        instance = document["workflow"]["instancePublicId"]
+        moved = await consultant.post(f"/api/v1/workflow/instances/{instance}/transitions", json={"action": "submit"})
+        assert moved.status_code == 200, moved.text
+        receiver = Receiver()
+
+        await worker(app.state.db, FixedClock(datetime(2100, 1, 1, tzinfo=UTC), clock.zone), receiver).drain()
+
+        ((_, _, body),) = receiver.got
+        assert json.loads(body)["data"]["documentPublicId"] == document["publicId"]
+
+    async def test_that_fail_are_tried_three_times_in_order_and_each_outcome_is_shown(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        made = await make(owner, project)
+        first = await happen(app.state.db, project, aggregate="a")
+        second = await happen(app.state.db, project, aggregate="a")
+        receiver = Receiver(503, NotSent("private_address"), 302)
+        runner = worker(app.state.db, clock, receiver)
+
+        for pause in (0, 4, 1, 9, 1):
+            clock.at += timedelta(seconds=pause)
+            await runner.drain()
+
+        told = [headers["webhook-id"] for _, headers, _ in receiver.got]
+        assert told == [str(first)] * 3 + [str(second)]
+        shown = (await owner.get(f"/api/v1/webhooks/{made['publicId']}/outcomes")).json()["items"]
+        assert [(one["status"], one["error"], one["delivered"]) for one in shown] == [
+            (200, None, True),
+            (302, None, False),
+            (None, "private_address", False),
+            (503, None, False),
+        ]
+        dead = (await owner.get("/api/v1/events", params={"state": "dead"})).json()["items"]
+        assert [one["error"] for one in dead] == ["WebhookFailed: it answered 302"]
+
+    async def test_wait_for_the_limit_of_a_minute_and_lose_no_attempt(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        await make(owner, project)
+        for _ in range(3):
+            await happen(app.state.db, project)
+        receiver = Receiver()
+
+        await worker(app.state.db, clock, receiver, per_minute=2).drain()
+
+        assert len(receiver.got) == 2
+        (left,) = (await owner.get("/api/v1/events", params={"state": "waiting"})).json()["items"]
+        assert (left["name"], left["attempts"]) == ("webhook.requested", 0)
+
+    async def test_carry_both_signatures_for_a_day_after_the_secret_was_changed(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str
+    ) -> None:
+        made = await make(owner, project)
+        changed = (await owner.post(f"/api/v1/webhooks/{made['publicId']}/rotate-secret")).json()
+        until = datetime.fromisoformat(changed["previousSecretUntil"])
+        receiver = Receiver()
+        zone = ZoneInfo("Asia/Bangkok")
+        for moment in (until - timedelta(seconds=1), until):
+            await happen(app.state.db, project)
+            await worker(app.state.db, FixedClock(moment, zone), receiver).drain()
+
+        valid = [
+            [verified(one["secret"], headers, body) for one in (made, changed)] for _, headers, body in receiver.got
+        ]
+        assert valid == [[True, True], [False, True]]
+
+    async def test_stop_when_the_receiver_is_gone_or_switched_off(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        made = await make(owner, project)
+        receiver = Receiver(410)
+        await happen(app.state.db, project)
+        await worker(app.state.db, clock, receiver).drain()
+        await happen(app.state.db, project)
+        await worker(app.state.db, clock, receiver).drain()
+
+        assert len(receiver.got) == 1
+        assert (await owner.get(f"/api/v1/webhooks/{made['publicId']}")).json()["isActive"] is False
+
+    async def test_for_a_webhook_that_was_removed_are_not_sent(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        made = await make(owner, project)
+        tested = await owner.post(f"/api/v1/webhooks/{made['publicId']}/test")
+        await owner.delete(f"/api/v1/webhooks/{made['publicId']}")
+        receiver = Receiver()
+        runner = worker(app.state.db, FixedClock(datetime(2100, 1, 1, tzinfo=UTC), clock.zone), receiver)
+
+        await runner.drain()
+
+        assert tested.status_code == 202
+        assert receiver.got == []
+        assert (await owner.get("/api/v1/events", params={"state": "waiting"})).json()["items"] == []
+
+
+class TestRights:
+    @pytest.mark.parametrize("account", ["dc.contractor", "dc.consultant"])
+    async def test_are_those_of_whoever_may_edit_the_project(
+        self, owner: httpx.AsyncClient, signed_in: SignIn, project: str, account: str
+    ) -> None:
+        made = await make(owner, project)
+        client = await signed_in(account)
+
+        assert (await client.get(f"/api/v1/projects/{project}/webhooks")).status_code == 403
+        assert (await client.get(f"/api/v1/webhooks/{made['publicId']}")).status_code == 404
+        assert (await client.delete(f"/api/v1/webhooks/{made['publicId']}")).status_code == 404
+
+    async def test_are_held_by_the_project_administrator(self, signed_in: SignIn, project: str) -> None:
+        await make(await signed_in("padmin"), project)
+
+    async def test_end_at_the_projects_border(self, owner: httpx.AsyncClient) -> None:
+        answer = await owner.post(
+            f"/api/v1/projects/{new_id()}/webhooks", json={"url": HOOK, "events": ["document.created"]}
+        )
+
+        assert answer.status_code == 404
+
+
+class TestCreate:
+    async def test_shows_the_secret_once_and_is_written_down(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str
+    ) -> None:
+        made = await make(owner, project)
+        shown = (await owner.get(f"/api/v1/webhooks/{made['publicId']}")).json()
+        listed = (await owner.get(f"/api/v1/projects/{project}/webhooks")).json()["items"]
+
+        assert made["secret"].startswith("whsec_")
+        assert "secret" not in shown
+        assert listed == [shown]
+        async with app.state.db.reading() as session:
+            (row,) = (await audit.listing(session, action="webhook.create")).items
+        assert row.details["url"] == HOOK
+        assert made["secret"] not in str(row.details)
+
+    @pytest.mark.parametrize(
+        "url", ["http://example.com/hook", "https://10.0.0.1/hook", "https://example.com:25/", "https://localhost/x"]
+    )
+    async def test_refuses_what_leads_inside(self, owner: httpx.AsyncClient, project: str, url: str) -> None:
+        answer = await owner.post(
+            f"/api/v1/projects/{project}/webhooks", json={"url": url, "events": ["document.created"]}
+        )
+
+        assert answer.status_code == 422
+        assert [error["pointer"] for error in answer.json()["errors"]] == ["/url"]
+
+    async def test_ends_at_twenty(self, owner: httpx.AsyncClient, project: str) -> None:
+        for number in range(20):
+            await make(owner, project, url=f"{HOOK}/{number}")
+
+        answer = await owner.post(
+            f"/api/v1/projects/{project}/webhooks", json={"url": HOOK, "events": ["document.created"]}
+        )
+        assert (answer.status_code, answer.json()["code"]) == (409, "WEBHOOKS_TOO_MANY")
+
+
+class TestChange:
+    async def test_needs_the_version_that_was_seen(self, owner: httpx.AsyncClient, project: str) -> None:
+        made = await make(owner, project)
+        address = f"/api/v1/webhooks/{made['publicId']}"
+        seen = (await owner.get(address)).headers["etag"]
+
+        changed = await owner.patch(address, json={"isActive": False}, headers={"If-Match": seen})
+        late = await owner.patch(address, json={"isActive": True}, headers={"If-Match": seen})
+
+        assert (changed.status_code, changed.json()["isActive"]) == (200, False)
+        assert changed.headers["etag"] != seen
+        assert (late.status_code, late.json()["code"]) == (412, "WEBHOOK_CHANGED")
+
+
+class TestForget:
+    async def test_outcomes_after_a_week(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        made = await make(owner, project)
+        await happen(app.state.db, project)
+        await worker(app.state.db, clock, Receiver()).drain()
+
+        async def left(after: timedelta) -> int:
+            await app.state.db.transact(lambda session: webhooks.forget_outcomes(session, now=NOW + after))
+            return len((await owner.get(f"/api/v1/webhooks/{made['publicId']}/outcomes")).json()["items"])
+
+        assert [await left(timedelta(days=days)) for days in (6, 8)] == [1, 0]
+
+
+@pytest.fixture
+def command(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Command]:
+    with commands_of("webhook", settings, monkeypatch, capfd) as run:
+        yield run
+
+
+class TestTerminal:
+    def test_creates_lists_tries_changes_and_removes(self, command: Command) -> None:
+        code, out, _ = command("create", HOOK, "--event", "document.created", "--as", "admin")
+        hook, secret = out.split()
+
+        assert code == 0
+        assert secret.startswith("whsec_")
+        assert hook in command("list", "--as", "admin")[1]
+        assert command("test", hook, "--as", "admin")[0] == 0
+        assert command("rotate", hook, "--as", "admin")[1].startswith("whsec_")
+        assert command("outcomes", hook, "--as", "admin")[1] == "Nothing was sent yet.\n"
+        assert command("remove", hook, "--as", "dc.contractor")[0] == 5
+        assert command("remove", hook, "--as", "admin")[0] == 0
+        assert command("list", "--as", "admin")[1] == "There is no webhook.\n"
+
+    def test_refuses_what_is_no_address_or_no_event(self, command: Command) -> None:
+        assert command("create", "http://example.com/hook", "--as", "admin")[0] == 3
+        assert command("create", HOOK, "--event", "nothing.happened", "--as", "admin")[0] == 2
