@@ -42,6 +42,7 @@ STEPS = [
     "0015",
     "0016",
     "0017",
+    "0030",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -10,6 +10,7 @@ from saraban.projects.domain.reference import (
     SubTypeRef,
     TypeRef,
 )
+from saraban.projects.service.calendar import add_day, read_calendar, remove_day, set_weekend, work_calendar
 from saraban.projects.service.lookup import (
     find_contract,
     find_discipline,
@@ -43,6 +44,7 @@ __all__ = [
     "RfaTypeRef",
     "SubTypeRef",
     "TypeRef",
+    "add_day",
     "contracts",
     "correspondence_types",
     "disciplines",
@@ -59,7 +61,11 @@ __all__ = [
     "parties",
     "printable_codes",
     "projects_of",
+    "read_calendar",
     "read_project",
+    "remove_day",
     "rfa_types",
+    "set_weekend",
     "sub_types",
+    "work_calendar",
 ]
