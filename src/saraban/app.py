@@ -24,6 +24,7 @@ from saraban.documents.transmittal import endpoints as transmittal
 from saraban.identity import endpoints as identity
 from saraban.kit.http import at_once
 from saraban.notifications import endpoints as notifications
+from saraban.notifications.service import MailWork
 from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import ImportWork
 from saraban.ops import logs, openapi, problems, readiness, switchboard
@@ -103,12 +104,15 @@ def new_worker(system: System) -> Worker:
     timers = standard_timers(db=system.db, storage=system.storage, ops_webhook_url=settings.ops_webhook_url)
     timers += seal_timers(db=system.db, sealer=system.sealer)
     imports = ImportWork(system.db, system.storage, clock=system.clock)
+    jobs = [Job("number_imports", imports.round)]
+    if system.post is not None:
+        jobs.append(Job("mail", MailWork(system.db, system.post, clock=system.clock).round))
     return Worker(
         db=system.db,
         clock=system.clock,
         handlers=system.handlers,
         timers=timers,
-        jobs=[Job("number_imports", imports.round)],
+        jobs=jobs,
     )
 
 

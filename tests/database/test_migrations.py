@@ -43,6 +43,7 @@ STEPS = [
     "0016",
     "0017",
     "0030",
+    "0031",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

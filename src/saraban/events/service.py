@@ -237,6 +237,43 @@ def told(error: Exception) -> str:
     return f"{name}: {words}"[:500] if words else name
 
 
+async def bury(
+    session: AsyncSession,
+    *,
+    event_uuid: UUID,
+    queue: str,
+    name: str,
+    aggregate_type: str,
+    aggregate_id: str,
+    data: Mapping[str, Any],
+    attempts: int,
+    error: str,
+    recorded_at: datetime,
+    now: datetime,
+) -> DeadEvent:
+    """
+    This will keep as a dead letter what another queue gave up, so that operators are told in the same way.
+
+    :param name: of the event that `revive` puts into the outbox; its handler has to try again
+    """
+    letter = DeadLetter(
+        public_id=new_id(),
+        event_uuid=event_uuid,
+        queue=queue,
+        name=name,
+        aggregate_type=aggregate_type,
+        aggregate_id=aggregate_id,
+        data=dict(data),
+        attempts=attempts,
+        error=error,
+        recorded_at=recorded_at,
+        failed_at=now,
+    )
+    session.add(letter)
+    await session.flush()
+    return _dead(letter)
+
+
 async def _dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter:
     row = await repository.lock_dead(session, public_id=public_id)
     if row is None:

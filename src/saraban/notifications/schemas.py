@@ -1,11 +1,13 @@
 """Notifications in JSON."""
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
-from saraban.kit.http import Schema
+from saraban.kit.schema import Schema
+from saraban.notifications.domain.kinds import NoticeKind
 
 
 class NotificationAnswer(Schema):
@@ -40,3 +42,45 @@ class NotificationPage(Schema):
     items: list[NotificationAnswer]
     next_cursor: str | None
     unread_count: int
+
+
+_CHOSEN: dict[str, Any] = {
+    "email": True,
+    "digest": False,
+    "digestHour": 8,
+    "quietFrom": 20,
+    "quietUntil": 7,
+    "channels": [{"kind": "moved", "inApp": True, "email": False}],
+}
+
+
+class ChannelChoice(Schema):
+    """By which channels one kind of notice comes."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"kind": "moved", "inApp": True, "email": False}})
+
+    kind: NoticeKind
+    in_app: bool = Field(strict=True)
+    email: bool = Field(strict=True)
+
+
+class PreferencesOrder(Schema):
+    """Hours are those of the deployment's time zone. A kind of notice that is left out comes by both channels."""
+
+    model_config = ConfigDict(json_schema_extra={"example": _CHOSEN})
+
+    email: bool = Field(strict=True, description="False: nothing comes by e-mail, whatever the kinds say.")
+    digest: bool = Field(strict=True, description="One e-mail a day in place of one for each document.")
+    digest_hour: int = Field(8, strict=True, ge=0, le=23)
+    quiet_from: int | None = Field(None, strict=True, ge=0, le=23, description="E-mail waits from this hour on …")
+    quiet_until: int | None = Field(None, strict=True, ge=0, le=23, description="… until this one.")
+    channels: list[ChannelChoice] = Field(default=[], max_length=20)
+
+
+class PreferencesAnswer(PreferencesOrder):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"address": "somchai@example.org", "mailIsOn": True, **_CHOSEN}}
+    )
+
+    address: str
+    mail_is_on: bool = Field(description="False: this installation sends no e-mail; all comes in the application.")

@@ -6,6 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.clock import local_date
 from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession
 from saraban.kit.schema import Day, Line
 from saraban.projects import service
@@ -105,11 +106,13 @@ async def correspondence_types(_caller: CurrentCaller, session: ReadSession) -> 
 async def calendar(
     caller: CurrentCaller,
     session: ReadSession,
+    clock: Now,
     public_id: PathId,
-    year: Annotated[int, Query(ge=1900, le=2200, description="A.D.", examples=[2026])],
+    year: Annotated[int | None, Query(ge=1900, le=2200, description="A.D.; the present year if left out.")] = None,
 ) -> CalendarAnswer:
     """The weekend, the public holidays, and the days on which the project departs from them."""
-    return await service.read_calendar(session, caller=caller, project_public_id=public_id, year=year)
+    asked = year or local_date(clock.now(), clock.zone).year
+    return await service.read_calendar(session, caller=caller, project_public_id=public_id, year=asked)
 
 
 @router.put("/projects/{publicId}/calendar/weekend", status_code=204, tags=["projects"], summary="Set the weekend")
