@@ -44,6 +44,7 @@ STEPS = [
     "0017",
     "0030",
     "0031",
+    "0032",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

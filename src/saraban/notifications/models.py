@@ -4,7 +4,7 @@ Notifications of one user, and the e-mail that tells them too.
 The table of the first is partitioned by year on MariaDB, so it has no foreign keys and a plain uuid index.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -86,3 +86,28 @@ class MailLine(Base):
     sent_at: Mapped[datetime | None]
     given_up_at: Mapped[datetime | None]
     last_error: Mapped[str | None] = mapped_column(sa.String(500))
+
+
+class ReminderPlan(Base):
+    """When one project is reminded of due dates, in its own working days; without a row it is as everywhere."""
+
+    __tablename__ = "reminder_plans"
+
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True, autoincrement=False)
+    days_before: Mapped[list[Any]]
+    days_after: Mapped[list[Any]]
+    every_days: Mapped[int | None]
+    at_hour: Mapped[int]
+    updated_by_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    updated_at: Mapped[datetime]
+
+
+class ReminderSent(Base):
+    """The key is what makes a reminder go out once: what it is about, for which due date, at which stage."""
+
+    __tablename__ = "reminders_sent"
+
+    subject_uuid: Mapped[UUID] = mapped_column(primary_key=True)
+    due_day: Mapped[date] = mapped_column(primary_key=True)
+    stage: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    sent_at: Mapped[datetime]

@@ -1,13 +1,14 @@
 """Notifications in JSON."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
 from saraban.kit.schema import Schema
 from saraban.notifications.domain.kinds import NoticeKind
+from saraban.notifications.domain.reminders import FURTHEST_AFTER, FURTHEST_BEFORE
 
 
 class NotificationAnswer(Schema):
@@ -84,3 +85,20 @@ class PreferencesAnswer(PreferencesOrder):
 
     address: str
     mail_is_on: bool = Field(description="False: this installation sends no e-mail; all comes in the application.")
+
+
+_Before = Annotated[int, Field(strict=True, ge=0, le=FURTHEST_BEFORE)]
+_After = Annotated[int, Field(strict=True, ge=1, le=FURTHEST_AFTER)]
+
+
+class ReminderSettings(Schema):
+    """When those a document waits for are reminded of its due date, in working days of the project."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"before": [3, 1], "after": [1, 3], "every": 5, "hour": 8}})
+
+    before: list[_Before] = Field(max_length=5, description="Working days before; 0 is the day itself.")
+    after: list[_After] = Field(max_length=5, description="Working days after.")
+    every: _After | None = Field(
+        description="After the last of `after`, again each so many working days; null: no more."
+    )
+    hour: int = Field(strict=True, ge=0, le=23, description="From which reminders go out.")

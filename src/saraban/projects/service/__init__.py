@@ -10,7 +10,14 @@ from saraban.projects.domain.reference import (
     SubTypeRef,
     TypeRef,
 )
-from saraban.projects.service.calendar import add_day, read_calendar, remove_day, set_weekend, work_calendar
+from saraban.projects.service.calendar import (
+    add_day,
+    lock_project,
+    read_calendar,
+    remove_day,
+    set_weekend,
+    work_calendar,
+)
 from saraban.projects.service.lookup import (
     find_contract,
     find_discipline,
@@ -57,6 +64,7 @@ __all__ = [
     "find_sub_type",
     "find_type",
     "list_projects",
+    "lock_project",
     "organizations",
     "parties",
     "printable_codes",

@@ -116,6 +116,11 @@ async def remove_day(
     await _record(session, "calendar.day_removed", project, caller, {"day": day.isoformat()}, now, address)
 
 
+async def lock_project(session: AsyncSession, *, project_id: int) -> None:
+    """This will hold a project until the end of the transaction, so that its settings are changed one after the other."""
+    await repository.lock(session, project_id=project_id)
+
+
 async def _managed(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
     project = await seen(session, caller, public_id)
     caller.require(MANAGE, Scope(project=project.id))
