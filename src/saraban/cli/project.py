@@ -96,8 +96,8 @@ def add_day(
     from saraban.projects.schemas import NewCalendarDay
 
     kind: Any = "WORKING" if working else "HOLIDAY"
-    order = NewCalendarDay(date=_day(day), kind=kind, name_th=name_th, name_en=name_en)
-    _change(account, project, projects.add_day, order=order)
+    order = NewCalendarDay(kind=kind, name_th=name_th, name_en=name_en)
+    _change(account, project, projects.add_day, day=_day(day), order=order)
     typer.echo(say(f"บันทึกวันที่ {day} แล้ว", f"{day} is kept as {kind}."))
 
 

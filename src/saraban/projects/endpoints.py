@@ -28,6 +28,8 @@ router = APIRouter()
 
 Contract = Annotated[UUID | None, Query(alias="contractPublicId", description="Only those of this contract.")]
 
+DayOf = Annotated[Day, Path(description="The day, A.D.", examples=["2026-12-07"])]
+
 
 @router.get("/projects", tags=["projects"], summary="List projects")
 async def list_projects(
@@ -128,17 +130,15 @@ async def set_weekend(
     )
 
 
-@router.post(
-    "/projects/{publicId}/calendar/days", status_code=201, tags=["projects"], summary="Add a holiday or a working day"
-)
+@router.put("/projects/{publicId}/calendar/days/{day}", tags=["projects"], summary="Make a day off, or one to work on")
 async def add_day(
-    body: NewCalendarDay, caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId
+    body: NewCalendarDay, caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId, day: DayOf
 ) -> CalendarDay:
     """What the project said of that day before is replaced, so that sending it again changes nothing."""
     now = clock.now()
     return await db.transact(
         lambda session: service.add_day(
-            session, caller=caller, project_public_id=public_id, order=body, now=now, address=address
+            session, caller=caller, project_public_id=public_id, day=day, order=body, now=now, address=address
         )
     )
 
@@ -147,12 +147,7 @@ async def add_day(
     "/projects/{publicId}/calendar/days/{day}", status_code=204, tags=["projects"], summary="Take a day back"
 )
 async def remove_day(
-    caller: CurrentCaller,
-    db: Db,
-    clock: Now,
-    address: Address,
-    public_id: PathId,
-    day: Annotated[Day, Path(description="A day of the project's own.", examples=["2026-12-07"])],
+    caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId, day: DayOf
 ) -> None:
     """Weekend and public holidays decide about it again."""
     now = clock.now()

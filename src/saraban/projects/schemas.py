@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from saraban.kit.schema import Day, Line, Schema
+from saraban.kit.schema import Line, Schema
 from saraban.projects.domain.calendar import Weekday
 
 _PROJECT = {
@@ -177,9 +177,8 @@ class CalendarAnswer(Schema):
 
 
 class NewCalendarDay(Schema):
-    model_config = _example(_SUBSTITUTE)
+    model_config = _example({name: value for name, value in _SUBSTITUTE.items() if name != "date"})
 
-    date: Day
     kind: Literal["HOLIDAY", "WORKING"] = "HOLIDAY"
     name_th: Annotated[str, Line(200)]
     name_en: Annotated[str, Line(200)]

@@ -172,6 +172,17 @@ class TestWishes:
         assert await deliver(system) == 1
         assert len(server.messages) == 1
 
+    async def test_for_quiet_hours_hold_for_a_worker_that_comes_late(self, system: System, server: SmtpServer) -> None:
+        await choose(system, quiet_from=20, quiet_until=7)
+        await happens(system)
+        later(system, hours=11)
+        await deliver(system)
+        assert server.messages == []
+        later(system, hours=10)
+        await deliver(system)
+
+        assert len(server.messages) == 1
+
     async def test_for_a_digest_make_one_letter_of_the_day(self, system: System, server: SmtpServer) -> None:
         await choose(system, digest=True, digest_hour=16)
         for number in ("A-1", "A-2", "A-3"):

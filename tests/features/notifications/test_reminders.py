@@ -107,8 +107,8 @@ class TestReminders:
     ) -> None:
         admin = await signed_in("padmin")
         address = f"/api/v1/projects/{desk.project}"
-        off = {"date": "2025-11-27", "nameTh": "ปิดไซต์", "nameEn": "Site closed"}
-        assert (await admin.post(f"{address}/calendar/days", json=off)).status_code == 201
+        off = {"nameTh": "ปิดไซต์", "nameEn": "Site closed"}
+        assert (await admin.put(f"{address}/calendar/days/2025-11-27", json=off)).status_code == 200
         plan = {"before": [1], "after": [], "every": None, "hour": 14}
         assert (await admin.put(f"{address}/reminders", json=plan)).status_code == 204
 

@@ -13,7 +13,7 @@ from saraban.projects import service as projects
 from saraban.projects.domain.calendar import working_days_after
 from tests.conftest import SignIn
 
-HOLIDAY = {"date": "2026-12-30", "nameTh": "หยุดไซต์งานปลายปี", "nameEn": "Site closed"}
+HOLIDAY = {"nameTh": "หยุดไซต์งานปลายปี", "nameEn": "Site closed"}
 
 
 @pytest.fixture
@@ -50,8 +50,9 @@ class TestCalendar:
         self, app: FastAPI, signed_in: SignIn, address: str
     ) -> None:
         admin = await signed_in("padmin")
-        for body in (HOLIDAY, HOLIDAY, HOLIDAY | {"date": "2026-12-31", "kind": "WORKING"}):
-            assert (await admin.post(f"{address}/days", json=body)).status_code == 201
+        working = HOLIDAY | {"kind": "WORKING"}
+        for day, body in (("2026-12-30", HOLIDAY), ("2026-12-30", HOLIDAY), ("2026-12-31", working)):
+            assert (await admin.put(f"{address}/days/{day}", json=body)).status_code == 200
 
         found = await days(admin, address)
         assert found["2026-12-30"] == ("HOLIDAY", "PROJECT")
@@ -81,12 +82,19 @@ class TestCalendar:
         contractor = await signed_in("dc.contractor")
 
         answers = [
-            await contractor.post(f"{address}/days", json=HOLIDAY),
+            await contractor.put(f"{address}/days/2026-12-30", json=HOLIDAY),
             await contractor.delete(f"{address}/days/2026-12-30"),
             await contractor.put(f"{address}/weekend", json={"weekend": []}),
         ]
 
         assert [answer.status_code for answer in answers] == [403, 403, 403]
+
+    @pytest.mark.parametrize("day", ["2026-02-30", "yesterday", "2569-01-01"])
+    async def test_refuses_a_day_that_is_none(self, signed_in: SignIn, address: str, day: str) -> None:
+        admin = await signed_in("padmin")
+        answer = await admin.put(f"{address}/days/{day}", json=HOLIDAY)
+
+        assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "path:day")
 
 
 class TestTerminal:

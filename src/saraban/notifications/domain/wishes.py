@@ -47,7 +47,7 @@ def goes_out_at(wishes: Wishes, *, told_at: datetime, zone: ZoneInfo, gather: ti
     :param gather: how long further changes of the same document are waited for
     """
     at = _next_hour(told_at, wishes.digest_hour, zone) if wishes.digest else told_at + gather
-    return _after_quiet(wishes, at, zone)
+    return after_quiet(wishes, at, zone)
 
 
 def is_quiet(wishes: Wishes, at: datetime, zone: ZoneInfo) -> bool:
@@ -57,7 +57,8 @@ def is_quiet(wishes: Wishes, at: datetime, zone: ZoneInfo) -> bool:
     return first <= hour < end if first <= end else hour >= first or hour < end
 
 
-def _after_quiet(wishes: Wishes, at: datetime, zone: ZoneInfo) -> datetime:
+def after_quiet(wishes: Wishes, at: datetime, zone: ZoneInfo) -> datetime:
+    """This will give `at`, or the end of the quiet hours that it falls into."""
     if not is_quiet(wishes, at, zone) or wishes.quiet_until is None:
         return at
     return _next_hour(at, wishes.quiet_until, zone)

@@ -25,10 +25,11 @@ from saraban.kit.ids import derived_id
 from saraban.notifications.domain.letters import Letter, Line, Mailer, MailNotTaken, compose
 from saraban.notifications.domain.rules import Notice
 from saraban.notifications.domain.texts import rendered
-from saraban.notifications.domain.wishes import Wishes, goes_out_at
+from saraban.notifications.domain.wishes import Wishes, after_quiet, goes_out_at
 from saraban.notifications.models import MailLine
 from saraban.notifications.repository import mails as repository
 from saraban.notifications.service.metrics import MAILS
+from saraban.notifications.service.preferences import wishes_of
 
 log = structlog.get_logger(__name__)
 
@@ -147,12 +148,18 @@ async def _claim(session: AsyncSession, *, post: Post, key: int, now: datetime) 
         lines = await repository.lock_bundle(session, first=first)
     else:
         batch, lines = first.batch_uuid, await repository.lock_batch(session, batch=first.batch_uuid)
+    # It may be late: the server was away, or no worker ran. Quiet hours count when a letter goes, not when it was written.
+    goes_at = after_quiet(wishes_of(reader), now, post.zone)
+    goes = reader.is_open and goes_at == now
     for line in lines:
-        line.batch_uuid, line.claimed_until = batch, now + LEASE
         if not reader.is_open:
             line.given_up_at, line.last_error = now, "the account is closed"
+        elif goes:
+            line.batch_uuid, line.claimed_until = batch, now + LEASE
+        else:
+            line.due_at = goes_at
     await session.flush()
-    return _Claim(batch, _letter(post, reader, batch, lines) if reader.is_open else None)
+    return _Claim(batch, _letter(post, reader, batch, lines) if goes else None)
 
 
 def _letter(post: Post, reader: Delivery, batch: UUID, lines: Sequence[MailLine]) -> Letter:

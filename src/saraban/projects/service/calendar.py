@@ -78,6 +78,7 @@ async def add_day(
     *,
     caller: Caller,
     project_public_id: UUID,
+    day: date,
     order: NewCalendarDay,
     now: datetime,
     address: str,
@@ -88,14 +89,14 @@ async def add_day(
     :raises Forbidden: when the caller does not manage the project
     """
     project = await _managed(session, caller, project_public_id)
-    row = await repository.day(session, project_id=project.id, on=order.date)
+    row = await repository.day(session, project_id=project.id, on=day)
     if row is None:
-        row = ProjectDay(project_id=project.id, day=order.date)
+        row = ProjectDay(project_id=project.id, day=day)
         session.add(row)
     row.is_working = order.kind == "WORKING"
     row.name_th, row.name_en = order.name_th, order.name_en
     row.created_by_user_id, row.created_at = caller.user_id, now
-    details = {"day": order.date.isoformat(), "kind": order.kind}
+    details = {"day": day.isoformat(), "kind": order.kind}
     await _record(session, "calendar.day_added", project, caller, details, now, address)
     return _own(row)
 
