@@ -3,10 +3,10 @@ Door 1: the ASGI application. It gathers the routers, answers every fault as a p
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import fields
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import ModuleType
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from saraban.documents.transmittal import endpoints as transmittal
 from saraban.identity import endpoints as identity
 from saraban.kit.http import at_once
 from saraban.notifications import endpoints as notifications
+from saraban.notifications.service import MailWork, remind
 from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import ImportWork
 from saraban.ops import deliveries, logs, openapi, problems, readiness, switchboard
@@ -36,7 +37,7 @@ from saraban.ops.sampling import Sampler
 from saraban.projects import endpoints as projects
 from saraban.web import pages
 from saraban.webhooks import endpoints as webhooks
-from saraban.worker import Job, Worker, seal_timers, standard_timers
+from saraban.worker import Job, Timer, Worker, seal_timers, standard_timers
 from saraban.workflow import endpoints as workflow
 
 API = "/api/v1"
@@ -106,16 +107,27 @@ def new_worker(system: System) -> Worker:
     settings = system.settings
     timers = standard_timers(db=system.db, storage=system.storage, ops_webhook_url=settings.ops_webhook_url)
     timers += seal_timers(db=system.db, sealer=system.sealer)
+    timers.append(Timer("reminders", timedelta(minutes=10), _reminders(system)))
     imports = ImportWork(system.db, system.storage, clock=system.clock)
+    jobs = [Job("number_imports", imports.round)]
+    if system.post is not None:
+        jobs.append(Job("mail", MailWork(system.db, system.post, clock=system.clock).round))
     return Worker(
         db=system.db,
         clock=system.clock,
         handlers=system.handlers,
         timers=timers,
-        jobs=[Job("number_imports", imports.round)],
+        jobs=jobs,
         lease=timedelta(seconds=settings.event_lease),
         bell=system.bell,
     )
+
+
+def _reminders(system: System) -> Callable[[datetime], Awaitable[object]]:
+    async def run(now: datetime) -> object:
+        return await remind(system.db, subjects=system.subjects, now=now, zone=system.clock.zone)
+
+    return run
 
 
 @asynccontextmanager

@@ -41,11 +41,14 @@ from saraban.kit.limits import Limiter
 from saraban.kit.locks import DatabaseOnly, RedisLocks
 from saraban.kit.redis_pool import redis_pool
 from saraban.notifications import service as notifications
+from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
+from saraban.notifications.service import Post
 from saraban.numbering import service as numbering
 from saraban.numbering.service import Allocator, Budget, Carriers, Rates
 from saraban.ops.readiness import Dependency, dependencies
 from saraban.projects import service as projects
 from saraban.projects.service import seed as projects_seed
+from saraban.web.kinds import BY_NAME
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedPost
 from saraban.workflow import service as workflow
@@ -89,6 +92,7 @@ class System:
     followers: Followers
     handlers: Handlers
     bell: Bell
+    post: Post | None
     redis: Redis | None
     lock_masters: list[Redis]
     dependencies: list[Dependency]
@@ -111,6 +115,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     rates = _rates(settings)
     subjects = _subjects(settings.zone)
     storage = FolderStorage(settings.data_dir / "files")
+    post = _post(settings)
     return System(
         settings=settings,
         db=db,
@@ -126,8 +131,9 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
         subjects=subjects,
         followers=_followers(),
-        handlers=_handlers(settings, db, clock, rates.limiter),
+        handlers=_handlers(settings, db, clock, rates.limiter, post),
         bell=bell,
+        post=post,
         redis=redis,
         lock_masters=lock_masters,
         dependencies=dependencies(db=db, redis=redis, files=settings.data_dir / "files"),
@@ -234,12 +240,42 @@ def _readers(subjects: Subjects) -> AccessRules:
     return rules
 
 
-def _handlers(settings: Settings, db: Database, clock: Clock, limiter: Limiter) -> Handlers:
+def _handlers(settings: Settings, db: Database, clock: Clock, limiter: Limiter, post: Post | None) -> Handlers:
     handlers = Handlers(first_delay=timedelta(seconds=settings.event_retry_pause))
-    notifications.subscribe(handlers)
+    notifications.subscribe(handlers, post=post)
     sender = webhooks.Sender(db, clock=clock, post=GuardedPost(), limiter=limiter, per_minute=settings.webhook_limit)
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=settings.webhook_retry_pause))
     return handlers
+
+
+def _post(settings: Settings) -> Post | None:
+    if settings.mail == "off":
+        return None
+    smtp = SmtpMailer(
+        host=settings.smtp_host,
+        port=settings.smtp_port,
+        sender=settings.mail_from,
+        security=settings.smtp_security,
+        user=settings.smtp_user,
+        password=settings.smtp_password.get_secret_value(),
+        timeout=settings.smtp_timeout,
+    )
+    home = settings.public_url.rstrip("/")
+
+    def address_of(kind: str | None, public_id: str | None) -> str:
+        web = BY_NAME.get(kind or "")
+        return f"{home}{web.url}/{public_id}" if home and web and public_id else ""
+
+    return Post(
+        mailer=smtp if settings.mail == "smtp" else ConsoleMailer(),
+        zone=settings.zone,
+        gather=timedelta(seconds=settings.mail_gather_seconds),
+        per_minute=settings.mail_per_minute,
+        attempts=settings.mail_attempts,
+        first_pause=timedelta(seconds=settings.mail_retry_seconds),
+        address_of=address_of,
+        choices_link=f"{home}/notifications/preferences" if home else "",
+    )
 
 
 async def seed(system: System, *, demo: bool) -> None:

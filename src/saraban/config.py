@@ -94,6 +94,29 @@ class Settings(BaseSettings):
         le=100,
         description="Years that audit rows are kept before `saraban audit purge` may delete them; at least 7.",
     )
+    public_url: str = Field(
+        "", description="Address that people open, for links in e-mail: `https://saraban.example.org`."
+    )
+    mail: Literal["off", "console", "smtp"] = Field(
+        "off", description="How e-mail leaves; `console` writes it to the log. Off: all stays in the application."
+    )
+    mail_from: str = Field("Saraban <saraban@localhost>", description="Sender of e-mail.")
+    smtp_host: str = Field("localhost", description="Mail server.")
+    smtp_port: int = Field(587, ge=1, le=65535, description="Its port.")
+    smtp_security: Literal["starttls", "tls", "none"] = Field(
+        "starttls", description="`tls` for port 465; `none` only for a server on the same machine."
+    )
+    smtp_user: str = Field("", description="Name for the mail server; empty: none is asked for.")
+    smtp_password: SecretStr = Field(SecretStr(""), description="Password for the mail server.")
+    smtp_timeout: float = Field(10.0, gt=0, description="Seconds that the mail server may be silent.")
+    mail_gather_seconds: int = Field(
+        240, ge=0, description="How long further changes of a document are waited for, to go into the same e-mail."
+    )
+    mail_per_minute: int = Field(50, ge=1, description="E-mails sent in a minute at most.")
+    mail_attempts: int = Field(3, ge=1, description="Attempts at an e-mail before it becomes a dead letter.")
+    mail_retry_seconds: int = Field(
+        60, ge=1, description="Seconds before the second attempt; each next pause is twice as long."
+    )
     ops_webhook_url: str = Field(
         "", alias="N8N_WEBHOOK_URL", description="Told of every dead event; read without the prefix."
     )

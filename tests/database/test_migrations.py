@@ -43,6 +43,9 @@ STEPS = [
     "0016",
     "0017",
     "0020",
+    "0030",
+    "0031",
+    "0032",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

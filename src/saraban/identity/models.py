@@ -5,6 +5,7 @@ Rules live in `domain`; which organization takes part in which project is `proje
 """
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -90,6 +91,12 @@ class UserPreference(Base):
     notify_email: Mapped[bool] = mapped_column(default=True)
     notify_line: Mapped[bool] = mapped_column(default=True)
     digest_mode: Mapped[bool] = mapped_column(default=False)
+    digest_hour: Mapped[int] = mapped_column(default=8)
+    # Hours of the deployment's zone; both or neither.
+    quiet_from: Mapped[int | None]
+    quiet_until: Mapped[int | None]
+    # Which channels a kind of notice goes by, where the user chose; the kinds are the business of `notifications`.
+    channels: Mapped[dict[str, Any] | None] = mapped_column(sa.JSON(none_as_null=True))
     ui_theme: Mapped[str] = mapped_column(sa.String(20), default="light")
     language: Mapped[str] = mapped_column(sa.String(5), default="th")
     updated_at: Mapped[datetime]

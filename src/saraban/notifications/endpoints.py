@@ -1,18 +1,32 @@
-"""The caller's own notifications."""
+"""The caller's own notifications and choices, and when a project is reminded of due dates."""
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query, Request
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import Db, Language, Now, PageCursor, PageLimit, PathId, ReadSession
+from saraban.kit.http import Address, Db, Language, Now, PageCursor, PageLimit, PathId, ReadSession, at_once
 from saraban.notifications import service as notifications
-from saraban.notifications.schemas import NotificationAnswer, NotificationPage
+from saraban.notifications.schemas import (
+    NotificationAnswer,
+    NotificationPage,
+    PreferencesAnswer,
+    PreferencesOrder,
+    ReminderSettings,
+)
 
-router = APIRouter(prefix="/notifications", tags=["notifications"])
+own = APIRouter(prefix="/notifications", tags=["notifications"])
+of_project = APIRouter(prefix="/projects", tags=["projects"])
 
 
-@router.get("", summary="What the caller was told, newest first")
+def _mail_is_on(request: Request) -> bool:
+    return request.app.state.post is not None
+
+
+MailIsOn = Annotated[bool, Depends(at_once(_mail_is_on))]
+
+
+@own.get("", summary="What the caller was told, newest first")
 async def listing(
     caller: CurrentCaller,
     session: ReadSession,
@@ -32,17 +46,49 @@ async def listing(
     )
 
 
-@router.post("/read-all", status_code=204, summary="Mark everything read")
+@own.post("/read-all", status_code=204, summary="Mark everything read")
 async def read_all(caller: CurrentCaller, db: Db, clock: Now) -> None:
     """What arrives after the request stays unread."""
     now = clock.now()
     await db.transact(lambda session: notifications.read_all(session, caller=caller, now=now))
 
 
-@router.post("/{publicId}/read", status_code=204, summary="Mark one notification read")
+@own.post("/{publicId}/read", status_code=204, summary="Mark one notification read")
 async def read(public_id: PathId, caller: CurrentCaller, db: Db) -> None:
     """Marking it again changes nothing."""
     await db.transact(lambda session: notifications.read(session, caller=caller, public_id=public_id))
+
+
+@own.get("/preferences", summary="How the caller wants to be told")
+async def preferences(caller: CurrentCaller, session: ReadSession, mail_is_on: MailIsOn) -> PreferencesAnswer:
+    """Channels by kind of notice, the daily digest, quiet hours."""
+    return await notifications.read_preferences(session, caller=caller, mail_is_on=mail_is_on)
+
+
+@own.put("/preferences", status_code=204, summary="Choose how to be told")
+async def choose(body: PreferencesOrder, caller: CurrentCaller, db: Db, clock: Now) -> None:
+    """What is told from now on follows it. What one has to act on keeps one channel at least."""
+    now = clock.now()
+    await db.transact(lambda session: notifications.save_preferences(session, caller=caller, order=body, now=now))
+
+
+@of_project.get("/{publicId}/reminders", summary="When a project is reminded of due dates")
+async def reminders(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> ReminderSettings:
+    """What nobody chose is 3 and 1 working days before, 1 and 3 after, then every 5."""
+    return await notifications.read_reminders(session, caller=caller, project_public_id=public_id)
+
+
+@of_project.put("/{publicId}/reminders", status_code=204, summary="Say when a project is reminded")
+async def set_reminders(
+    body: ReminderSettings, caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId
+) -> None:
+    """What went out already does not go out again."""
+    now = clock.now()
+    await db.transact(
+        lambda session: notifications.set_reminders(
+            session, caller=caller, project_public_id=public_id, order=body, now=now, address=address
+        )
+    )
 
 
 def _answer(view: notifications.NotificationView) -> NotificationAnswer:
@@ -55,3 +101,8 @@ def _answer(view: notifications.NotificationView) -> NotificationAnswer:
         entity_public_id=view.entity_id,
         created_at=view.created_at,
     )
+
+
+router = APIRouter()
+router.include_router(own)
+router.include_router(of_project)

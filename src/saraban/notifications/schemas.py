@@ -1,11 +1,14 @@
 """Notifications in JSON."""
 
 from datetime import datetime
+from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
-from saraban.kit.http import Schema
+from saraban.kit.schema import Schema
+from saraban.notifications.domain.kinds import NoticeKind
+from saraban.notifications.domain.reminders import FURTHEST_AFTER, FURTHEST_BEFORE
 
 
 class NotificationAnswer(Schema):
@@ -40,3 +43,62 @@ class NotificationPage(Schema):
     items: list[NotificationAnswer]
     next_cursor: str | None
     unread_count: int
+
+
+_CHOSEN: dict[str, Any] = {
+    "email": True,
+    "digest": False,
+    "digestHour": 8,
+    "quietFrom": 20,
+    "quietUntil": 7,
+    "channels": [{"kind": "moved", "inApp": True, "email": False}],
+}
+
+
+class ChannelChoice(Schema):
+    """By which channels one kind of notice comes."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"kind": "moved", "inApp": True, "email": False}})
+
+    kind: NoticeKind
+    in_app: bool = Field(strict=True)
+    email: bool = Field(strict=True)
+
+
+class PreferencesOrder(Schema):
+    """Hours are those of the deployment's time zone. A kind of notice that is left out comes by both channels."""
+
+    model_config = ConfigDict(json_schema_extra={"example": _CHOSEN})
+
+    email: bool = Field(strict=True, description="False: nothing comes by e-mail, whatever the kinds say.")
+    digest: bool = Field(strict=True, description="One e-mail a day in place of one for each document.")
+    digest_hour: int = Field(8, strict=True, ge=0, le=23)
+    quiet_from: int | None = Field(None, strict=True, ge=0, le=23, description="E-mail waits from this hour on …")
+    quiet_until: int | None = Field(None, strict=True, ge=0, le=23, description="… until this one.")
+    channels: list[ChannelChoice] = Field(default=[], max_length=20)
+
+
+class PreferencesAnswer(PreferencesOrder):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"address": "somchai@example.org", "mailIsOn": True, **_CHOSEN}}
+    )
+
+    address: str
+    mail_is_on: bool = Field(description="False: this installation sends no e-mail; all comes in the application.")
+
+
+_Before = Annotated[int, Field(strict=True, ge=0, le=FURTHEST_BEFORE)]
+_After = Annotated[int, Field(strict=True, ge=1, le=FURTHEST_AFTER)]
+
+
+class ReminderSettings(Schema):
+    """When those a document waits for are reminded of its due date, in working days of the project."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"before": [3, 1], "after": [1, 3], "every": 5, "hour": 8}})
+
+    before: list[_Before] = Field(max_length=5, description="Working days before; 0 is the day itself.")
+    after: list[_After] = Field(max_length=5, description="Working days after.")
+    every: _After | None = Field(
+        description="After the last of `after`, again each so many working days; null: no more."
+    )
+    hour: int = Field(strict=True, ge=0, le=23, description="From which reminders go out.")

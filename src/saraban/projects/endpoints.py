@@ -1,27 +1,34 @@
-"""Projects, their parties and contracts, and the codes that forms offer. Read only."""
+"""Projects, their parties and contracts, the codes that forms offer, and the working days of each project."""
 
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession
-from saraban.kit.schema import Line
+from saraban.kit.clock import local_date
+from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession
+from saraban.kit.schema import Day, Line
 from saraban.projects import service
 from saraban.projects.schemas import (
+    CalendarAnswer,
+    CalendarDay,
     CodeList,
     ContractList,
     MemberList,
+    NewCalendarDay,
     ProjectDetail,
     ProjectPage,
     SubTypeList,
     TypeList,
+    Weekend,
 )
 
 router = APIRouter()
 
 Contract = Annotated[UUID | None, Query(alias="contractPublicId", description="Only those of this contract.")]
+
+DayOf = Annotated[Day, Path(description="The day, A.D.", examples=["2026-12-07"])]
 
 
 @router.get("/projects", tags=["projects"], summary="List projects")
@@ -95,3 +102,57 @@ async def sub_types(
 async def correspondence_types(_caller: CurrentCaller, session: ReadSession) -> TypeList:
     """The kinds of document there are, in the order forms offer them."""
     return TypeList(items=await service.correspondence_types(session))
+
+
+@router.get("/projects/{publicId}/calendar", tags=["projects"], summary="Read a year of a project's working days")
+async def calendar(
+    caller: CurrentCaller,
+    session: ReadSession,
+    clock: Now,
+    public_id: PathId,
+    year: Annotated[int | None, Query(ge=1900, le=2200, description="A.D.; the present year if left out.")] = None,
+) -> CalendarAnswer:
+    """The weekend, the public holidays, and the days on which the project departs from them."""
+    asked = year or local_date(clock.now(), clock.zone).year
+    return await service.read_calendar(session, caller=caller, project_public_id=public_id, year=asked)
+
+
+@router.put("/projects/{publicId}/calendar/weekend", status_code=204, tags=["projects"], summary="Set the weekend")
+async def set_weekend(
+    body: Weekend, caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId
+) -> None:
+    """Due dates and reminders that are counted from now on follow it."""
+    now = clock.now()
+    await db.transact(
+        lambda session: service.set_weekend(
+            session, caller=caller, project_public_id=public_id, weekend=body.weekend, now=now, address=address
+        )
+    )
+
+
+@router.put("/projects/{publicId}/calendar/days/{day}", tags=["projects"], summary="Make a day off, or one to work on")
+async def add_day(
+    body: NewCalendarDay, caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId, day: DayOf
+) -> CalendarDay:
+    """What the project said of that day before is replaced, so that sending it again changes nothing."""
+    now = clock.now()
+    return await db.transact(
+        lambda session: service.add_day(
+            session, caller=caller, project_public_id=public_id, day=day, order=body, now=now, address=address
+        )
+    )
+
+
+@router.delete(
+    "/projects/{publicId}/calendar/days/{day}", status_code=204, tags=["projects"], summary="Take a day back"
+)
+async def remove_day(
+    caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId, day: DayOf
+) -> None:
+    """Weekend and public holidays decide about it again."""
+    now = clock.now()
+    await db.transact(
+        lambda session: service.remove_day(
+            session, caller=caller, project_public_id=public_id, day=day, now=now, address=address
+        )
+    )

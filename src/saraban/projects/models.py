@@ -168,3 +168,28 @@ class CirculationStatusCode(Base):
     description: Mapped[str] = mapped_column(sa.String(50))
     sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+
+
+class ProjectCalendar(Base):
+    """The weekend of a project that has another than Saturday and Sunday: names of weekdays, commas between."""
+
+    __tablename__ = "project_calendars"
+
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True, autoincrement=False)
+    weekend: Mapped[str] = mapped_column(sa.String(100))
+    updated_by_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    updated_at: Mapped[datetime]
+
+
+class ProjectDay(Base):
+    """A day on which a project departs from its weekend and the public holidays: off, or worked all the same."""
+
+    __tablename__ = "project_days"
+
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True)
+    day: Mapped[date] = mapped_column(primary_key=True)
+    is_working: Mapped[bool]
+    name_th: Mapped[str] = mapped_column(sa.String(200))
+    name_en: Mapped[str] = mapped_column(sa.String(200))
+    created_by_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    created_at: Mapped[datetime]

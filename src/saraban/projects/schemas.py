@@ -1,12 +1,13 @@
 """Answers about projects, contracts, their parties, and the codes a document is classified by."""
 
 from datetime import date
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from saraban.kit.schema import Schema
+from saraban.kit.schema import Line, Schema
+from saraban.projects.domain.calendar import Weekday
 
 _PROJECT = {
     "publicId": "01930b5e-0000-7000-8000-000000000001",
@@ -135,3 +136,55 @@ class SubTypeList(Schema):
 class TypeList(Schema):
     items: list[TypeLine]
     next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
+
+
+_SUBSTITUTE = {
+    "date": "2026-12-07",
+    "kind": "HOLIDAY",
+    "nameTh": "วันหยุดชดเชยวันพ่อแห่งชาติ",
+    "nameEn": "Substitute for Father's Day",
+}
+
+
+class CalendarDay(Schema):
+    """A day that is no ordinary one of its weekday."""
+
+    model_config = _example({**_SUBSTITUTE, "source": "PUBLIC"})
+
+    date: date
+    kind: Literal["HOLIDAY", "WORKING"] = Field(description="WORKING: worked although it is a holiday or weekend.")
+    name_th: str
+    name_en: str
+    source: Literal["PUBLIC", "PROJECT"] = Field(description="PUBLIC: shipped; PROJECT: the project's own word.")
+
+
+class CalendarAnswer(Schema):
+    """One year of a project's working days."""
+
+    model_config = _example(
+        {
+            "year": 2026,
+            "isShipped": True,
+            "weekend": ["SATURDAY", "SUNDAY"],
+            "days": [{**_SUBSTITUTE, "source": "PUBLIC"}],
+        }
+    )
+
+    year: int
+    is_shipped: bool = Field(description="False: the public holidays of this year are not known yet; add them here.")
+    weekend: list[Weekday]
+    days: list[CalendarDay]
+
+
+class NewCalendarDay(Schema):
+    model_config = _example({name: value for name, value in _SUBSTITUTE.items() if name != "date"})
+
+    kind: Literal["HOLIDAY", "WORKING"] = "HOLIDAY"
+    name_th: Annotated[str, Line(200)]
+    name_en: Annotated[str, Line(200)]
+
+
+class Weekend(Schema):
+    model_config = _example({"weekend": ["SUNDAY"]})
+
+    weekend: list[Weekday] = Field(max_length=6, description="Weekdays that are not worked; one at least must be left.")

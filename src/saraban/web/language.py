@@ -15,18 +15,13 @@ from zoneinfo import ZoneInfo
 from babel.messages.pofile import read_po
 from fastapi import Request
 
-from saraban.kit.clock import BUDDHIST_OFFSET, local_date
+from saraban.kit.calendar import day_in_words, local_date
 from saraban.kit.http import language as kit_language
 
 Language = Literal["th", "en"]
 
 COOKIE: Final = "lang"
 LOCALE: Final = Path(__file__).parent / "locale"
-
-_MONTHS: Final[dict[str, tuple[str, ...]]] = {
-    "th": ("ม.ค.", "ก.พ.", "มี.ค.", "เม.ย.", "พ.ค.", "มิ.ย.", "ก.ค.", "ส.ค.", "ก.ย.", "ต.ค.", "พ.ย.", "ธ.ค."),
-    "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
-}
 
 
 @dataclass(frozen=True)
@@ -71,10 +66,7 @@ def of(request: Request) -> Language:
 
 def day_text(day: date | None, language: str) -> str:
     """This will write a date: 20 พ.ย. 2569, or 20 Nov 2026."""
-    if day is None:
-        return "–"
-    year = day.year + BUDDHIST_OFFSET if language == "th" else day.year
-    return f"{day.day} {_MONTHS[language][day.month - 1]} {year}"
+    return "–" if day is None else day_in_words(day, language)
 
 
 def clock_text(moment: datetime, language: str, zone: ZoneInfo) -> str:

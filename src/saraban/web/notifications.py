@@ -1,16 +1,22 @@
-"""The bell and the list behind it."""
+"""The bell, the list behind it, and the choices about being told."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query
+from fastapi import APIRouter, Form, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.errors import Invalid
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
+from saraban.kit.problem import status_of
 from saraban.notifications import service as notifications
+from saraban.notifications.domain.kinds import KINDS, NAMES
+from saraban.notifications.schemas import PreferencesOrder
+from saraban.web.forms import Faults, faults_of, filled, order_from, text
 from saraban.web.kinds import BY_NAME
-from saraban.web.page import ThisPage
+from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -62,3 +68,48 @@ async def open_one(
     kind, _, _ = to.removeprefix("/").partition("/")
     known = {web.path for web in BY_NAME.values()}
     return RedirectResponse(to if to.startswith("/") and kind in known else "/notifications", status_code=303)
+
+
+@router.get("/notifications/preferences")
+async def preferences(page: ThisPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = "") -> Response:
+    """What the reader is told, by which channels, and when e-mail comes."""
+    return await _show(page, session, done=done == "1")
+
+
+@router.post("/notifications/preferences")
+async def choose(page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
+    form, now = await filled(request), clock.now()
+
+    async def work(session: AsyncSession) -> None:
+        order: PreferencesOrder = order_from(request, PreferencesOrder, _payload(form))
+        await notifications.save_preferences(session, caller=page.caller, order=order, now=now)
+
+    try:
+        await db.transact(work)
+    except Invalid as error:
+        async with db.reading() as session:
+            return await _show(page, session, error=error)
+    return RedirectResponse("/notifications/preferences?done=1", status_code=303)
+
+
+def _payload(form: Any) -> dict[str, Any]:
+    hours = {name: _hour(text(form, name)) for name in ("digestHour", "quietFrom", "quietUntil")}
+    channels = [{"kind": kind, "inApp": f"in-{kind}" in form, "email": f"mail-{kind}" in form} for kind in KINDS]
+    return hours | {"email": "email" in form, "digest": "digest" in form, "channels": channels}
+
+
+def _hour(typed: str | None) -> int | str | None:
+    return int(typed) if typed is not None and typed.isdecimal() and typed.isascii() else typed
+
+
+async def _show(page: Page, session: AsyncSession, *, done: bool = False, error: Invalid | None = None) -> Response:
+    mail_is_on = page.request.app.state.post is not None
+    chosen = await notifications.read_preferences(session, caller=page.caller, mail_is_on=mail_is_on)
+    return page.show(
+        "preferences.html",
+        status=status_of(error) if error else 200,
+        chosen=chosen,
+        names=NAMES,
+        done=done,
+        faults=faults_of(error, page.language) if error else Faults(),
+    )

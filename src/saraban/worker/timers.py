@@ -10,6 +10,7 @@ from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.kit.db import Database
 from saraban.kit.idempotency import forget_expired
+from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
 from saraban.webhooks import service as webhooks
 from saraban.worker import partitions, webhook
@@ -59,6 +60,7 @@ def standard_timers(*, db: Database, storage: Storage, ops_webhook_url: str) -> 
         Timer("dead_letter_announce", timedelta(seconds=5), announce),
         Timer("outbox_purge", timedelta(hours=1), _purge(db, events.purge_delivered)),
         Timer("webhook_outcome_purge", timedelta(hours=1), _purge(db, webhooks.forget_outcomes)),
+        Timer("mail_purge", timedelta(hours=1), _purge(db, notifications.purge_mails)),
         Timer("idempotency_purge", timedelta(hours=1), _purge(db, forget_expired)),
         Timer("session_purge", timedelta(hours=1), _purge(db, identity.forget_sessions)),
         Timer("login_failure_purge", timedelta(hours=1), _purge(db, identity.forget_strangers)),

@@ -56,6 +56,43 @@ async def take_unannounced(session: AsyncSession, *, now: datetime, per_minute: 
     return [_dead(row) for row in rows]
 
 
+async def bury(
+    session: AsyncSession,
+    *,
+    event_uuid: UUID,
+    queue: str,
+    name: str,
+    aggregate_type: str,
+    aggregate_id: str,
+    data: Mapping[str, Any],
+    attempts: int,
+    error: str,
+    recorded_at: datetime,
+    now: datetime,
+) -> DeadEvent:
+    """
+    This will keep as a dead letter what another queue gave up, so that operators are told in the same way.
+
+    :param name: of the event that `revive` puts into the outbox; its handler has to try again
+    """
+    letter = DeadLetter(
+        public_id=new_id(),
+        event_uuid=event_uuid,
+        queue=queue,
+        name=name,
+        aggregate_type=aggregate_type,
+        aggregate_id=aggregate_id,
+        data=dict(data),
+        attempts=attempts,
+        error=error,
+        recorded_at=recorded_at,
+        failed_at=now,
+    )
+    session.add(letter)
+    await session.flush()
+    return _dead(letter)
+
+
 async def revive(session: AsyncSession, *, public_id: UUID, now: datetime) -> DeadEvent:
     """
     This will put a dead letter back into the outbox, behind the newer events of its aggregate, under its first id.

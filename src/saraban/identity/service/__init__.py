@@ -17,6 +17,7 @@ from saraban.identity.service.accounts import (
     unlock,
 )
 from saraban.identity.service.callers import Callers, Member, find_caller, load_caller, system_caller, users_of
+from saraban.identity.service.delivery import Delivery, choose_delivery, deliveries
 from saraban.identity.service.directory import list_organizations, read_organization
 from saraban.identity.service.profile import profile
 from saraban.identity.service.sessions import (
@@ -37,6 +38,7 @@ __all__ = [
     "Account",
     "AccountLocked",
     "Callers",
+    "Delivery",
     "Device",
     "LockoutRules",
     "Member",
@@ -47,9 +49,11 @@ __all__ = [
     "TokenIssuer",
     "UsernameTaken",
     "WrongCredentials",
+    "choose_delivery",
     "choose_language",
     "chosen_language",
     "create_user",
+    "deliveries",
     "find_caller",
     "forget_sessions",
     "forget_strangers",

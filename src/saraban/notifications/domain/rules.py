@@ -50,6 +50,8 @@ def notices(name: str, payload: Mapping[str, Any]) -> list[Notice]:
     """This will give what is to be said about an event; a person in two audiences is told the first notice only."""
     if name == "workflow.transitioned":
         return _transitioned(payload)
+    if name == "document.reminded":
+        return [_reminded(payload)]
     if name in _OF_DOCUMENTS:
         template, audience = _OF_DOCUMENTS[name]
         named = _audience(payload.get("notify"))
@@ -66,6 +68,14 @@ def _transitioned(payload: Mapping[str, Any]) -> list[Notice]:
     return [_notice(template, payload, who) for template, who in (("waiting", waiting), (outcome, told)) if who]
 
 
+def _reminded(payload: Mapping[str, Any]) -> Notice:
+    """Those it waits for; once it is late, the one who wrote it too."""
+    stage = int(payload["stage"])
+    template = "due_today" if stage == 0 else "due_soon" if stage < 0 else "overdue"
+    parties = frozenset({"author"}) if stage > 0 else frozenset[str]()
+    return _notice(template, payload, replace(_audience(payload.get("waiting")), parties=parties))
+
+
 def _notice(template: str, payload: Mapping[str, Any], audience: Audience) -> Notice:
     actor = payload.get("actor") or {}
     values = {
@@ -77,6 +87,8 @@ def _notice(template: str, payload: Mapping[str, Any], audience: Audience) -> No
         "comment": payload.get("comment"),
         "revision": payload.get("revision"),
         "reason": payload.get("reason"),
+        "days": payload.get("days"),
+        "due": payload.get("due"),
     }
     return Notice(
         template=template,

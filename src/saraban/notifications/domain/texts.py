@@ -49,6 +49,18 @@ TEMPLATES: Mapping[str, Template] = {
         Text("{number} ถูกยกเลิก", "{number} was cancelled"),
         Text("“{subject}” ถูกยกเลิก เหตุผล: {reason}", "“{subject}” was cancelled. Reason: {reason}"),
     ),
+    "due_soon": Template(
+        Text("{number} ครบกำหนดในอีก {days} วันทำการ", "{number} is due, working days left: {days}"),
+        Text("“{subject}” ครบกำหนดวันที่ {due}", "“{subject}” is due on {due}."),
+    ),
+    "due_today": Template(
+        Text("{number} ครบกำหนดวันนี้", "{number} is due today"),
+        Text("“{subject}” ครบกำหนดวันที่ {due}", "“{subject}” is due on {due}."),
+    ),
+    "overdue": Template(
+        Text("{number} เลยกำหนด {days} วันทำการ", "{number} is overdue, working days: {days}"),
+        Text("“{subject}” ครบกำหนดเมื่อวันที่ {due}", "“{subject}” was due on {due}."),
+    ),
     # Notifications from before templates were kept: their own words, as the migration carried them over.
     "plain": Template(Text("{title}", "{title}"), Text("{message}", "{message}")),
 }

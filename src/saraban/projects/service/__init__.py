@@ -10,6 +10,14 @@ from saraban.projects.domain.reference import (
     SubTypeRef,
     TypeRef,
 )
+from saraban.projects.service.calendar import (
+    add_day,
+    lock_project,
+    read_calendar,
+    remove_day,
+    set_weekend,
+    work_calendar,
+)
 from saraban.projects.service.lookup import (
     find_contract,
     find_discipline,
@@ -43,6 +51,7 @@ __all__ = [
     "RfaTypeRef",
     "SubTypeRef",
     "TypeRef",
+    "add_day",
     "contracts",
     "correspondence_types",
     "disciplines",
@@ -55,11 +64,16 @@ __all__ = [
     "find_sub_type",
     "find_type",
     "list_projects",
+    "lock_project",
     "organizations",
     "parties",
     "printable_codes",
     "projects_of",
+    "read_calendar",
     "read_project",
+    "remove_day",
     "rfa_types",
+    "set_weekend",
     "sub_types",
+    "work_calendar",
 ]

@@ -54,7 +54,7 @@ async def read_project(session: AsyncSession, *, caller: Caller, public_id: UUID
     """
     :raises NotFound: when there is none that the caller may see
     """
-    project = await _seen(session, caller, public_id)
+    project = await seen(session, caller, public_id)
     return ProjectDetail(
         public_id=project.public_id,
         project_code=project.project_code,
@@ -65,17 +65,17 @@ async def read_project(session: AsyncSession, *, caller: Caller, public_id: UUID
 
 
 async def organizations(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[MemberLine]:
-    return await _members(session, await _seen(session, caller, project_public_id))
+    return await _members(session, await seen(session, caller, project_public_id))
 
 
 async def contracts(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[ContractLine]:
-    return await _contracts(session, await _seen(session, caller, project_public_id))
+    return await _contracts(session, await seen(session, caller, project_public_id))
 
 
 async def disciplines(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, contract_public_id: UUID | None = None
 ) -> list[CodeLine]:
-    project = await _seen(session, caller, project_public_id)
+    project = await seen(session, caller, project_public_id)
     rows = await repository.disciplines(session, project_id=project.id, contract=contract_public_id)
     return [CodeLine.model_validate(row, from_attributes=True) for row in rows]
 
@@ -83,7 +83,7 @@ async def disciplines(
 async def rfa_types(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, contract_public_id: UUID | None = None
 ) -> list[CodeLine]:
-    project = await _seen(session, caller, project_public_id)
+    project = await seen(session, caller, project_public_id)
     rows = await repository.rfa_types(session, project_id=project.id, contract=contract_public_id)
     return [CodeLine.model_validate(row, from_attributes=True) for row in rows]
 
@@ -96,7 +96,7 @@ async def sub_types(
     contract_public_id: UUID | None = None,
     type_code: str | None = None,
 ) -> list[SubTypeLine]:
-    project = await _seen(session, caller, project_public_id)
+    project = await seen(session, caller, project_public_id)
     rows = await repository.sub_types(session, project_id=project.id, contract=contract_public_id, type_code=type_code)
     return [SubTypeLine.model_validate(row, from_attributes=True) for row in rows]
 
@@ -108,7 +108,7 @@ async def correspondence_types(session: AsyncSession) -> list[TypeLine]:
     return [TypeLine(code=code, name_th=says.th, name_en=says.en) for code, says in names]
 
 
-async def _seen(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
+async def seen(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
     project = await repository.one(session, _visible(caller), sandbox=_sandbox(caller), public_id=public_id)
     if project is None:
         raise NotFound(f"There is no project {public_id}.")

@@ -1,0 +1,81 @@
+"""Where people are reached and how they want to be told; what the kinds of notice are is for `notifications` to say."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.models import User, UserPreference
+from saraban.identity.repository import delivery as repository
+from saraban.identity.service.callers import display_name
+
+DIGEST_HOUR = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One person's address and wishes; what nobody chose is what everybody has."""
+
+    user_id: int
+    public_id: UUID
+    display_name: str
+    email: str
+    language: str
+    is_open: bool
+    by_mail: bool
+    digest: bool
+    digest_hour: int
+    quiet_from: int | None
+    quiet_until: int | None
+    channels: Mapping[str, Any]
+
+
+async def deliveries(session: AsyncSession, *, user_ids: Collection[int]) -> dict[int, Delivery]:
+    """This will give how each of the users wants to be told."""
+    if not user_ids:
+        return {}
+    return {row[0].user_id: _delivery(*row) for row in await repository.rows(session, user_ids=user_ids)}
+
+
+async def choose_delivery(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    by_mail: bool,
+    digest: bool,
+    digest_hour: int,
+    quiet_from: int | None,
+    quiet_until: int | None,
+    channels: Mapping[str, Any],
+    now: datetime,
+) -> None:
+    """This will keep how the caller wants to be told from now on."""
+    row = await repository.locked_preference(session, user_id=caller.user_id)
+    if row is None:
+        row = UserPreference(user_id=caller.user_id, language=caller.language)
+        session.add(row)
+    row.notify_email, row.digest_mode, row.digest_hour = by_mail, digest, digest_hour
+    row.quiet_from, row.quiet_until, row.channels = quiet_from, quiet_until, dict(channels)
+    row.updated_at = now
+    await session.flush()
+
+
+def _delivery(user: User, chosen: UserPreference | None) -> Delivery:
+    return Delivery(
+        user_id=user.user_id,
+        public_id=user.public_id,
+        display_name=display_name(user),
+        email=user.email,
+        language=chosen.language if chosen else "th",
+        is_open=user.is_active and not user.is_service and user.deleted_at is None,
+        by_mail=chosen.notify_email if chosen else True,
+        digest=chosen.digest_mode if chosen else False,
+        digest_hour=chosen.digest_hour if chosen else DIGEST_HOUR,
+        quiet_from=chosen.quiet_from if chosen else None,
+        quiet_until=chosen.quiet_until if chosen else None,
+        channels=(chosen.channels or {}) if chosen else {},
+    )

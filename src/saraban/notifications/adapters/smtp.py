@@ -1,0 +1,94 @@
+"""Hands e-mail to a mail server. The standard library speaks SMTP in a thread; each step has a time limit."""
+
+import asyncio
+import smtplib
+import ssl
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime, formataddr, parseaddr
+from typing import Literal
+
+from saraban.notifications.domain.letters import Letter, MailNotTaken
+
+Security = Literal["starttls", "tls", "none"]
+
+
+class SmtpMailer:
+    """
+    One connection for each letter: the limit on letters a minute is far below where that would matter.
+
+    :param security: `starttls` refuses to go on in the clear
+    :param timeout: seconds that each step of the conversation may take
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str,
+        port: int,
+        sender: str,
+        security: Security = "starttls",
+        user: str = "",
+        password: str = "",
+        timeout: float = 10.0,
+    ) -> None:
+        self._host, self._port, self._security, self._timeout = host, port, security, timeout
+        self._user, self._password = user, password
+        name, address = parseaddr(sender)
+        self._sender = formataddr((name or "Saraban", address))
+        self._domain = address.rpartition("@")[2] or "localhost"
+
+    async def send(self, letter: Letter) -> None:
+        """
+        :raises MailNotTaken: when the server did not take it
+        """
+        await asyncio.to_thread(self._send, letter)
+
+    def _send(self, letter: Letter) -> None:
+        try:
+            message = self._message(letter)
+            with self._connected() as server:
+                server.send_message(message)
+        except smtplib.SMTPRecipientsRefused as refusal:
+            codes = [code for code, _ in refusal.recipients.values()]
+            raise MailNotTaken(f"recipient refused: {codes}", for_good=all(_is_final(code) for code in codes)) from None
+        except (smtplib.SMTPDataError, smtplib.SMTPSenderRefused) as refusal:
+            raise MailNotTaken(f"refused: {refusal.smtp_code}", for_good=_is_final(refusal.smtp_code)) from None
+        except (OSError, smtplib.SMTPException) as fault:
+            # A password that is wrong or a server that is away is for the operator to mend: the letter waits.
+            raise MailNotTaken(type(fault).__name__, for_good=False) from fault
+        except ValueError as fault:
+            raise MailNotTaken(f"no header can say this: {fault}", for_good=True) from fault
+
+    def _connected(self) -> smtplib.SMTP:
+        context = ssl.create_default_context()
+        if self._security == "tls":
+            server: smtplib.SMTP = smtplib.SMTP_SSL(self._host, self._port, timeout=self._timeout, context=context)
+        else:
+            server = smtplib.SMTP(self._host, self._port, timeout=self._timeout)
+        try:
+            if self._security == "starttls":
+                server.starttls(context=context)
+            if self._user:
+                server.login(self._user, self._password)
+        except BaseException:
+            server.close()
+            raise
+        return server
+
+    def _message(self, letter: Letter) -> EmailMessage:
+        message = EmailMessage(policy=SMTP)
+        message["From"] = self._sender
+        message["To"] = letter.to
+        message["Subject"] = letter.subject
+        message["Date"] = format_datetime(letter.at)
+        message["Message-ID"] = f"<{letter.key.hex}@{self._domain}>"
+        message["Auto-Submitted"] = "auto-generated"  # out-of-office programs do not answer this (RFC 3834)
+        message["Content-Language"] = letter.language
+        message.set_content(letter.text)
+        message.add_alternative(letter.html, subtype="html")
+        return message
+
+
+def _is_final(code: int) -> bool:
+    return 500 <= code < 600

@@ -1,0 +1,35 @@
+"""The kinds of notice that a person chooses channels for; several templates are one kind."""
+
+from typing import Final, Literal, get_args
+
+from saraban.kit.errors import Text
+
+NoticeKind = Literal["waiting", "reminder", "finished", "moved", "created", "revised", "cancelled"]
+KINDS: Final[tuple[NoticeKind, ...]] = get_args(NoticeKind)
+
+# Somebody has to act: such a notice always keeps one channel at least.
+ACTION: Final[frozenset[NoticeKind]] = frozenset({"waiting", "reminder"})
+
+NAMES: Final[dict[NoticeKind, Text]] = {
+    "waiting": Text("เอกสารรอการดำเนินการของฉัน", "A document waits for me"),
+    "reminder": Text("ใกล้ครบกำหนดหรือเลยกำหนด", "A due date comes near or has passed"),
+    "finished": Text("เอกสารดำเนินการเสร็จสิ้น", "A document was concluded"),
+    "moved": Text("เอกสารเปลี่ยนขั้นตอน", "A document went a step on"),
+    "created": Text("ร่างเอกสารใหม่ขององค์กร", "A new draft of my organization"),
+    "revised": Text("ฉบับแก้ไขใหม่ขององค์กร", "A new revision of my organization"),
+    "cancelled": Text("เอกสารถูกยกเลิก", "A document was cancelled"),
+}
+
+_OF_TEMPLATE: Final[dict[str, NoticeKind]] = {
+    **{kind: kind for kind in KINDS if kind != "reminder"},
+    "moved_with_comment": "moved",
+    "finished_with_comment": "finished",
+    "due_soon": "reminder",
+    "due_today": "reminder",
+    "overdue": "reminder",
+}
+
+
+def kind_of(template: str) -> NoticeKind:
+    """This will give the kind that a template belongs to."""
+    return _OF_TEMPLATE[template]

@@ -1,0 +1,132 @@
+"""What an e-mail says: the same words as in the application, as text and as plain HTML, in the reader's language."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from typing import Final, Protocol
+from uuid import UUID
+
+from saraban.kit.errors import Text
+
+SUBJECT_LENGTH: Final = 200
+_PRODUCT = Text("[สารบรรณ] ", "[Saraban] ")
+_HELLO = Text("เรียน {name}", "Dear {name},")
+_SEVERAL = Text("เอกสาร {number} มี {count} การเปลี่ยนแปลง", "{number}: {count} changes")
+_DIGEST = Text("สรุปประจำวัน {count} รายการ", "Your daily digest: {count} notices")
+_OPEN = Text("เปิดเอกสาร", "Open the document")
+_WHY = Text(
+    "ระบบส่งอีเมลนี้โดยอัตโนมัติ เลือกได้ว่าจะรับเรื่องใดบ้าง",
+    "This e-mail was sent by a program. You can choose what you are told by e-mail.",
+)
+
+
+class MailNotTaken(Exception):
+    """
+    The e-mail did not go out.
+
+    :param for_good: the server will never take it, so that trying again is no use
+    """
+
+    def __init__(self, reason: str, *, for_good: bool) -> None:
+        super().__init__(reason)
+        self.for_good = for_good
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One notice in a letter; `link` may be empty."""
+
+    title: str
+    message: str
+    number: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """
+    One e-mail.
+
+    :param key: the same at each attempt, so that a reader's program shows a repeated one once
+    """
+
+    key: UUID
+    to: str
+    language: str
+    subject: str
+    text: str
+    html: str
+    at: datetime
+
+
+class Mailer(Protocol):
+    """Two ship: SMTP, and one that writes to the log."""
+
+    async def send(self, letter: Letter) -> None:
+        """
+        :raises MailNotTaken: when it did not go out
+        """
+
+
+def compose(
+    *,
+    key: UUID,
+    to: str,
+    name: str,
+    language: str,
+    lines: Sequence[Line],
+    digest: bool,
+    choices_link: str,
+    at: datetime,
+) -> Letter:
+    """
+    This will write a letter.
+
+    :param choices_link: where the reader chooses what comes by e-mail; may be empty
+    """
+    return Letter(
+        key=key,
+        to=to,
+        language=language,
+        subject=_subject(lines, language, digest=digest),
+        text=_text(name, lines, language, choices_link),
+        html=_html(name, lines, language, choices_link),
+        at=at,
+    )
+
+
+def _subject(lines: Sequence[Line], language: str, *, digest: bool) -> str:
+    if digest:
+        words = _DIGEST.say(language, {"count": len(lines)})
+    elif len(lines) > 1:
+        words = _SEVERAL.say(language, {"count": len(lines), "number": lines[-1].number})
+    else:
+        words = lines[0].title
+    # A header is one line; a title that were two would otherwise be refused by every mailer, for ever.
+    words = " ".join((_PRODUCT.say(language) + words).split())
+    return words if len(words) <= SUBJECT_LENGTH else words[: SUBJECT_LENGTH - 1] + "…"
+
+
+def _text(name: str, lines: Sequence[Line], language: str, choices_link: str) -> str:
+    parts = [_HELLO.say(language).replace("{name}", name)]
+    parts += ["\n".join(part for part in (one.title, one.message, one.link) if part) for one in lines]
+    parts.append("-- \n" + "\n".join(part for part in (_WHY.say(language), choices_link) if part))
+    return "\n\n".join(parts) + "\n"
+
+
+def _html(name: str, lines: Sequence[Line], language: str, choices_link: str) -> str:
+    why = escape(_WHY.say(language))
+    if choices_link:
+        why = f'<a href="{escape(choices_link)}">{why}</a>'
+    return (
+        f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8"><title></title></head><body>\n'
+        f"<p>{escape(_HELLO.say(language).replace('{name}', name))}</p>\n"
+        + "".join(_html_line(one, language) for one in lines)
+        + f"<hr><p><small>{why}</small></p>\n</body></html>\n"
+    )
+
+
+def _html_line(line: Line, language: str) -> str:
+    link = f'<br><a href="{escape(line.link)}">{_OPEN.say(language)}</a>' if line.link else ""
+    return f"<p><strong>{escape(line.title)}</strong><br>{escape(line.message)}{link}</p>\n"

@@ -1,0 +1,73 @@
+"""By which channels a person is told, and when the e-mail goes out: digests, quiet hours, several changes in one letter."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from saraban.notifications.domain.kinds import ACTION, NoticeKind
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """
+    What one person chose; hours are those of the deployment's zone.
+
+    :param channels: by kind, `{"inApp": bool, "email": bool}`; a kind that is not there goes by both
+    """
+
+    by_mail: bool = True
+    digest: bool = False
+    digest_hour: int = 8
+    quiet_from: int | None = None
+    quiet_until: int | None = None
+    channels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def chose(self, kind: NoticeKind, channel: str) -> bool:
+        return bool(self.channels.get(kind, {}).get(channel, True))
+
+
+def channels_of(wishes: Wishes, kind: NoticeKind, *, mail_is_on: bool) -> tuple[bool, bool]:
+    """
+    This will say whether a notice goes into the application, and whether it goes by e-mail.
+
+    :param mail_is_on: without, whoever wanted e-mail alone is told in the application: nothing gets lost
+    """
+    wants_mail = wishes.by_mail and wishes.chose(kind, "email")
+    by_mail = wants_mail and mail_is_on
+    in_app = wishes.chose(kind, "inApp") or (not by_mail and (wants_mail or kind in ACTION))
+    return in_app, by_mail
+
+
+def goes_out_at(wishes: Wishes, *, told_at: datetime, zone: ZoneInfo, gather: timedelta) -> datetime:
+    """
+    This will give the moment from which an e-mail may be sent.
+
+    :param gather: how long further changes of the same document are waited for
+    """
+    at = _next_hour(told_at, wishes.digest_hour, zone) if wishes.digest else told_at + gather
+    return after_quiet(wishes, at, zone)
+
+
+def is_quiet(wishes: Wishes, at: datetime, zone: ZoneInfo) -> bool:
+    if wishes.quiet_from is None or wishes.quiet_until is None:
+        return False
+    hour, first, end = at.astimezone(zone).hour, wishes.quiet_from, wishes.quiet_until
+    return first <= hour < end if first <= end else hour >= first or hour < end
+
+
+def after_quiet(wishes: Wishes, at: datetime, zone: ZoneInfo) -> datetime:
+    """This will give `at`, or the end of the quiet hours that it falls into."""
+    if not is_quiet(wishes, at, zone) or wishes.quiet_until is None:
+        return at
+    return _next_hour(at, wishes.quiet_until, zone)
+
+
+def _next_hour(at: datetime, hour: int, zone: ZoneInfo) -> datetime:
+    """The next time after `at` that the clock on the wall shows this full hour."""
+    local = at.astimezone(zone)
+    found = datetime.combine(local.date(), time(hour), zone)
+    if found <= local:
+        found = datetime.combine(local.date() + timedelta(days=1), time(hour), zone)
+    return found.astimezone(UTC)

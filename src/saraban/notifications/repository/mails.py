@@ -1,0 +1,70 @@
+"""The statements about e-mail that waits: who may send what, locked so that two workers never hold one letter."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.notifications.models import MailLine
+
+STEP = 500
+LONGEST = 100  # lines of one letter; what is more goes into the next
+
+
+def _waiting() -> tuple[sa.ColumnElement[bool], ...]:
+    return (MailLine.sent_at.is_(None), MailLine.given_up_at.is_(None))
+
+
+def _due(now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
+    free = sa.or_(MailLine.claimed_until.is_(None), MailLine.claimed_until < now)
+    return (*_waiting(), MailLine.due_at <= now, free)
+
+
+async def told_of(session: AsyncSession, *, event_uuid: UUID) -> frozenset[int]:
+    return frozenset(await session.scalars(sa.select(MailLine.user_id).where(MailLine.event_uuid == event_uuid)))
+
+
+async def first_due(session: AsyncSession, *, now: datetime) -> int | None:
+    """This will give the key of the line that has waited longest, without locking anything."""
+    return await session.scalar(
+        sa.select(MailLine.id).where(*_due(now)).order_by(MailLine.due_at, MailLine.id).limit(1)
+    )
+
+
+async def lock_due(session: AsyncSession, *, key: int, now: datetime) -> MailLine | None:
+    """This will lock a line unless another worker was quicker."""
+    return await session.scalar(
+        sa.select(MailLine).where(MailLine.id == key, *_due(now)).with_for_update(skip_locked=True)
+    )
+
+
+async def lock_bundle(session: AsyncSession, *, first: MailLine) -> Sequence[MailLine]:
+    """This will lock what may share a letter with `first`, that line included, oldest first."""
+    together = (MailLine.user_id == first.user_id, MailLine.bundle == first.bundle, MailLine.batch_uuid.is_(None))
+    keys = (
+        await session.scalars(sa.select(MailLine.id).where(*together, *_waiting()).order_by(MailLine.id).limit(LONGEST))
+    ).all()
+    locked = sa.select(MailLine).where(MailLine.id.in_({*keys, first.id}), MailLine.batch_uuid.is_(None), *_waiting())
+    return (await session.scalars(locked.order_by(MailLine.id).with_for_update(skip_locked=True))).all()
+
+
+async def lock_batch(session: AsyncSession, *, batch: UUID) -> Sequence[MailLine]:
+    """This will lock the lines of one letter that has not gone out, oldest first."""
+    statement = sa.select(MailLine).where(MailLine.batch_uuid == batch, MailLine.sent_at.is_(None))
+    return (await session.scalars(statement.order_by(MailLine.id).with_for_update())).all()
+
+
+async def sent_since(session: AsyncSession, *, since: datetime) -> int:
+    """This will count letters, not lines."""
+    found = sa.select(sa.func.count(sa.distinct(MailLine.batch_uuid))).where(MailLine.sent_at > since)
+    return await session.scalar(found) or 0
+
+
+async def delete_done(session: AsyncSession, *, before: datetime) -> int:
+    done = sa.or_(MailLine.sent_at < before, MailLine.given_up_at < before)
+    keys = (await session.scalars(sa.select(MailLine.id).where(done).limit(STEP))).all()
+    if keys:
+        await session.execute(sa.delete(MailLine).where(MailLine.id.in_(keys)))
+    return len(keys)

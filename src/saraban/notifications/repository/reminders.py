@@ -1,0 +1,100 @@
+"""What is due and still waits for somebody, and which reminders of it went out."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.circulation.models import Circulation
+from saraban.documents.core.models import Correspondence, CorrespondenceRevision
+from saraban.identity.models import Organization, User
+from saraban.notifications.models import ReminderPlan, ReminderSent
+from saraban.workflow.models import WorkflowInstance, WorkflowWorkItem
+
+SHEET = "circulation"
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A revision or a sheet with a due date; `key` is for going on page by page."""
+
+    key: int
+    subject: UUID
+    project_id: int
+    due: datetime | date
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The instance that moves a subject, with the public ids of those it waits for."""
+
+    instance: UUID
+    entity_type: str
+    organizations: frozenset[UUID]
+    users: frozenset[UUID]
+
+
+async def revisions(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[Due]:
+    revision, head = CorrespondenceRevision, Correspondence
+    statement = (
+        sa.select(revision.id, revision.public_id, head.project_id, revision.due_date, revision.issued_date)
+        .join(head, head.id == revision.correspondence_id)
+        .where(revision.is_current, revision.issued_date.is_not(None), revision.due_date < before)
+        .where(head.cancelled_at.is_(None), head.deleted_at.is_(None), revision.id > after_key)
+    )
+    rows: Any = await session.execute(
+        statement.order_by(revision.id).limit(limit)
+    )  # no date is null: the statement says so
+    return [Due(*row) for row in rows]
+
+
+async def sheets(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[Due]:
+    sheet = Circulation
+    statement = (
+        sa.select(sheet.id, sheet.public_id, sheet.project_id, sheet.deadline_date, sheet.submitted_at)
+        .where(sheet.submitted_at.is_not(None), sheet.closed_at.is_(None), sheet.cancelled_at.is_(None))
+        .where(sheet.deadline_date < before.date(), sheet.id > after_key)
+    )
+    rows: Any = await session.execute(
+        statement.order_by(sheet.id).limit(limit)
+    )  # no date is null: the statement says so
+    return [Due(*row) for row in rows]
+
+
+async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[UUID, Running]:
+    """This will give those subjects whose instance runs and waits for somebody."""
+    instance, item = WorkflowInstance, WorkflowWorkItem
+    statement = (
+        sa.select(instance.id, instance.entity_type, instance.entity_id, Organization.public_id, User.public_id)
+        .join(item, item.instance_id == instance.id)
+        .outerjoin(Organization, Organization.id == item.organization_id)
+        .outerjoin(User, User.user_id == item.user_id)
+        .where(instance.entity_id.in_([str(one) for one in subjects]), instance.status == "ACTIVE")
+    )
+    found: dict[UUID, list[Any]] = {}
+    for row in await session.execute(statement):
+        found.setdefault(UUID(row[2]), []).append(row)
+    return {
+        subject: Running(
+            rows[0][0],
+            rows[0][1],
+            frozenset(row[3] for row in rows if row[3] is not None),
+            frozenset(row[4] for row in rows if row[4] is not None),
+        )
+        for subject, rows in found.items()
+    }
+
+
+async def sent(session: AsyncSession, *, subjects: Collection[UUID]) -> frozenset[tuple[UUID, date, int]]:
+    statement = sa.select(ReminderSent.subject_uuid, ReminderSent.due_day, ReminderSent.stage)
+    rows = await session.execute(statement.where(ReminderSent.subject_uuid.in_(subjects)))
+    return frozenset((row[0], row[1], row[2]) for row in rows)
+
+
+async def plans(session: AsyncSession, *, project_ids: Collection[int]) -> Sequence[ReminderPlan]:
+    return (await session.scalars(sa.select(ReminderPlan).where(ReminderPlan.project_id.in_(project_ids)))).all()

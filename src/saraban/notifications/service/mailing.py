@@ -1,0 +1,217 @@
+"""
+E-mail: a line is written in the transaction of the in-app notification, and a worker sends it later, outside of any.
+
+A letter goes out at least once: when the mark after sending gets lost, it is sent again under the same Message-ID.
+After the last attempt it becomes a dead letter, which tells the operators; reviving that sends it again.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.events import service as events
+from saraban.events.service import Event
+from saraban.identity import service as identity
+from saraban.identity.service import Delivery
+from saraban.kit.clock import Clock
+from saraban.kit.db import Database
+from saraban.kit.ids import derived_id
+from saraban.notifications.domain.letters import Letter, Line, Mailer, MailNotTaken, compose
+from saraban.notifications.domain.rules import Notice
+from saraban.notifications.domain.texts import rendered
+from saraban.notifications.domain.wishes import Wishes, after_quiet, goes_out_at
+from saraban.notifications.models import MailLine
+from saraban.notifications.repository import mails as repository
+from saraban.notifications.service.metrics import MAILS
+from saraban.notifications.service.preferences import wishes_of
+
+log = structlog.get_logger(__name__)
+
+GIVEN_UP: Final = "mail.given_up"
+DEAD_QUEUE: Final = "mails-failed"
+DIGEST: Final = "digest"
+LEASE: Final = timedelta(minutes=5)
+KEEP: Final = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """
+    How this installation sends e-mail.
+
+    :param gather: how long further changes of one document are waited for
+    :param address_of: gives the link to a document from its kind and public id; may be empty
+    """
+
+    mailer: Mailer
+    zone: ZoneInfo
+    gather: timedelta
+    per_minute: int
+    attempts: int
+    first_pause: timedelta
+    address_of: Callable[[str | None, str | None], str]
+    choices_link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    batch: UUID
+    letter: Letter | None
+
+
+def queue(session: AsyncSession, *, post: Post, event: Event, notice: Notice, user_id: int, wishes: Wishes) -> None:
+    """This will have a notice sent to one person by e-mail, when that person's wishes allow it."""
+    about = f"{notice.entity_type}:{notice.entity_id}" if notice.entity_id else f"event:{event.public_id}"
+    session.add(
+        MailLine(
+            user_id=user_id,
+            event_uuid=event.public_id,
+            template=notice.template,
+            template_values=dict(notice.values),
+            entity_type=notice.entity_type or None,
+            entity_id=notice.entity_id or None,
+            bundle=DIGEST if wishes.digest else about,
+            created_at=event.created_at,
+            due_at=goes_out_at(wishes, told_at=event.created_at, zone=post.zone, gather=post.gather),
+        )
+    )
+
+
+class MailWork:
+    """A worker's job: one letter at a time. Several workers may run against one database."""
+
+    def __init__(self, db: Database, post: Post, *, clock: Clock) -> None:
+        self._db, self._post, self._clock = db, post, clock
+
+    async def round(self) -> bool:
+        """This will send the letter that has waited longest, and say whether there was one."""
+        now = self._clock.now()
+        async with self._db.reading() as session:
+            key = await repository.first_due(session, now=now)
+            if key is None:
+                return False
+            lately = await repository.sent_since(session, since=now - timedelta(minutes=1))
+            if lately >= self._post.per_minute:
+                return False
+        claim = await self._db.transact(lambda session: _claim(session, post=self._post, key=key, now=now))
+        if claim is None:
+            return False
+        if claim.letter is not None:
+            await self._send(claim.batch, claim.letter)
+        return True
+
+    async def _send(self, batch: UUID, letter: Letter) -> None:
+        try:
+            await self._post.mailer.send(letter)
+        except MailNotTaken as failure:
+            reason, for_good = str(failure), failure.for_good
+            outcome = await self._db.transact(
+                lambda session: _failed(
+                    session,
+                    post=self._post,
+                    batch=batch,
+                    reason=reason,
+                    for_good=for_good,
+                    now=self._clock.now(),
+                )
+            )
+            log.warning("mail_not_taken", message_id=str(batch), reason=reason, outcome=outcome)
+        else:
+            outcome = await self._db.transact(lambda session: _sent(session, batch=batch, now=self._clock.now()))
+        MAILS.labels(outcome).inc()
+
+
+async def revive(session: AsyncSession, event: Event) -> None:
+    """This will send a letter again that was given up: the handler of a revived dead letter."""
+    for line in await repository.lock_batch(session, batch=UUID(event.payload["messageId"])):
+        line.given_up_at, line.attempts, line.due_at = None, 0, event.created_at
+
+
+async def purge_mails(session: AsyncSession, *, now: datetime) -> int:
+    """This will delete a bounded number of lines that were sent or given up a month ago, and say how many."""
+    return await repository.delete_done(session, before=now - KEEP)
+
+
+async def _claim(session: AsyncSession, *, post: Post, key: int, now: datetime) -> _Claim | None:
+    first = await repository.lock_due(session, key=key, now=now)
+    if first is None:
+        return None
+    reader = (await identity.deliveries(session, user_ids=[first.user_id]))[first.user_id]
+    if first.batch_uuid is None:
+        batch = derived_id("mail", str(first.event_uuid), str(reader.public_id))
+        lines = await repository.lock_bundle(session, first=first)
+    else:
+        batch, lines = first.batch_uuid, await repository.lock_batch(session, batch=first.batch_uuid)
+    # It may be late: the server was away, or no worker ran. Quiet hours count when a letter goes, not when it was written.
+    goes_at = after_quiet(wishes_of(reader), now, post.zone)
+    goes = reader.is_open and goes_at == now
+    for line in lines:
+        if not reader.is_open:
+            line.given_up_at, line.last_error = now, "the account is closed"
+        elif goes:
+            line.batch_uuid, line.claimed_until = batch, now + LEASE
+        else:
+            line.due_at = goes_at
+    await session.flush()
+    return _Claim(batch, _letter(post, reader, batch, lines) if goes else None)
+
+
+def _letter(post: Post, reader: Delivery, batch: UUID, lines: Sequence[MailLine]) -> Letter:
+    return compose(
+        key=batch,
+        to=reader.email,
+        name=reader.display_name,
+        language=reader.language,
+        lines=[_line(post, line, reader.language) for line in lines],
+        digest=lines[0].bundle == DIGEST,
+        choices_link=post.choices_link,
+        at=lines[-1].created_at,
+    )
+
+
+def _line(post: Post, line: MailLine, language: str) -> Line:
+    title, message = rendered(line.template, line.template_values, language=language)
+    number = str(line.template_values.get("number", ""))
+    return Line(title, message, number, post.address_of(line.entity_type, line.entity_id))
+
+
+async def _sent(session: AsyncSession, *, batch: UUID, now: datetime) -> str:
+    for line in await repository.lock_batch(session, batch=batch):
+        line.sent_at, line.claimed_until = now, None
+    return "sent"
+
+
+async def _failed(session: AsyncSession, *, post: Post, batch: UUID, reason: str, for_good: bool, now: datetime) -> str:
+    lines = await repository.lock_batch(session, batch=batch)
+    over = for_good or any(line.attempts + 1 >= post.attempts for line in lines)
+    for line in lines:
+        line.attempts += 1
+        line.claimed_until, line.last_error = None, reason[:500]
+        line.due_at = now + post.first_pause * 2 ** (line.attempts - 1)
+        line.given_up_at = now if over else None
+    if over and lines:
+        await _bury(session, batch, lines[0], reason, now)
+    return "given_up" if over else "retry"
+
+
+async def _bury(session: AsyncSession, batch: UUID, line: MailLine, reason: str, now: datetime) -> None:
+    reader = (await identity.deliveries(session, user_ids=[line.user_id]))[line.user_id]
+    await events.bury(
+        session,
+        event_uuid=batch,
+        queue=DEAD_QUEUE,
+        name=GIVEN_UP,
+        aggregate_type="mail",
+        aggregate_id=str(batch),
+        data={"messageId": str(batch), "userPublicId": str(reader.public_id)},
+        attempts=line.attempts,
+        error=reason[:500],
+        recorded_at=line.created_at,
+        now=now,
+    )

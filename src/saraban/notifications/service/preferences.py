@@ -1,0 +1,73 @@
+"""What a person chose about being told; the same words serve the API and the page."""
+
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.identity.service import Delivery
+from saraban.kit.errors import invalid
+from saraban.notifications.domain.kinds import ACTION, KINDS
+from saraban.notifications.domain.wishes import Wishes
+from saraban.notifications.schemas import ChannelChoice, PreferencesAnswer, PreferencesOrder
+
+
+async def read_preferences(session: AsyncSession, *, caller: Caller, mail_is_on: bool) -> PreferencesAnswer:
+    """This will give the caller's choices, each kind of notice among them."""
+    chosen = (await identity.deliveries(session, user_ids=[caller.user_id]))[caller.user_id]
+    wishes = wishes_of(chosen)
+    return PreferencesAnswer(
+        address=chosen.email,
+        mail_is_on=mail_is_on,
+        email=wishes.by_mail,
+        digest=wishes.digest,
+        digest_hour=wishes.digest_hour,
+        quiet_from=wishes.quiet_from,
+        quiet_until=wishes.quiet_until,
+        channels=[
+            ChannelChoice(kind=kind, in_app=wishes.chose(kind, "inApp"), email=wishes.chose(kind, "email"))
+            for kind in KINDS
+        ],
+    )
+
+
+async def save_preferences(session: AsyncSession, *, caller: Caller, order: PreferencesOrder, now: datetime) -> None:
+    """
+    This will keep the caller's choices; a kind that is left out goes by every channel.
+
+    :raises Invalid: when half a quiet time is named, or a notice to act would reach nobody
+    """
+    if (order.quiet_from is None) != (order.quiet_until is None):
+        pointer = "/quietUntil" if order.quiet_until is None else "/quietFrom"
+        raise invalid(pointer, "required", "ระบุทั้งเวลาเริ่มและเวลาสิ้นสุด", "Name both the beginning and the end.")
+    for place, choice in enumerate(order.channels):
+        if choice.kind in ACTION and not choice.in_app and not (choice.email and order.email):
+            raise invalid(
+                f"/channels/{place}",
+                "needs_a_channel",
+                "เรื่องที่ต้องดำเนินการต้องแจ้งอย่างน้อยหนึ่งช่องทาง",
+                "What you have to act on needs one channel at least.",
+            )
+    await identity.choose_delivery(
+        session,
+        caller=caller,
+        by_mail=order.email,
+        digest=order.digest,
+        digest_hour=order.digest_hour,
+        quiet_from=order.quiet_from,
+        quiet_until=order.quiet_until,
+        channels={choice.kind: {"inApp": choice.in_app, "email": choice.email} for choice in order.channels},
+        now=now,
+    )
+
+
+def wishes_of(chosen: Delivery) -> Wishes:
+    return Wishes(
+        by_mail=chosen.by_mail,
+        digest=chosen.digest,
+        digest_hour=chosen.digest_hour,
+        quiet_from=chosen.quiet_from,
+        quiet_until=chosen.quiet_until,
+        channels=chosen.channels,
+    )

@@ -1,0 +1,82 @@
+"""A person's own notifications, in the language of the reader."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import NotFound
+from saraban.kit.pagination import Page, cut
+from saraban.notifications import repository
+from saraban.notifications.domain.texts import rendered
+from saraban.notifications.models import Notification
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationView:
+    """
+    One notification in one language.
+
+    :param entity_type: kind of the document (`rfa`, `letter`, …), for the reader's link
+    :param entity_id: public id of the document
+    """
+
+    public_id: UUID
+    title: str
+    message: str
+    is_read: bool
+    entity_type: str | None
+    entity_id: str | None
+    created_at: datetime
+
+
+async def listing(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    language: str,
+    unread: bool | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Page[NotificationView]:
+    """This will give the caller's own notifications, newest first."""
+    rows = await repository.page(session, user_id=caller.user_id, unread=unread, cursor=cursor, limit=limit)
+    views = [_view(row, language) for row in rows]
+    return cut(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
+
+
+async def unread_count(session: AsyncSession, *, caller: Caller) -> int:
+    return await repository.count_unread(session, user_id=caller.user_id)
+
+
+async def read(session: AsyncSession, *, caller: Caller, public_id: UUID) -> None:
+    """
+    This will mark one notification read; doing it again changes nothing.
+
+    :raises NotFound: when the caller has no such notification
+    """
+    row = await repository.one(session, user_id=caller.user_id, public_id=public_id)
+    if row is None:
+        raise NotFound(f"There is no notification {public_id}.")
+    row.is_read = True
+    await session.flush()
+
+
+async def read_all(session: AsyncSession, *, caller: Caller, now: datetime) -> None:
+    """This will mark everything read that the caller was told of until `now`."""
+    await repository.read_all(session, user_id=caller.user_id, until=now)
+
+
+def _view(row: Notification, language: str) -> NotificationView:
+    title, message = rendered(row.template, row.template_values, language=language)
+    return NotificationView(
+        public_id=row.public_id,
+        title=title,
+        message=message,
+        is_read=row.is_read,
+        entity_type=row.entity_type,
+        entity_id=row.entity_id,
+        created_at=row.created_at,
+    )

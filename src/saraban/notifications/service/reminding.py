@@ -1,0 +1,135 @@
+"""
+Reminders of due dates, in the working days of each project: a timer finds what is due and records an event for it.
+
+A reminder's key is written in the event's transaction, so that several workers, and one that starts again, remind once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.events import service as events
+from saraban.identity import service as identity
+from saraban.kit.calendar import day_in_words, local_date
+from saraban.kit.db import Database
+from saraban.notifications.domain.reminders import Plan, Reminder, due_reminder
+from saraban.notifications.models import ReminderPlan, ReminderSent
+from saraban.notifications.repository import reminders as repository
+from saraban.notifications.repository.reminders import Due, Running
+from saraban.projects import service as projects
+from saraban.projects.domain.calendar import WorkCalendar
+from saraban.workflow.service import SubjectFacts, Subjects
+
+REMINDED: Final = "document.reminded"
+PAGE: Final = 200
+# Twenty working days of a project that works on one day a week, with room for holidays.
+HORIZON: Final = timedelta(days=200)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    due: Due
+    day: date
+    reminder: Reminder
+
+
+async def remind(db: Database, *, subjects: Subjects, now: datetime, zone: ZoneInfo) -> int:
+    """This will record every reminder that is to have gone out by now and did not, and say how many those were."""
+    count = 0
+    for pages in (repository.revisions, repository.sheets):
+        last = 0
+        while True:
+            async with db.reading() as session:
+                found = await pages(session, before=now + HORIZON, after_key=last, limit=PAGE)
+                wanted = await _wanted(session, found, now, zone)
+            for one in wanted:
+                count += await _remind(db, subjects, one, now)
+            if len(found) < PAGE:
+                break
+            last = found[-1].key
+    return count
+
+
+async def _wanted(session: AsyncSession, found: Sequence[Due], now: datetime, zone: ZoneInfo) -> list[_Wanted]:
+    if not found:
+        return []
+    subjects = [one.subject for one in found]
+    waits = await repository.running(session, subjects=subjects)
+    done = await repository.sent(session, subjects=subjects)
+    places = {one.project_id for one in found}
+    plans = {row.project_id: plan_of(row) for row in await repository.plans(session, project_ids=places)}
+    calendars = {place: await projects.work_calendar(session, project_id=place) for place in sorted(places)}
+    wanted = []
+    for one in found:
+        plan = plans.get(one.project_id, Plan())
+        reminder = _due_now(plan, calendars[one.project_id], one, now, zone)
+        day = _day(one.due, zone)
+        if reminder and one.subject in waits and (one.subject, day, reminder.stage) not in done:
+            wanted.append(_Wanted(one, day, reminder))
+    return wanted
+
+
+def _due_now(plan: Plan, calendar: WorkCalendar, due: Due, now: datetime, zone: ZoneInfo) -> Reminder | None:
+    if now.astimezone(zone).hour < plan.hour:
+        return None
+    since, today = local_date(due.since, zone), local_date(now, zone)
+    return due_reminder(plan, calendar, due=_day(due.due, zone), since=since, today=today)
+
+
+def _day(due: datetime | date, zone: ZoneInfo) -> date:
+    return local_date(due, zone) if isinstance(due, datetime) else due
+
+
+async def _remind(db: Database, subjects: Subjects, wanted: _Wanted, now: datetime) -> int:
+    async def work(session: AsyncSession) -> int:
+        subject = wanted.due.subject
+        waits = (await repository.running(session, subjects=[subject])).get(subject)
+        if waits is None:
+            return 0  # somebody acted in the meantime
+        caller = await identity.system_caller(session)
+        port = subjects.port(waits.entity_type)
+        facts = (await port.facts(session, caller=caller, entity_ids=[str(subject)])).get(str(subject))
+        if facts is None:
+            return 0
+        session.add(ReminderSent(subject_uuid=subject, due_day=wanted.day, stage=wanted.reminder.stage, sent_at=now))
+        await session.flush()
+        await events.record(
+            session,
+            name=REMINDED,
+            aggregate_type="document",
+            aggregate_id=str(facts.public_id),
+            payload=_payload(wanted, waits, facts),
+            now=now,
+        )
+        return 1
+
+    try:
+        return await db.transact(work)
+    except IntegrityError:
+        return 0  # another worker reminded in the same moment
+
+
+def _payload(wanted: _Wanted, waits: Running, facts: SubjectFacts) -> dict[str, Any]:
+    return {
+        "instancePublicId": str(waits.instance),
+        "documentPublicId": str(facts.public_id),
+        "documentKind": facts.kind,
+        "number": facts.number,
+        "title": facts.title,
+        "stage": wanted.reminder.stage,
+        "days": wanted.reminder.days,
+        "due": {language: day_in_words(wanted.day, language) for language in ("th", "en")},
+        "waiting": {
+            "organizations": [{"publicId": str(one)} for one in sorted(waits.organizations)],
+            "users": [str(one) for one in sorted(waits.users)],
+        },
+    }
+
+
+def plan_of(row: ReminderPlan) -> Plan:
+    return Plan(tuple(row.days_before), tuple(row.days_after), row.every_days, row.at_hour)

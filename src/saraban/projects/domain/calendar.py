@@ -1,0 +1,68 @@
+"""Working days: a weekend, holidays, and days that are worked in spite of both. Days in, days out."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final, Literal
+
+Weekday = Literal["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"]
+WEEKDAYS: Final[tuple[Weekday, ...]] = (
+    "MONDAY",
+    "TUESDAY",
+    "WEDNESDAY",
+    "THURSDAY",
+    "FRIDAY",
+    "SATURDAY",
+    "SUNDAY",
+)
+USUAL_WEEKEND: Final[tuple[Weekday, ...]] = ("SATURDAY", "SUNDAY")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkCalendar:
+    """
+    When a project works. At least one weekday is no weekend, so that counting always ends.
+
+    :param closed: holidays, whatever weekday they are
+    :param open: days that are worked although they are holidays or weekend
+    """
+
+    weekend: frozenset[str] = frozenset(USUAL_WEEKEND)
+    closed: frozenset[date] = frozenset()
+    open: frozenset[date] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.weekend >= set(WEEKDAYS):
+            raise ValueError("a week without a working day has no working days to count")
+
+    def is_working(self, day: date) -> bool:
+        if day in self.open:
+            return True
+        return day not in self.closed and WEEKDAYS[day.weekday()] not in self.weekend
+
+
+def working_days_after(calendar: WorkCalendar, start: date, count: int) -> date:
+    """
+    This will give the working day that is `count` working days after `start`, or before it when `count` is negative.
+
+    `start` itself is never counted, and is the answer for 0, be it worked or not.
+    """
+    step = timedelta(days=1 if count >= 0 else -1)
+    day, left = start, abs(count)
+    while left:
+        day += step
+        left -= calendar.is_working(day)
+    return day
+
+
+def working_days_between(calendar: WorkCalendar, first: date, last: date) -> int:
+    """
+    This will give how many working days lie after `first`, up to and with `last`; negative when `last` comes before.
+
+    It undoes `working_days_after`: the days between a day and the one that is `n` after it are `n`.
+    """
+    step = timedelta(days=1 if last >= first else -1)
+    day, count = first, 0
+    while day != last:
+        day += step
+        count += calendar.is_working(day)
+    return count if last >= first else -count

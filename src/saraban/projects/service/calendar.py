@@ -1,0 +1,166 @@
+"""When a project works: public holidays are shipped, its weekend and the days that differ are the project's own."""
+
+from collections.abc import Collection
+from datetime import date, datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import NotFound
+from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS, Weekday, WorkCalendar
+from saraban.projects.domain.thai_holidays import HOLIDAYS, YEARS
+from saraban.projects.models import Project, ProjectCalendar, ProjectDay
+from saraban.projects.repository import calendar as repository
+from saraban.projects.schemas import CalendarAnswer, CalendarDay, NewCalendarDay
+from saraban.projects.service.reading import seen
+
+MANAGE = "project.edit"
+
+
+async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalendar:
+    """This will give the working days of a project, for whoever counts in them."""
+    own = await repository.days(session, project_id=project_id)
+    return WorkCalendar(
+        weekend=frozenset(await _weekend(session, project_id)),
+        closed=frozenset(HOLIDAYS) | {row.day for row in own if not row.is_working},
+        open=frozenset(row.day for row in own if row.is_working),
+    )
+
+
+async def read_calendar(session: AsyncSession, *, caller: Caller, project_public_id: UUID, year: int) -> CalendarAnswer:
+    """
+    This will give one year of a project's calendar.
+
+    :raises NotFound: when there is no such project that the caller may see
+    """
+    project = await seen(session, caller, project_public_id)
+    found = {day: _shipped(day) for day in HOLIDAYS}
+    found |= {row.day: _own(row) for row in await repository.days(session, project_id=project.id)}
+    return CalendarAnswer(
+        year=year,
+        is_shipped=year in YEARS,
+        weekend=await _weekend(session, project.id),
+        days=[found[day] for day in sorted(found) if day.year == year],
+    )
+
+
+async def set_weekend(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    weekend: Collection[Weekday],
+    now: datetime,
+    address: str,
+) -> None:
+    """
+    This will say on which weekdays a project does not work.
+
+    :raises Forbidden: when the caller does not manage the project
+    """
+    project = await _managed(session, caller, project_public_id)
+    text = ",".join(day for day in WEEKDAYS if day in weekend)
+    row = await repository.weekend(session, project_id=project.id)
+    if row is None:
+        session.add(
+            ProjectCalendar(project_id=project.id, weekend=text, updated_by_user_id=caller.user_id, updated_at=now)
+        )
+    else:
+        row.weekend, row.updated_by_user_id, row.updated_at = text, caller.user_id, now
+    await _record(session, "calendar.weekend", project, caller, {"weekend": text}, now, address)
+
+
+async def add_day(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    day: date,
+    order: NewCalendarDay,
+    now: datetime,
+    address: str,
+) -> CalendarDay:
+    """
+    This will make a day a holiday of the project, or a day that it works; what the project said of it before is replaced.
+
+    :raises Forbidden: when the caller does not manage the project
+    """
+    project = await _managed(session, caller, project_public_id)
+    row = await repository.day(session, project_id=project.id, on=day)
+    if row is None:
+        row = ProjectDay(project_id=project.id, day=day)
+        session.add(row)
+    row.is_working = order.kind == "WORKING"
+    row.name_th, row.name_en = order.name_th, order.name_en
+    row.created_by_user_id, row.created_at = caller.user_id, now
+    details = {"day": day.isoformat(), "kind": order.kind}
+    await _record(session, "calendar.day_added", project, caller, details, now, address)
+    return _own(row)
+
+
+async def remove_day(
+    session: AsyncSession, *, caller: Caller, project_public_id: UUID, day: date, now: datetime, address: str
+) -> None:
+    """
+    This will take back what a project said of a day, so that weekend and public holidays decide again.
+
+    :raises NotFound: when it said nothing of that day
+    """
+    project = await _managed(session, caller, project_public_id)
+    row = await repository.day(session, project_id=project.id, on=day)
+    if row is None:
+        raise NotFound(f"The project says nothing of its own about {day}.")
+    await session.delete(row)
+    await _record(session, "calendar.day_removed", project, caller, {"day": day.isoformat()}, now, address)
+
+
+async def lock_project(session: AsyncSession, *, project_id: int) -> None:
+    """This will hold a project until the end of the transaction, so that its settings are changed one after the other."""
+    await repository.lock(session, project_id=project_id)
+
+
+async def _managed(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
+    project = await seen(session, caller, public_id)
+    caller.require(MANAGE, Scope(project=project.id))
+    await repository.lock(session, project_id=project.id)
+    return project
+
+
+async def _weekend(session: AsyncSession, project_id: int) -> list[Weekday]:
+    row = await repository.weekend(session, project_id=project_id)
+    chosen = row.weekend.split(",") if row is not None else USUAL_WEEKEND
+    return [day for day in WEEKDAYS if day in chosen]
+
+
+def _shipped(day: date) -> CalendarDay:
+    return CalendarDay(date=day, kind="HOLIDAY", name_th=HOLIDAYS[day].th, name_en=HOLIDAYS[day].en, source="PUBLIC")
+
+
+def _own(row: ProjectDay) -> CalendarDay:
+    kind = "WORKING" if row.is_working else "HOLIDAY"
+    return CalendarDay(date=row.day, kind=kind, name_th=row.name_th, name_en=row.name_en, source="PROJECT")
+
+
+async def _record(
+    session: AsyncSession,
+    action: str,
+    project: Project,
+    caller: Caller,
+    details: dict[str, str],
+    now: datetime,
+    address: str,
+) -> None:
+    await session.flush()
+    await audit.write(
+        session,
+        action=action,
+        caller=caller,
+        entity_type="project",
+        entity_id=str(project.public_id),
+        details=details,
+        address=address,
+        now=now,
+    )

@@ -1,0 +1,39 @@
+"""Reminders on both databases: several workers look at the same moment, and each reminder goes out once."""
+
+import asyncio
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+
+from saraban import bootstrap
+from saraban.documents.core.models import CorrespondenceRevision
+from saraban.events.models import OutboxEvent
+from saraban.notifications.models import ReminderSent
+from saraban.notifications.service import remind
+from tests.conftest import settings_in
+
+BANGKOK = ZoneInfo("Asia/Bangkok")
+DUE = datetime(2027, 6, 10, 23, tzinfo=BANGKOK)
+MORNING = datetime(2027, 6, 9, 9, tzinfo=BANGKOK)
+
+
+class TestWorkers:
+    async def test_remind_once_however_many_they_are(self, any_demo_url: str, tmp_path: Path) -> None:
+        settings = settings_in(tmp_path, database_url=any_demo_url)
+        async with bootstrap.closing(bootstrap.wire(settings)) as system:
+            await bootstrap.load_documents(system)
+            async with system.db.writing() as session:
+                await session.execute(sa.update(CorrespondenceRevision).values(due_date=DUE))
+
+            counts = await asyncio.gather(
+                *(remind(system.db, subjects=system.subjects, now=MORNING, zone=BANGKOK) for _ in range(4))
+            )
+            again = await remind(system.db, subjects=system.subjects, now=MORNING, zone=BANGKOK)
+
+            async with system.db.reading() as session:
+                events = sa.select(sa.func.count()).where(OutboxEvent.name == "document.reminded")
+                sent = sa.select(sa.func.count()).select_from(ReminderSent)
+                assert await session.scalar(events) == await session.scalar(sent) == sum(counts)
+            assert (sum(counts) > 2, again) == (True, 0)
