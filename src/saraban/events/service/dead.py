@@ -56,7 +56,7 @@ async def take_unannounced(session: AsyncSession, *, now: datetime, per_minute: 
     return [_dead(row) for row in rows]
 
 
-async def bury(
+async def bury_from(
     session: AsyncSession,
     *,
     event_uuid: UUID,
