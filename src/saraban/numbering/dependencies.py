@@ -1,6 +1,7 @@
 """What the numbering endpoints are given by the application, and the route that keeps what they refuse."""
 
 from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -67,13 +68,23 @@ class KeptRoute(APIRoute):
             try:
                 return await handle(request)
             except DomainError as refusal:
-                await _keep(request, refusal)
+                _keep_later(request, refusal)
                 raise
             except RequestValidationError as refusal:
-                await _keep(request, Invalid(f"{len(refusal.errors())} fields of the request are not valid."))
+                _keep_later(request, Invalid(f"{len(refusal.errors())} fields of the request are not valid."))
                 raise
 
         return kept
+
+
+def _keep_later(request: Request, refusal: DomainError) -> None:
+    """
+    This will keep the refusal before it is answered, and after the request has given its session back.
+
+    Where a burst of requests is refused, each would hold a connection and wait for another.
+    """
+    stack: AsyncExitStack = request.scope["fastapi_inner_astack"]  # closed after what the endpoint was given
+    stack.push_async_callback(_keep, request, refusal)
 
 
 async def _keep(request: Request, refusal: DomainError) -> None:
