@@ -527,7 +527,7 @@ class TestSeveralMasters:
 
 class TestTurns:
     async def test_alternate_between_servers_on_one_hot_series(self, redis_url: str) -> None:
-        """A server that releases and asks again at once does not starve the others."""
+        """A server that asks again at once has a slice of time, and does not starve the others."""
         order: list[int] = []
         clients = [RedisClient.from_url(redis_url) for _ in range(3)]
 
@@ -542,8 +542,8 @@ class TestTurns:
         for client in clients:
             await client.aclose()
 
-        repeated = sum(a == b for a, b in itertools.pairwise(order))
-        assert repeated <= 3
+        runs = [len(list(run)) for _, run in itertools.groupby(order[:20])]  # at the end somebody may be alone
+        assert max(runs) <= 4
 
     async def test_forget_a_server_that_stopped_asking(self, redis_url: str) -> None:
         async with RedisClient.from_url(redis_url) as client:

@@ -93,6 +93,9 @@ class FlakyLocks:
     async def up(self) -> bool:
         return self.fault is None
 
+    async def close(self) -> None:
+        pass
+
 
 @dataclass
 class Closed:

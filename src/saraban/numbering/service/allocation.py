@@ -129,6 +129,7 @@ class Allocator:
         tasks = [line.task for line in self._lines.values() if line.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=self._lock_timeout)
+        await self._locks.close()
 
     @property
     def open_lines(self) -> int:
