@@ -30,6 +30,7 @@ NUMBER_STATES: Final[dict[str, tuple[Text, str]]] = {
     "BARRED": (Text("ห้ามใช้", "Barred"), "grey"),
     "KEPT": (Text("กันไว้ให้", "Kept"), "blue"),
     "BEFORE_LEDGER": (Text("ก่อนมีทะเบียนเลข", "Before the ledger"), "grey"),
+    "NOT_ISSUED": (Text("ยังไม่ออกเลข", "Not issued"), "grey"),
     "UNEXPLAINED": (Text("ไม่ทราบสาเหตุ", "Unexplained"), "red"),
 }
 
