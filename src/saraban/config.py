@@ -47,7 +47,9 @@ class Settings(BaseSettings):
         default=True, description="Run the event worker inside the server; off when `saraban worker` runs apart."
     )
     trusted_proxies: str = Field("", description="Comma-separated addresses whose X-Forwarded-For is believed.")
-    db_pool_size: int = Field(10, ge=1, description="Connections kept per process; as many again may open under load.")
+    db_pool_size: int = Field(
+        10, ge=1, description="Connections kept per process; as many again under load, and two for who asks."
+    )
     db_pool_timeout: float = Field(2.0, gt=0, description="Seconds to wait for a free connection.")
     db_read_timeout: float = Field(15.0, gt=0, description="Seconds until a silent database connection counts as lost.")
     lock_redis_urls: str = Field(
