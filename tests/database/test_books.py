@@ -1,5 +1,7 @@
 """The books against each other on each database: what was torn is named, what is in order is not."""
 
+import asyncio
+import tracemalloc
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
@@ -17,8 +19,8 @@ from saraban.numbering import service as numbering
 from saraban.numbering.domain.examination import Carried
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter, NumberRendering
 from saraban.numbering.repository import books
-from saraban.numbering.service import verifying
-from tests.numbering_world import NOW, World, world_of
+from saraban.numbering.service import importing, verifying
+from tests.numbering_world import BANGKOK, DOCUMENTS, NOW, World, check_accounts, world_of
 
 REASON = "A reason that is long enough."
 
@@ -396,6 +398,70 @@ class TestReset:
 
         assert again.number == "คคง.-ผรม.1-001-2569"
         assert await check(world) == []
+
+
+class TestChecksOfTests:
+    """What the tests of faults end with must itself be able to find something."""
+
+    @pytest.mark.parametrize(
+        "tear_up",
+        [
+            sa.delete(DOCUMENTS),
+            sa.update(DOCUMENTS).values(printed="another"),
+            sa.update(DOCUMENTS).values(number=new_id()),
+            sa.update(DOCUMENTS).values(cancelled=True),
+        ],
+        ids=["gone", "prints another", "names another", "cancelled"],
+    )
+    async def test_compare_numbers_with_the_documents_that_hold_them(self, world: World, tear_up: Any) -> None:
+        await world.draw(world.allocator(), world.letter(), holder=numbering.Holder("letter", new_id()))
+        await check_accounts(world)
+
+        await tear(world, tear_up)
+
+        with pytest.raises(AssertionError, match=r"HOLDER|DOCUMENT|document"):
+            await check_accounts(world)
+
+
+class TestMemory:
+    """A million numbers take as long as they take, but no more room than a thousand."""
+
+    async def test_does_not_grow_with_the_numbers(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(verifying, "PAGE", 50)
+        await many(world, 1, 200)
+        few = await peak(world)
+        await many(world, 201, 2000)
+
+        assert await peak(world) < 2 * few  # what is garbage counts until it is collected
+
+
+async def many(world: World, first: int, last: int) -> None:
+    """In a series that counts, and in one that does not."""
+    allocator, plan = world.allocator(), await world.plan(world.letter())
+    draws = (allocator.draw(plan, caller=world.caller, token=new_id(), address="") for _ in range(first, last + 1))
+    await asyncio.gather(*draws)
+    numbers = (f"คคง.-ผรม.2-{sequence:04}-2569" for sequence in range(first, last + 1))
+    outcome = await importing.import_rows(
+        world.db,
+        caller=world.caller,
+        project_public_id=world.project,
+        lines=((line, [number, "LETTER", "คคง.", "ผรม.2", *[None] * 9]) for line, number in enumerate(numbers, 2)),
+        file=importing.SourceFile("old.csv", f"{first:064}"),
+        now=NOW,
+        zone=BANGKOK,
+    )
+    assert outcome.refused == 0
+
+
+async def peak(world: World) -> int:
+    """Bytes that a check of the books takes at most, once everything that is kept between checks is there."""
+    assert await check(world) == []
+    tracemalloc.start()
+    try:
+        await check(world)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 class TestAccount:
