@@ -10,9 +10,11 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.db import Fault, fault_of
 from saraban.kit.errors import DomainError, Invalid
 from saraban.kit.http import at_once, client_address
 from saraban.kit.limits import Tally
+from saraban.numbering.domain.retry import NumberingFailed
 from saraban.numbering.service import Allocator, RateLimited, Rates
 from saraban.numbering.service.rates import check
 
@@ -73,6 +75,13 @@ class KeptRoute(APIRoute):
             except RequestValidationError as refusal:
                 _keep_later(request, Invalid(f"{len(refusal.errors())} fields of the request are not valid."))
                 raise
+            except Exception as fault:
+                # A database that is away is met at the door already, where the caller is read (ADR-002, scenario 4).
+                if fault_of(fault) is not Fault.CONNECTION:
+                    raise
+                failed = NumberingFailed()
+                _keep_later(request, failed)
+                raise failed from fault
 
         return kept
 

@@ -28,6 +28,7 @@ SIGNED_IN: Final = ("UNAUTHORIZED", "PERMISSION_DENIED")
 WITH_COOKIE: Final = ("CROSS_SITE_REQUEST",)
 ONE_THING: Final = ("NOT_FOUND",)
 ONCE: Final = ("IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_IN_USE")
+NUMBERING: Final = ("NUMBERING_DATABASE_ERROR",)
 
 _PRINT = ("NUMBER_UNPRINTABLE", "SEQUENCE_EXHAUSTED")
 _DRAW = (*_PRINT, "RATE_LIMITED", "NUMBERING_BUSY", "NUMBERING_CONFLICT", "NUMBERING_DATABASE_ERROR")
@@ -169,6 +170,8 @@ def codes_of(operation: dict[str, Any], path: str, method: str, *, needs_caller:
     groups: list[tuple[str, ...]] = [own, ALWAYS]
     if path.startswith("/api/"):
         groups.append(INPUT)
+    if "/document-numbering" in path:
+        groups.append(NUMBERING)
     if needs_caller:
         groups += [SIGNED_IN, WITH_COOKIE if method != "get" else ()]
     if "{" in path:
