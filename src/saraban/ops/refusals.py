@@ -61,7 +61,10 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "document_numbering_void": _VOID,
     "document_numbering_void_and_replace": (*_DRAW, *_VOID, "NOT_YOUR_ORGANIZATION"),
     "document_numbering_preview_override": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION"),
-    "document_numbering_override": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_TAKEN"),
+    "document_numbering_override": (
+        *_PRINT,
+        *("RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_TAKEN", "NUMBER_IN_RANGE"),
+    ),
     "document_numbering_resolve": ("NOT_FOUND", "RATE_LIMITED"),
     "document_numbering_list_series": ("RATE_LIMITED",),
     "document_numbering_export_ledger": ("RATE_LIMITED",),
@@ -79,6 +82,10 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "document_numbering_create_range": (
         *_PRINT,
         *("NOT_YOUR_ORGANIZATION", "NUMBER_RANGE_OVERLAPS", "NUMBER_RANGE_PASSED"),
+    ),
+    "document_numbering_preview_range": (
+        *_PRINT,
+        *("RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_RANGE_OVERLAPS", "NUMBER_RANGE_PASSED"),
     ),
     "document_numbering_release_range": ("NUMBER_RANGE_RELEASED",),
     "document_numbering_save_format": ("NUMBER_TEMPLATE_INVALID",),
@@ -132,6 +139,7 @@ _VALUES: Final[dict[str, object]] = {
     "limit": 50,
     "number": "คคง.-สคฉ.3-0001-2569",
     "seconds": 12,
+    "first": 100,
     "last": 120,
 }
 _LIMITS: Final[dict[str, dict[str, object]]] = {"REQUEST_TOO_LARGE": {"limit": 2 * 1024 * 1024}}

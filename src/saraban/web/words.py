@@ -204,6 +204,7 @@ _TYPES: Final[dict[str, Text]] = {
     "RFA": Text("คำขออนุมัติ (RFA)", "Request for approval"),
     "TRANSMITTAL": Text("ใบนำส่งเอกสาร", "Transmittal"),
     "CIRCULATION": Text("ใบเวียน", "Circulation sheet"),
+    "DRAWING": Text("แบบก่อสร้าง", "Drawing"),
 }
 _KINDS: Final = {"RFA": "rfa", "TRANSMITTAL": "transmittal", "CIRCULATION": "circulation"}
 

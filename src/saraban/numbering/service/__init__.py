@@ -8,7 +8,7 @@ from saraban.numbering.repository.books import NumberRow, SeriesRow
 from saraban.numbering.repository.imports import ImportRow
 from saraban.numbering.service.account import Account, account, series
 from saraban.numbering.service.allocation import Allocator
-from saraban.numbering.service.biography import Biography, biography, same_again
+from saraban.numbering.service.biography import Biography, biography, number_of, same_again
 from saraban.numbering.service.carriers import Carriers
 from saraban.numbering.service.checks import NumberRequest, permission_to_create
 from saraban.numbering.service.effects import Example, FormatEffect, format_effect
@@ -27,10 +27,18 @@ from saraban.numbering.service.formats import (
 from saraban.numbering.service.import_work import ImportWork
 from saraban.numbering.service.ledger import Holder, Issued
 from saraban.numbering.service.life import cancel, restore, revise, traces
-from saraban.numbering.service.overriding import Effect, Statement, override, override_effect, plan_of_day
+from saraban.numbering.service.overriding import Closed, Effect, Statement, override, override_effect, plan_of_day
 from saraban.numbering.service.planning import Plan, plan, plan_apart
 from saraban.numbering.service.previewing import Preview, preview
-from saraban.numbering.service.ranges import RangeRow, close, close_in_series, ranges, release
+from saraban.numbering.service.ranges import (
+    RangeEffect,
+    RangeRow,
+    close,
+    close_in_series,
+    range_effect,
+    ranges,
+    release,
+)
 from saraban.numbering.service.rates import RateLimited, Rates
 from saraban.numbering.service.receiving import (
     ImportNotChecked,
@@ -56,6 +64,7 @@ __all__ = [
     "Biography",
     "Budget",
     "Carriers",
+    "Closed",
     "Discrepancy",
     "Effect",
     "Example",
@@ -75,6 +84,7 @@ __all__ = [
     "NumberRow",
     "Plan",
     "Preview",
+    "RangeEffect",
     "RangeRow",
     "RateLimited",
     "Rates",
@@ -105,6 +115,7 @@ __all__ = [
     "import_",
     "imports",
     "meeting",
+    "number_of",
     "override",
     "override_effect",
     "permission_to_create",
@@ -112,6 +123,7 @@ __all__ = [
     "plan_apart",
     "plan_of_day",
     "preview",
+    "range_effect",
     "ranges",
     "receive",
     "release",
