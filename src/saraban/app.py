@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import fields
+from datetime import timedelta
 from types import ModuleType
 from typing import Any, Final
 
@@ -100,7 +101,12 @@ def served() -> Any:
 def new_worker(system: System) -> Worker:
     """This will give a worker on the system's events and timers."""
     settings = system.settings
-    timers = standard_timers(db=system.db, storage=system.storage, ops_webhook_url=settings.ops_webhook_url)
+    timers = standard_timers(
+        db=system.db,
+        storage=system.storage,
+        ops_webhook_url=settings.ops_webhook_url,
+        keep_errors=timedelta(days=settings.number_error_days),
+    )
     timers += seal_timers(db=system.db, sealer=system.sealer)
     imports = ImportWork(system.db, system.storage, clock=system.clock)
     return Worker(

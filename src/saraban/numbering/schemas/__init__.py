@@ -50,6 +50,7 @@ from saraban.numbering.schemas.life import (
     VoidAndReplaceIn,
     VoidIn,
 )
+from saraban.numbering.schemas.logs import ErrorType, NumberErrorOut, NumberErrorsOut
 from saraban.numbering.schemas.shared import EXAMPLE_ID, Code, Reason
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "ClosedOut",
     "Code",
     "CommitIn",
+    "ErrorType",
     "FormatChange",
     "FormatExampleOut",
     "FormatHistoryOut",
@@ -84,6 +86,8 @@ __all__ = [
     "ImportsOut",
     "LifeOut",
     "MoveIn",
+    "NumberErrorOut",
+    "NumberErrorsOut",
     "NumberOut",
     "OverrideEffectOut",
     "OverrideIn",

@@ -6,6 +6,7 @@ from saraban.numbering.domain.retry import Budget
 from saraban.numbering.repository import Trace
 from saraban.numbering.repository.books import NumberRow, SeriesRow
 from saraban.numbering.repository.imports import ImportRow
+from saraban.numbering.repository.refused import ErrorRow
 from saraban.numbering.service.account import Account, account, series
 from saraban.numbering.service.allocation import Allocator
 from saraban.numbering.service.biography import Biography, biography, number_of, same_again
@@ -51,6 +52,7 @@ from saraban.numbering.service.receiving import (
     result_of,
     start_import,
 )
+from saraban.numbering.service.refusals import KEEP_ERRORS, errors, forget_errors
 from saraban.numbering.service.renumbering import Found, find, rfa_type_of
 from saraban.numbering.service.reserving import bind, cancel_reservation, confirm, expire_reservations
 from saraban.numbering.service.resetting import reset
@@ -59,6 +61,7 @@ from saraban.numbering.service.verifying import verify
 from saraban.numbering.service.voiding import replace, replace_held, void
 
 __all__ = [
+    "KEEP_ERRORS",
     "Account",
     "Allocator",
     "Biography",
@@ -67,6 +70,7 @@ __all__ = [
     "Closed",
     "Discrepancy",
     "Effect",
+    "ErrorRow",
     "Example",
     "FormatEffect",
     "FormatRow",
@@ -106,8 +110,10 @@ __all__ = [
     "confirm",
     "default_formats",
     "delete",
+    "errors",
     "expire_reservations",
     "find",
+    "forget_errors",
     "format_",
     "format_effect",
     "formats",
