@@ -55,7 +55,7 @@ from saraban.numbering.service.receiving import (
 from saraban.numbering.service.refusals import KEEP_ERRORS, errors, forget_errors
 from saraban.numbering.service.renumbering import Found, find, rfa_type_of
 from saraban.numbering.service.reserving import bind, cancel_reservation, confirm, expire_reservations
-from saraban.numbering.service.resetting import reset
+from saraban.numbering.service.resetting import may_reset, reset
 from saraban.numbering.service.seed import default_formats
 from saraban.numbering.service.verifying import verify
 from saraban.numbering.service.voiding import replace, replace_held, void
@@ -120,6 +120,7 @@ __all__ = [
     "history",
     "import_",
     "imports",
+    "may_reset",
     "meeting",
     "number_of",
     "override",

@@ -19,6 +19,11 @@ RESETS = "numbering.reset_counter"
 SHORTEST = 20
 
 
+def may_reset(caller: Caller) -> bool:
+    """Only a Super Admin may, and only with the right."""
+    return caller.may(RESETS, Scope()) and caller.may(EVERYTHING, Scope())
+
+
 async def reset(
     session: AsyncSession,
     *,
@@ -38,7 +43,7 @@ async def reset(
     :raises Forbidden: for everybody but a Super Admin
     :raises Invalid: for an unknown series, a counter that would go forward, or a reason that is too short
     """
-    if not (caller.may(RESETS, Scope()) and caller.may(EVERYTHING, Scope())):
+    if not may_reset(caller):
         raise Forbidden("Only a Super Admin resets a counter.")
     reason = checked_reason(reason, shortest=SHORTEST)
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
