@@ -3,6 +3,8 @@
 import asyncio
 import sys
 import time
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import orjson
 import uvloop
@@ -13,6 +15,7 @@ from benchmarks.loads import interleaved
 from benchmarks.numbering import Bench, Suite, rate, ratio
 from benchmarks.table import Row
 from saraban.bootstrap import carriers
+from saraban.kit.db import Database
 from saraban.kit.locks import RedisLocks
 from saraban.numbering import service as numbering
 
@@ -70,10 +73,7 @@ def _filling(first: int, count: int) -> str:
 async def memory(b: Bench) -> list[Row]:
     """What a process holds after a million numbers, beside ten thousand."""
     b.say("a million numbers")
-    command = [sys.executable, "-m", "benchmarks.full", b.url, b.redis.url]
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    out, _ = await process.communicate()
-    early, late = orjson.loads(out)
+    early, late = await _apart("hold", b.url, b.redis.url)
     return [
         Row("numbering", "resident memory after 1 M numbers", late / 1024, "MB"),
         ratio("resident memory after 1 M numbers, against 10,000", late / early, "<= 1.2"),
@@ -81,22 +81,45 @@ async def memory(b: Bench) -> list[Row]:
 
 
 async def check(b: Bench) -> list[Row]:
-    """`number verify` of what the other rows have left, a million numbers or more."""
+    """`number verify` of what the other rows have left, a million numbers or more, and of ten thousand beside it."""
     b.say("verify")
-    started, rows, found = time.monotonic(), 0, 0
-
-    def progress(done: int, _total: int) -> None:
-        nonlocal rows
-        rows = done
-
-    async for _ in numbering.verify(b.world.db, carriers=carriers(), progress=progress):
-        found += 1
-    seconds = time.monotonic() - started
+    async with ours.world_in(b.mariadb.create("few")) as small:
+        draw = await ours.hot(small, b.locks())
+        for _ in range(100):
+            await asyncio.gather(*(draw() for _ in range(100)))
+        few = await _apart("check", str(small.db.url.render_as_string(hide_password=False)))
+    rows, seconds, found, peak = await _apart("check", b.url)
     return [
         Row("numbering", f"number verify of {rows:,} rows", seconds, "s"),
         Row("numbering", "number verify", rows / seconds, "rows/s"),
         Row("numbering", "number verify: discrepancies", found, "discrepancies", "<= 0"),
+        Row("numbering", "number verify: resident memory at its most", peak / 1024, "MB"),
+        ratio(f"number verify: resident memory, against that of {few[0]:,} rows", peak / few[3], "<= 1.2"),
     ]
+
+
+async def _apart(*words: str) -> Any:
+    """What this module prints when it is run with these words in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.full", *words]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    out, _ = await process.communicate()
+    return orjson.loads(out)
+
+
+async def _check(url: str) -> None:
+    """This will print rows, seconds, discrepancies, and the most kilobytes that were resident."""
+    ours.quiet()
+    db = Database(url)
+    started, rows, found, most = time.monotonic(), 0, 0, 0
+
+    def progress(done: int, _total: int) -> None:
+        nonlocal rows, most
+        rows, most = done, max(most, _resident())
+
+    async for _ in numbering.verify(db, carriers=carriers(), progress=progress):
+        found += 1
+    await db.close()
+    sys.stdout.write(orjson.dumps([rows, time.monotonic() - started, found, most]).decode())
 
 
 def _resident() -> int:
@@ -127,4 +150,5 @@ async def _hold(url: str, redis_url: str) -> None:
 SUITES: dict[str, Suite] = {"memory": memory, "verify": check, "tenmillion": ten_million}
 
 if __name__ == "__main__":
-    uvloop.run(_hold(sys.argv[1], sys.argv[2]))
+    roles: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"hold": _hold, "check": _check}
+    uvloop.run(roles[sys.argv[1]](*sys.argv[2:]))

@@ -25,7 +25,7 @@ from saraban.kit.db import Database
 from tests.conftest import PASSWORD
 from tests.servers import HOST, free_port
 
-ACCOUNT = "dc.consultant"
+ACCOUNT = "svc.loadtest"
 API = "/api/v1/document-numbering"
 NOTHING = "/api/v1/bench/nothing"
 

@@ -59,7 +59,7 @@ Suite = Callable[[Bench], Awaitable[list[Row]]]
 @asynccontextmanager
 async def bench(*, seconds: float, rounds: int, say: Say) -> AsyncIterator[Bench]:
     async with AsyncExitStack() as stack:
-        mariadb = stack.enter_context(running_mariadb())
+        mariadb = stack.enter_context(running_mariadb(on_disk=True))
         redis = stack.enter_context(running_redis())
         url = mariadb.create("bench")
         world = await stack.enter_async_context(ours.world_in(url))

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization
-from saraban.kit.db import Database
+from saraban.kit.db import Code, Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import DatabaseOnly, Locks
 from saraban.numbering import service as numbering
@@ -77,7 +77,12 @@ class World:
         holder: numbering.Holder | None = None,
         key: str | None = None,
     ) -> numbering.Issued:
-        async def same(_session: Any, issued: numbering.Issued) -> numbering.Issued:
+        async def write(session: AsyncSession, issued: numbering.Issued) -> numbering.Issued:
+            if holder is not None:
+                await Documents().write(session, holder, issued)
+            return issued
+
+        async def same(_session: AsyncSession, issued: numbering.Issued) -> numbering.Issued:
             return issued
 
         return await allocator.issue(
@@ -86,7 +91,7 @@ class World:
             holder=holder,
             token=token or new_id(),
             address="127.0.0.1",
-            then=same,
+            then=write,
             recall=same,
             idempotency_key=key,
         )
@@ -120,7 +125,9 @@ class World:
 
 
 async def world_of(db: Database) -> World:
-    """This will read the demo project of a database that has it."""
+    """This will read the demo project of a database that has it, and open a register of documents beside it."""
+    async with db.engine.begin() as connection:
+        await connection.run_sync(DOCUMENTS.metadata.create_all)
     async with db.reading() as session:
         organizations = dict(
             (await session.execute(sa.select(Organization.organization_code, Organization.public_id))).all()
@@ -149,22 +156,50 @@ async def check_accounts(world: World) -> None:
         assert sorted(sequences) == list(range(1, len(sequences) + 1)), f"{series} has a hole or a duplicate"
         assert counters[series] == len(sequences), f"{series}: the counter and the ledger disagree"
     assert all(last == len(by_series.get(series, [])) for series, last in counters.items())
-    assert [found async for found in numbering.verify(world.db, carriers=[NoDocuments()])] == []
+    found = [one async for one in numbering.verify(world.db, carriers=[Documents()])]
+    assert found == [], found
 
 
-class NoDocuments:
-    """The register of a world in which numbers are held by documents that nobody wrote down."""
+class Documents:
+    """
+    A register of documents as plain as it can be: each row is written in the transaction of its number.
+
+    It knows nothing of the ledger, so that the two can be compared.
+    """
+
+    async def write(self, session: AsyncSession, holder: numbering.Holder, issued: numbering.Issued) -> None:
+        row = {"public_id": holder.public_id, "number": issued.public_id, "printed": issued.number, "cancelled": False}
+        await session.execute(sa.insert(DOCUMENTS).values(row))
+
+    async def lock(self, session: AsyncSession, public_id: UUID) -> None:
+        statement = sa.select(DOCUMENTS.c.id).where(DOCUMENTS.c.public_id == public_id)
+        await session.execute(statement.with_for_update())
+
+    async def change(self, session: AsyncSession, public_id: UUID, **values: Any) -> None:
+        await session.execute(sa.update(DOCUMENTS).where(DOCUMENTS.c.public_id == public_id).values(**values))
 
     async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> list[Carried]:
-        rows = await session.execute(
-            sa.select(LedgerEntry.holder_public_id, LedgerEntry.public_id, LedgerEntry.document_number).where(
-                LedgerEntry.holder_public_id.in_(public_ids)
-            )
-        )
-        return [Carried(row[0], row[1], row[2], cancelled=False) for row in rows.all()]
+        rows = await session.execute(_CARRIED.where(DOCUMENTS.c.public_id.in_(public_ids)))
+        return [Carried(*row[1:]) for row in rows.all()]
 
-    async def page(self, _session: Any, *, after: int, limit: int) -> tuple[list[Any], int]:
-        return [], after
+    async def page(self, session: AsyncSession, *, after: int, limit: int) -> tuple[list[tuple[str, Carried]], int]:
+        found = await session.execute(_CARRIED.where(DOCUMENTS.c.id > after).order_by(DOCUMENTS.c.id).limit(limit))
+        rows = found.all()
+        return [("LCBP3-C2", Carried(*row[1:])) for row in rows], rows[-1].id if rows else after
 
-    async def count(self, _session: Any) -> int:
-        return 0
+    async def count(self, session: AsyncSession) -> int:
+        return await session.scalar(sa.select(sa.func.count()).select_from(DOCUMENTS)) or 0
+
+
+DOCUMENTS = sa.Table(
+    "written_documents",
+    sa.MetaData(),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("public_id", sa.Uuid, nullable=False, unique=True),
+    sa.Column("number", sa.Uuid, nullable=False),
+    sa.Column("printed", Code(255), nullable=False),
+    sa.Column("cancelled", sa.Boolean, nullable=False),
+)
+_CARRIED = sa.select(
+    DOCUMENTS.c.id, DOCUMENTS.c.public_id, DOCUMENTS.c.number, DOCUMENTS.c.printed, DOCUMENTS.c.cancelled
+)

@@ -62,6 +62,15 @@ class RunningSaraban:
             self._process.wait()
         self._process = None
 
+    def freeze(self) -> None:
+        """As `kill -STOP`: it keeps its locks and its transactions, and does nothing."""
+        assert self._process is not None, "the server has not been started"
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._process is not None, "the server has not been started"
+        os.killpg(self._process.pid, signal.SIGCONT)
+
     def _answers(self) -> bool:
         try:
             return httpx.get(f"{self.address}/health/ready", timeout=1).status_code == httpx.codes.OK

@@ -31,8 +31,8 @@ class CuttingProxy:
     def arm(self, times: int = 1, *, lose_commit: bool = False) -> None:
         self.cuts_left, self.loses_commit = times, lose_commit
 
-    async def start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+    async def start(self, port: int = 0) -> None:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
 
     async def stop(self) -> None:
         assert self._server is not None
@@ -93,9 +93,10 @@ class CuttingProxy:
 
 
 @asynccontextmanager
-async def cutting_proxy(host: str, port: int) -> AsyncIterator[CuttingProxy]:
+async def cutting_proxy(host: str, port: int, *, at: int = 0) -> AsyncIterator[CuttingProxy]:
+    """:param at: the port it listens on; 0: any"""
     proxy = CuttingProxy(host, port)
-    await proxy.start()
+    await proxy.start(at)
     try:
         yield proxy
     finally:

@@ -51,11 +51,15 @@ def _quick_folder() -> str | None:
 
 
 class Server:
-    """A process that can be stopped, killed, frozen and restarted on the same port with the same data."""
+    """
+    A process that can be stopped, killed, frozen and restarted on the same port with the same data.
 
-    def __init__(self) -> None:
+    :param on_disk: keep the data where flushing it costs what it costs, as benchmarks must
+    """
+
+    def __init__(self, *, on_disk: bool = False) -> None:
         # A short path: the name of a socket file has at most 107 bytes.
-        self.folder = Path(tempfile.mkdtemp(prefix="saraban-", dir=_quick_folder()))
+        self.folder = Path(tempfile.mkdtemp(prefix="saraban-", dir=None if on_disk else _quick_folder()))
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -133,8 +137,10 @@ class MariaDb(Server):
     :param snapshot_isolation: `innodb_snapshot_isolation`, which later versions switch on
     """
 
-    def __init__(self, *, snapshot_isolation: bool = False) -> None:
-        super().__init__()
+    def __init__(self, *, snapshot_isolation: bool = False, on_disk: bool = False) -> None:
+        super().__init__(on_disk=on_disk)
+        # Small where nothing is measured: with so little room for its log the server writes pages out all the time.
+        self._room = () if on_disk else ("--innodb-buffer-pool-size=64M", "--innodb-log-file-size=16M")
         self.snapshot_isolation = snapshot_isolation
         self.socket = self.folder / "mariadb.sock"
         self._data = self.folder / "data"
@@ -176,8 +182,7 @@ class MariaDb(Server):
             f"--bind-address={HOST}",
             f"--init-file={self.folder / 'first.sql'}",
             "--innodb-flush-log-at-trx-commit=1",
-            "--innodb-buffer-pool-size=64M",
-            "--innodb-log-file-size=16M",
+            *self._room,
             f"--loose-innodb-snapshot-isolation={'ON' if self.snapshot_isolation else 'OFF'}",
             "--max-connections=400",
             "--skip-log-bin",
@@ -257,9 +262,9 @@ class Redis(Server):
 
 
 @contextmanager
-def running_mariadb(*, snapshot_isolation: bool = False) -> Iterator[MariaDb]:
+def running_mariadb(*, snapshot_isolation: bool = False, on_disk: bool = False) -> Iterator[MariaDb]:
     """A server of the test's own, for tests that kill or freeze it."""
-    with MariaDb(snapshot_isolation=snapshot_isolation) as server:
+    with MariaDb(snapshot_isolation=snapshot_isolation, on_disk=on_disk) as server:
         yield server
 
 

@@ -105,7 +105,12 @@ def served() -> Any:
 def new_worker(system: System) -> Worker:
     """This will give a worker on the system's events and timers."""
     settings = system.settings
-    timers = standard_timers(db=system.db, storage=system.storage, ops_webhook_url=settings.ops_webhook_url)
+    timers = standard_timers(
+        db=system.db,
+        storage=system.storage,
+        ops_webhook_url=settings.ops_webhook_url,
+        keep_errors=timedelta(days=settings.number_error_days),
+    )
     timers += seal_timers(db=system.db, sealer=system.sealer)
     timers.append(Timer("reminders", timedelta(minutes=10), _reminders(system)))
     imports = ImportWork(system.db, system.storage, clock=system.clock)

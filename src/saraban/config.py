@@ -57,7 +57,9 @@ class Settings(BaseSettings):
         50, ge=0, description="Messages to webhooks that leave in a minute, of all projects together; 0: no limit."
     )
     trusted_proxies: str = Field("", description="Comma-separated addresses whose X-Forwarded-For is believed.")
-    db_pool_size: int = Field(10, ge=1, description="Connections kept per process; as many again may open under load.")
+    db_pool_size: int = Field(
+        10, ge=1, description="Connections kept per process; as many again under load, and two for who asks."
+    )
     db_pool_timeout: float = Field(2.0, gt=0, description="Seconds to wait for a free connection.")
     db_read_timeout: float = Field(15.0, gt=0, description="Seconds until a silent database connection counts as lost.")
     lock_redis_urls: str = Field(
@@ -77,6 +79,9 @@ class Settings(BaseSettings):
         3, ge=0, description="Further attempts after a lost database connection (1, 2, 4 s apart)."
     )
     reservation_minutes: int = Field(5, ge=1, le=1440, description="How long a reserved number waits to be confirmed.")
+    number_error_days: int = Field(
+        90, ge=1, le=3650, description="Days that refused and failed calls about numbers are kept to be read."
+    )
     collision_retries: int = Field(10, ge=0, description="Further attempts after a deadlock, at once.")
     draw_limit_user: int = Field(10, ge=0, description="Numbers that one account may draw in a minute; 0: no limit.")
     draw_limit_address: int = Field(50, ge=0, description="The same for one client address.")

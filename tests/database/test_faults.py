@@ -7,8 +7,9 @@ the metric (rulings N10, N11, N15, N16).
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
-from typing import Any, Self
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Self
 
 import pytest
 import pytest_asyncio
@@ -23,6 +24,7 @@ from saraban.kit.locks import RedisLocks
 from saraban.numbering import service as numbering
 from saraban.numbering.domain.retry import NumberingBusy, NumberingFailed
 from saraban.numbering.models import NumberCounter, NumberError
+from tests.histories import Seen, out_of_order
 from tests.numbering_world import World, check_accounts, world_of
 from tests.servers import running_mariadb, running_redis
 
@@ -34,6 +36,14 @@ def metric(name: str, **labels: str) -> float:
 async def errors(world: World) -> list[str]:
     async with world.db.reading() as session:
         return list(await session.scalars(sa.select(NumberError.error_type).order_by(NumberError.id)))
+
+
+async def logged(allocator: numbering.Allocator) -> None:
+    """What could not be written while it happened is written now."""
+    async with asyncio.timeout(10):
+        while allocator.failures.waiting:
+            allocator.failures.write()
+            await asyncio.sleep(0.02)
 
 
 @contextlib.asynccontextmanager
@@ -50,36 +60,55 @@ async def world(mariadb_demo_url: str) -> AsyncIterator[World]:
 
 
 class Drawing:
-    """Clients that draw without a pause for as long as the block lasts."""
+    """
+    Clients that draw without a pause for as long as the block lasts.
 
-    def __init__(self, world: World, allocator: numbering.Allocator, clients: int) -> None:
-        self._world, self._allocator, self._clients = world, allocator, clients
+    :param allocators: one for each server process that they speak to in turn
+    """
+
+    def __init__(self, world: World, allocators: Sequence[numbering.Allocator], clients: int) -> None:
+        self._world, self._allocators, self._clients = world, allocators, clients
         self._over = asyncio.Event()
         self.issued: list[numbering.Issued] = []
+        self.seen: list[Seen] = []
         self.refused: list[Exception] = []
 
     async def __aenter__(self) -> Self:
         plan = await self._world.plan(self._world.letter())
-        self._tasks = [asyncio.create_task(self._client(plan)) for _ in range(self._clients)]
-        while len(self.issued) < self._clients:  # noqa: ASYNC110  they run by themselves
-            await asyncio.sleep(0.01)
+        self._tasks = [asyncio.create_task(self._client(number, plan)) for number in range(self._clients)]
+        await self.more(self._clients)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._over.set()
         await asyncio.gather(*self._tasks)
+        for allocator in self._allocators:
+            await logged(allocator)
+            await allocator.close()
 
-    async def _client(self, plan: numbering.Plan) -> None:
+    async def more(self, count: int) -> None:
+        """This will wait until so many further numbers are out."""
+        wanted = len(self.issued) + count
+        async with asyncio.timeout(30):
+            while len(self.issued) < wanted:  # noqa: ASYNC110  they run by themselves
+                await asyncio.sleep(0.01)
+
+    async def _client(self, number: int, plan: numbering.Plan) -> None:
         while not self._over.is_set():
+            number += 1
+            allocator = self._allocators[number % len(self._allocators)]
+            asked = time.monotonic()
             try:
-                self.issued.append(
-                    await self._allocator.draw(plan, caller=self._world.caller, token=new_id(), address="")
-                )
+                issued = await allocator.draw(plan, caller=self._world.caller, token=new_id(), address="")
             except (NumberingBusy, NumberingFailed) as refusal:
                 self.refused.append(refusal)
+            else:
+                self.issued.append(issued)
+                self.seen.append(Seen(asked, time.monotonic(), issued.sequence))
 
     def check(self) -> None:
         assert len({one.number for one in self.issued}) == len(self.issued)
+        assert out_of_order(self.seen) == []
 
 
 class TestRedis:
@@ -91,7 +120,7 @@ class TestRedis:
             metric("docnum_error_total", type="REDIS_ERROR", scenario="1"),
         )
         with running_redis() as server:
-            async with redis_locks(server.url) as locks, Drawing(world, world.allocator(locks), 8) as drawing:
+            async with redis_locks(server.url) as locks, Drawing(world, [world.allocator(locks)], 8) as drawing:
                 for _ in range(3):
                     await asyncio.to_thread(server.stop)
                     await asyncio.sleep(0.2)
@@ -109,17 +138,27 @@ class TestRedis:
         assert metric("docnum_error_total", type="REDIS_ERROR", scenario="1") > failures
 
     async def test_frozen_and_thawed_issues_nothing_twice(self, world: World) -> None:
+        fallbacks, failed = metric("docnum_lock_db_fallback_total"), metric("docnum_lock_redis_failed_total")
         with running_redis() as server:
-            async with redis_locks(server.url) as locks, Drawing(world, world.allocator(locks), 8) as drawing:
+            async with redis_locks(server.url) as locks, Drawing(world, [world.allocator(locks)], 8) as drawing:
+                assert metric("docnum_redis_up") == 1
                 server.freeze()
-                await asyncio.sleep(1.2)
+                await asyncio.sleep(0.6)  # its timeout is half a second
+                await drawing.more(8)
+                assert metric("docnum_redis_up") == 0
+                assert metric("docnum_lock_db_fallback_total") > fallbacks
+                assert metric("docnum_lock_redis_failed_total") > failed
                 server.thaw()
                 await asyncio.sleep(0.3)
+                await drawing.more(8)
+                assert metric("docnum_redis_up") == 1
 
         drawing.check()
         assert drawing.refused == []
         await check_accounts(world)
         assert set(await errors(world)) == {"REDIS_ERROR"}
+        paths = [row.lock_path for row in sorted(await world.audit("GENERATE"), key=lambda row: row.id)]
+        assert (paths[0], "database" in paths, paths[-1]) == ("redis", True, "redis")
 
 
 class TestHeldLock:
@@ -172,7 +211,7 @@ class TestCounterRow:
                 await asyncio.sleep(0.002)
 
         disturbing = asyncio.create_task(disturb())
-        async with Drawing(world, world.allocator(), 4) as drawing:
+        async with Drawing(world, [world.allocator()], 4) as drawing:
             await asyncio.sleep(1)
         over.set()
         await disturbing
@@ -182,7 +221,8 @@ class TestCounterRow:
         await check_accounts(world)
 
     async def test_in_a_deadlock_is_run_again(self, world: World) -> None:
-        """Our transaction has the counter and wants a row that another one has, which wants the counter."""
+        """Our transaction has the counter and wants a row of another, heavier one, which wants the counter: ours is ended."""
+        before = metric("docnum_retry_total", attempt="1", reason="database_collision")
         allocator = world.allocator()
         await world.take(allocator, world.letter())
         plan = await world.plan(world.letter())
@@ -199,32 +239,26 @@ class TestCounterRow:
         async def same(_session: AsyncSession, issued: numbering.Issued) -> numbering.Issued:
             return issued
 
-        async def other() -> None:
-            with contextlib.suppress(sa.exc.OperationalError):  # it may be the one that the server chooses to end
-                async with world.db.writing() as session:
-                    await session.execute(row)
-                    drawing.append(
-                        asyncio.create_task(
-                            allocator.issue(
-                                plan,
-                                caller=world.caller,
-                                holder=None,
-                                token=new_id(),
-                                address="",
-                                then=then,
-                                recall=same,
-                            )
-                        )
-                    )
-                    await ours_waits.wait()
-                    await asyncio.sleep(0.1)
-                    await session.execute(sa.update(NumberCounter).values(updated_at=NumberCounter.updated_at))
+        async with world.db.writing() as session:
+            await session.execute(row)
+            # The server ends whoever has written less.
+            await session.execute(
+                sa.insert(NumberError),
+                [{"public_id": new_id(), "error_type": "REDIS_ERROR", "created_at": plan.now} for _ in range(300)],
+            )
+            drawing = asyncio.create_task(
+                allocator.issue(
+                    plan, caller=world.caller, holder=None, token=new_id(), address="", then=then, recall=same
+                )
+            )
+            await ours_waits.wait()
+            await asyncio.sleep(0.1)
+            await session.execute(sa.update(NumberCounter).values(updated_at=NumberCounter.updated_at))
 
-        drawing: list[asyncio.Task[Any]] = []
-        await other()
-
-        assert (await drawing[0]).sequence == 2
-        assert tries >= 1
+        assert (await drawing).sequence == 2
+        assert tries == 2
+        assert [audit.retry_count for audit in await world.audit("GENERATE")] == [0, 1]
+        assert metric("docnum_retry_total", attempt="1", reason="database_collision") == before + 1
         await check_accounts(world)
 
 
@@ -245,6 +279,7 @@ class TestDatabase:
                 with pytest.raises(NumberingFailed) as caught:
                     await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
             again = await world.take(allocator, world.letter())
+            await logged(allocator)
 
             assert caught.value.says.th == "เกิดข้อผิดพลาดในระบบ กรุณาติดต่อผู้ดูแลระบบ"
             assert again.sequence == 2
@@ -255,39 +290,129 @@ class TestDatabase:
         finally:
             await db.close()
 
+    async def test_frozen_is_refused_by_the_deadline_with_words(self, mariadb_demo_template: str) -> None:
+        """The default times, ten times as fast: the deadline passes before the last attempt that the budget allows."""
+        before = metric("docnum_error_total", type="DB_ERROR", scenario="4")
+        with running_mariadb() as server:
+            db = Database(server.create("numbers", statements=mariadb_demo_template), read_timeout=1.5)
+            try:
+                world = await world_of(db)
+                allocator = world.allocator(pause=0.1, deadline=3.5)
+                await world.take(allocator, world.letter())
+                plan = await world.plan(world.letter())
+                server.freeze()
+                started = time.monotonic()
+                refused = await asyncio.gather(
+                    *(allocator.draw(plan, caller=world.caller, token=new_id(), address="") for _ in range(5)),
+                    return_exceptions=True,
+                )
+                waited = time.monotonic() - started
+                server.thaw()
+                again = await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+                await logged(allocator)
+
+                assert {type(one) for one in refused} == {NumberingFailed}
+                assert {one.says.th for one in refused if isinstance(one, NumberingFailed)} == {
+                    "เกิดข้อผิดพลาดในระบบ กรุณาติดต่อผู้ดูแลระบบ"
+                }
+                assert waited < 4.5, waited  # with its row in the log, which cannot be written yet
+                assert again.sequence == 2
+                assert await errors(world) == ["DB_ERROR"] * 5
+                assert metric("docnum_error_total", type="DB_ERROR", scenario="4") == before + 5
+                await allocator.close()
+                await check_accounts(world)
+            finally:
+                await db.close()
+
     async def test_frozen_under_load_loses_nothing(self, mariadb_demo_template: str) -> None:
+        retried = metric("docnum_retry_total", attempt="1", reason="database_connection")
         with running_mariadb() as server:
             db = Database(server.create("numbers", statements=mariadb_demo_template), read_timeout=1)
             try:
                 world = await world_of(db)
-                async with Drawing(world, world.allocator(), 8) as drawing:
+                async with Drawing(world, [world.allocator()], 8) as drawing:
                     server.freeze()
                     await asyncio.sleep(2.5)
                     server.thaw()
-                    await asyncio.sleep(3)
+                    await drawing.more(16)
 
                 drawing.check()
-                assert len(drawing.issued) >= 16
+                # Two and a half seconds are less than the budget of an attempt that is lost after one: nobody is refused.
+                assert drawing.refused == []
+                assert metric("docnum_retry_total", attempt="1", reason="database_connection") > retried
+                assert await errors(world) == []
                 await check_accounts(world)
             finally:
                 await db.close()
 
     async def test_restarted_twice_under_load_loses_nothing(self, mariadb_demo_template: str) -> None:
         """A restart ends some transactions in their COMMIT; their tokens say whether it went through."""
+        retried = metric("docnum_retry_total", attempt="1", reason="database_connection")
         with running_mariadb() as server:
             db = Database(server.create("numbers", statements=mariadb_demo_template), read_timeout=3)
             try:
                 world = await world_of(db)
-                async with Drawing(world, world.allocator(), 16) as drawing:
+                async with Drawing(world, [world.allocator()], 16) as drawing:
                     for _ in range(2):
                         await asyncio.to_thread(server.restart)
-                        await asyncio.sleep(1.5)
+                        await drawing.more(32)
 
                 drawing.check()
+                assert {type(one) for one in drawing.refused} <= {NumberingFailed}
+                assert await errors(world) == ["DB_ERROR"] * len(drawing.refused)
+                assert metric("docnum_retry_total", attempt="1", reason="database_connection") > retried
                 assert len(await world.ledger()) >= len(drawing.issued)
                 await check_accounts(world)
             finally:
                 await db.close()
+
+
+class TestLinearizability:
+    """Who saw a number committed never gets a lower one later, whatever breaks meanwhile."""
+
+    async def test_holds_for_three_servers_while_redis_and_the_database_come_and_go(  # noqa: PLR0915  one story
+        self, mariadb_demo_template: str
+    ) -> None:
+        with running_mariadb() as mariadb, running_redis() as redis:
+            url = mariadb.create("numbers", statements=mariadb_demo_template)
+            databases = [Database(url, read_timeout=1) for _ in range(3)]
+            try:
+                world = await world_of(databases[0])
+                async with contextlib.AsyncExitStack() as stack:
+                    allocators = [
+                        numbering.Allocator(
+                            db,
+                            await stack.enter_async_context(redis_locks(redis.url, ttl=1)),
+                            budget=numbering.Budget(pause=0.1, deadline=10, connection=6),
+                            lock_timeout=2,
+                        )
+                        for db in databases
+                    ]
+                    async with Drawing(world, allocators, 24) as drawing:
+                        await asyncio.to_thread(redis.stop)
+                        await drawing.more(100)
+                        await asyncio.to_thread(redis.start)
+                        await drawing.more(100)
+                        redis.flush()  # a Redis that forgets who holds the lock
+                        await drawing.more(100)
+                        redis.freeze()
+                        await drawing.more(100)
+                        await asyncio.to_thread(mariadb.restart)
+                        redis.thaw()
+                        await drawing.more(100)
+                        mariadb.freeze()
+                        await asyncio.sleep(1.3)
+                        mariadb.thaw()
+                        await drawing.more(100)
+
+                drawing.check()
+                assert len(drawing.seen) > 600
+                paths = {audit.lock_path for audit in await world.audit("GENERATE")}
+                assert paths == {"redis", "database"}
+                await check_accounts(world)
+            finally:
+                for db in databases:
+                    await db.close()
 
 
 class TestMeasurements:

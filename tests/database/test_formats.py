@@ -134,3 +134,15 @@ class TestTwoWhoSave:
         async with world.db.reading() as session:
             versions = await numbering.history(session, caller=world.caller, public_id=row.format.public_id)
         assert [(one.version, one.template) for one in versions] == [(2, "M{SEQ:3}"), (1, "M{SEQ:2}")]
+
+
+class TestPlans:
+    async def test_print_as_the_format_says_that_was_saved_a_moment_ago(self, world: World) -> None:
+        """Those who read and those who write share what the process remembers."""
+        request = world.letter(type_code="MEMO")
+        await save(world, "M{SEQ:2}")
+        before = await world.plan(request)
+
+        await save(world, "M{SEQ:5}")
+
+        assert (before.number(1), (await world.plan(request)).number(1)) == ("M01", "M00001")

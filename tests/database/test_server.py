@@ -3,18 +3,25 @@
 import asyncio
 import contextlib
 import shutil
+import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 import sqlalchemy as sa
+from redis.asyncio import Redis as RedisClient
 
 from saraban.documents.core.models import Correspondence
 from saraban.kit.db import Database
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter
 from saraban.workflow.models import WorkflowInstance
+from tests.histories import Seen, out_of_order
+from tests.numbering_world import check_accounts, world_of
 from tests.processes import RunningSaraban, sign_in
+from tests.servers import MariaDb
 
 GENERATE = "/api/v1/document-numbering/generate"
 
@@ -57,13 +64,7 @@ class TestTwoServers:
             ):
                 await sign_in(first, "svc.loadtest")
                 await sign_in(second, "svc.loadtest")
-                project = await project_of(first)
-                body = {
-                    "projectPublicId": project["publicId"],
-                    "correspondenceTypeCode": "LETTER",
-                    "originatorOrganizationPublicId": organization(project, "คคง."),
-                    "recipientOrganizationPublicId": organization(project, "ผรม.1"),
-                }
+                body = await letter_of(first)
                 answers = await asyncio.gather(
                     *((first if n % 2 else second).post(GENERATE, json=body) for n in range(100))
                 )
@@ -142,3 +143,146 @@ async def check_books(db: Database, told: list[str]) -> None:
     for key, last in counters.items():
         sequences = sorted(one.sequence_number for one in ledger if (one.project_id, one.series) == key)
         assert sequences == list(range(1, last + 1)), key
+
+
+class TestServerThatStops:
+    """
+    Two server processes on MariaDB and Redis; one is paused or killed while it holds the lock of a series.
+
+    It is brought to stand there by a transaction of the test, which has the row of the counter: the server has its lock,
+    has begun, and waits in the middle of its statements.
+    """
+
+    @pytest_asyncio.fixture
+    async def two(self, tmp_path: Path, mariadb_demo_url: str, redis_url: str) -> AsyncIterator["Pair"]:
+        settings = {"database_url": mariadb_demo_url, "redis_url": redis_url, "lock_ttl": 1, "run_worker": False}
+        folders = [tmp_path / name for name in ("one", "two")]
+        servers = [RunningSaraban(folder, secret_key="of-both-servers-" * 3, **settings) for folder in folders]
+        await asyncio.gather(*(asyncio.to_thread(server.start) for server in servers))
+        db = Database(mariadb_demo_url)
+        try:
+            async with (
+                httpx.AsyncClient(base_url=servers[0].address, timeout=30) as first,
+                httpx.AsyncClient(base_url=servers[1].address, timeout=30) as second,
+                RedisClient.from_url(redis_url) as redis,
+            ):
+                for client in (first, second):
+                    await sign_in(client, "svc.loadtest")
+                yield Pair(servers, [first, second], await letter_of(first), db, redis)
+        finally:
+            for server in servers:
+                server.kill()
+            await db.close()
+
+    async def test_past_its_locks_life_or_for_good_costs_no_number_and_gives_none_twice(
+        self, two: "Pair", mariadb_server: MariaDb
+    ) -> None:
+        seen = await two.drawn_while_the_first_is_paused(times=2, seconds=1.3)
+        assert len(seen) > 20
+        assert out_of_order(seen) == []
+        await check_accounts(await world_of(two.db))
+        last = await two.draw(0)  # both know the series now
+
+        await two.until(locked=False)
+        async with two.counter_held():
+            paused = asyncio.create_task(two.draw(0))
+            await two.until(locked=True)
+            await waits_for_a_row(mariadb_server, two.db)
+            two.servers[0].freeze()
+        await two.until(locked=False)  # its life has ended, and the transaction of its holder has not
+        other = asyncio.create_task(two.draw(1))
+        await two.until(locked=True)
+        await waits_for_a_row(mariadb_server, two.db)
+        two.servers[0].thaw()
+        assert (await paused, await other) == (last + 1, last + 2)
+
+        await two.until(locked=False)
+        async with two.counter_held():
+            killed = asyncio.create_task(two.draw(0))
+            await two.until(locked=True)
+            await waits_for_a_row(mariadb_server, two.db)
+            two.servers[0].kill()
+        with pytest.raises(httpx.TransportError):
+            await killed
+        assert await two.draw(1) == last + 3
+        await asyncio.to_thread(two.servers[0].start)
+        assert await two.draw(0) == last + 4
+        await check_accounts(await world_of(two.db))
+
+
+class Pair:
+    """Two servers, a client signed in at each, and what they stand on."""
+
+    def __init__(
+        self,
+        servers: list[RunningSaraban],
+        clients: list[httpx.AsyncClient],
+        letter: dict[str, Any],
+        db: Database,
+        redis: RedisClient,
+    ) -> None:
+        self.servers, self.db = servers, db
+        self._clients, self._letter, self._redis = clients, letter, redis
+
+    async def draw(self, which: int) -> int:
+        answer = await self._clients[which].post(GENERATE, json=self._letter)
+        assert answer.status_code == 201, answer.text
+        return int(answer.json()["sequence"])
+
+    async def drawn_while_the_first_is_paused(self, *, times: int, seconds: float) -> list[Seen]:
+        """This will draw from both without a pause meanwhile, and give who saw what when."""
+        seen: list[Seen] = []
+        over = asyncio.Event()
+
+        async def client(which: int) -> None:
+            while not over.is_set():
+                asked = time.monotonic()
+                sequence = await self.draw(which)
+                seen.append(Seen(asked, time.monotonic(), sequence))
+
+        clients = [asyncio.create_task(client(number % 2)) for number in range(12)]
+        for _ in range(times):
+            await asyncio.sleep(0.4)
+            self.servers[0].freeze()
+            await asyncio.sleep(seconds)
+            self.servers[0].thaw()
+        await asyncio.sleep(0.4)
+        over.set()
+        await asyncio.gather(*clients)
+        return seen
+
+    async def until(self, *, locked: bool) -> None:
+        """This will wait until a server has the lock of the series in Redis, or none has."""
+        async with asyncio.timeout(10):
+            while await self._locked() is not locked:  # noqa: ASYNC110  another process decides
+                await asyncio.sleep(0.01)
+
+    async def _locked(self) -> bool:
+        return any(not key.endswith((b":queue", b":asked")) for key in await self._redis.keys("*docnum:*"))
+
+    @contextlib.asynccontextmanager
+    async def counter_held(self) -> AsyncIterator[None]:
+        async with self.db.writing() as session:
+            await session.execute(sa.select(NumberCounter).with_for_update())
+            yield
+
+
+async def letter_of(client: httpx.AsyncClient) -> dict[str, Any]:
+    project = await project_of(client)
+    return {
+        "projectPublicId": project["publicId"],
+        "correspondenceTypeCode": "LETTER",
+        "originatorOrganizationPublicId": organization(project, "คคง."),
+        "recipientOrganizationPublicId": organization(project, "ผรม.1"),
+    }
+
+
+async def waits_for_a_row(server: MariaDb, db: Database) -> None:
+    """This will wait until a transaction on this database waits for a row that another one has."""
+    sql = (
+        "SELECT count(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p "
+        f"ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.db = '{db.url.database}'"
+    )
+    async with asyncio.timeout(10):
+        while (await asyncio.to_thread(server.run, sql)).strip() == "0":  # noqa: ASYNC110  another process decides
+            await asyncio.sleep(0.15)  # asked more often than every 0.1 s, that table does not change

@@ -25,7 +25,14 @@ PAGES = (
     "/nowhere",
 )
 # What the project's administrator sees besides.
-ADMINISTRATION = ("/numbers", "/numbers/ranges", "/numbers/by-hand", "/numbers/formats", "/numbers/formats/new")
+ADMINISTRATION = (
+    "/numbers",
+    "/numbers/ranges",
+    "/numbers/by-hand",
+    "/numbers/imports",
+    "/numbers/formats",
+    "/numbers/formats/new",
+)
 SIZES: dict[str, ViewportSize] = {
     "desk": DESK,
     "tablet": {"width": 1024, "height": 768},
@@ -195,6 +202,35 @@ async def test_a_number_stated_by_hand_is_shown_while_it_is_typed(sit: Sit) -> N
     await person.picture("desk-en-number-by-hand-filled", whole=True)
     await page.click("[data-submit]")
     await expect(page.locator(".alert-success")).to_contain_text("stands in the ledger")
+    assert person.complaints == []
+
+
+@pytest.mark.parametrize("language", ["th", "en"])
+async def test_an_old_register_is_watched_on_its_way_in(sit: Sit, language: str) -> None:
+    person = await sit("padmin", language=language)
+    page = person.page
+    year = {"th": "2560", "en": "2561"}[language]
+    lines = [f"คคง.-ผรม.1-{n:04}-{year},LETTER,คคง.,ผรม.1,{year}" for n in (*range(1, 400), 7)]
+    sheet = "\n".join(["number,type,originator,recipient,year", *lines, f"X-1,LETTER,NOBODY,ผรม.1,{year}"])
+    await person.goto("/numbers/imports")
+    await page.set_input_files(
+        "#f-file", {"name": f"register-{year}.csv", "mimeType": "text/csv", "buffer": sheet.encode()}
+    )
+    await page.click("[data-submit]")
+
+    await expect(page.locator("[name=move]")).to_be_visible(timeout=20_000)
+    await page.check("[name=move]")
+    for size, shape in SIZES.items():
+        await page.set_viewport_size(shape)
+        await person.picture(f"{size}-{language}-import-checked", whole=True)
+        assert await page.evaluate(FAULTS) == []
+    await page.set_viewport_size(SIZES["desk"])
+    await page.click("[data-submit]")
+
+    await expect(page.locator("[role=status] .tone-green")).to_be_visible(timeout=20_000)
+    await expect(page.locator("#import")).to_contain_text("399")
+    await person.picture(f"desk-{language}-import-done", whole=True)
+    assert await page.evaluate(FAULTS) == []
     assert person.complaints == []
 
 

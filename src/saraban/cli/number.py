@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from saraban.cli import number_books, number_import, number_life, number_ranges, number_reserving
+from saraban.cli import number_books, number_errors, number_import, number_life, number_ranges, number_reserving
 from saraban.cli.codes import request_in_codes
 from saraban.cli.number_options import (
     Category,
@@ -34,6 +34,7 @@ def register(app: typer.Typer) -> None:
     number_life.register(noun)
     number_ranges.register(noun)
     number_import.register(noun)
+    number_errors.register(noun)
     app.add_typer(noun, name="number")
 
 

@@ -30,7 +30,7 @@ def series(
     text: Annotated[str | None, typer.Argument(help="Only series whose name contains this.")] = None,
     project: _Project = "LCBP3-C2",
 ) -> None:
-    """List the series of a project and how far each has counted.
+    """List the series of a project, how far each has counted, and its highest number where that is another.
 
     Examples:
 
@@ -40,7 +40,8 @@ def series(
     rows = with_system(lambda system: _series(system, project, text))
     width = max((len(row.series) for row in rows), default=0)
     for row in rows:
-        typer.echo(f"{row.series:<{width}}  {row.last_number:>9,}  {row.type_code or ''}")
+        beyond = say(f"สูงสุด {row.highest:,}", f"highest {row.highest:,}") if row.highest > row.last_number else ""
+        typer.echo(f"{row.series:<{width}}  {row.last_number:>9,}  {row.type_code or '':<11}  {beyond}".rstrip())
     if not rows:
         typer.echo(say("ไม่มีชุดเลข", "There is no such series."))
 

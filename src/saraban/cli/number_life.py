@@ -8,6 +8,7 @@ import typer
 from saraban.cli.codes import caller_named, number_named, request_in_codes
 from saraban.cli.number_options import (
     As,
+    Category,
     Contract,
     Discipline,
     Originator,
@@ -18,12 +19,14 @@ from saraban.cli.number_options import (
     SubType,
     Type,
 )
-from saraban.cli.outcome import say, with_system
+from saraban.cli.outcome import say, stop, with_system
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
+    from saraban.identity.domain.caller import Caller
+    from saraban.numbering.service import Effect, Plan
 
 
 def register(noun: typer.Typer) -> None:
@@ -113,49 +116,83 @@ def override(
     originator: Originator,
     account: As,
     reason: Reason,
-    sequence: Annotated[int, typer.Option(min=1, max=999_999_999, help="The sequence that is stated.")],
+    sequence: Annotated[int | None, typer.Option(min=1, max=999_999_999, help="The sequence that is stated.")] = None,
+    number: Annotated[str | None, typer.Option(help="Instead: the number as it is printed.")] = None,
     recipient: Recipient = None,
     project: Project = "LCBP3-C2",
     contract: Contract = None,
     discipline: Discipline = None,
     rfa_type: RfaType = None,
     sub_type: SubType = None,
+    category: Category = None,
     issued_on: Annotated[
         datetime | None,
         typer.Option(
             formats=["%Y-%m-%d"], help="Day of issue, A.D., of a number that prints an earlier year or month."
         ),
     ] = None,
+    year: Annotated[
+        int | None, typer.Option(help="Year it prints, B.E. or A.D., where the day of issue is not known.")
+    ] = None,
+    *,
+    move_counter: Annotated[
+        bool, typer.Option("--move-counter", help="Have the series go on after it; the jump is shown first.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Take the jump without being asked.")] = False,
 ) -> None:
-    """State a number by its sequence; the series goes on where it was.
+    """State a number by its sequence or as it is printed; the series goes on where it was, unless told to go on after it.
 
     Examples:
 
         saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 42 --as padmin --reason "From the paper register"
+        saraban number override LETTER --from คคง. --to สคฉ.3 --number คคง.-สคฉ.3-0042-2569 --move-counter \\
+            --as padmin --reason "From the paper register"
         saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 7 --issued-on 2026-08-14 \\
             --as padmin --reason "From the paper register"
+        saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 7 --year 2568 \\
+            --as padmin --reason "From the paper register"
     """
-    codes = {"discipline_code": discipline, "rfa_type_code": rfa_type, "sub_type_code": sub_type}
+    codes: dict[str, object] = {
+        "discipline_code": discipline,
+        "rfa_type_code": rfa_type,
+        "sub_type_code": sub_type,
+        "category_code": category,
+        "year": year,
+        "year_reason": reason if year is not None else None,
+    }
 
     async def work(system: "System") -> str:
         from saraban.kit.ids import new_id
         from saraban.numbering import service as numbering
 
-        async def step(session: "AsyncSession") -> str:
+        now, day = system.clock.now(), issued_on.date() if issued_on else None
+        statement = numbering.Statement(number, sequence)
+
+        async def planned(session: "AsyncSession") -> "tuple[Caller, Plan]":
             caller = await caller_named(session, account)
             request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
-            now, day = system.clock.now(), issued_on.date() if issued_on else None
-            plan = await numbering.plan_of_day(
-                session, caller=caller, request=request, issued_on=day, now=now, zone=system.clock.zone
+            zone = system.clock.zone
+            return caller, await numbering.plan_of_day(
+                session, caller=caller, request=request, issued_on=day, now=now, zone=zone
             )
+
+        jump = None
+        if move_counter:
+            async with system.db.reading() as session:
+                caller, plan = await planned(session)
+                effect = await numbering.override_effect(session, caller=caller, plan=plan, statement=statement)
+            jump = _confirmed(effect, yes=yes)
+
+        async def step(session: "AsyncSession") -> str:
+            caller, plan = await planned(session)
             issued = await numbering.override(
                 session,
                 caller=caller,
                 plan=plan,
-                statement=numbering.Statement(None, sequence),
+                statement=statement,
                 reason=reason,
-                moves_counter=False,
-                confirmed_jump=None,
+                moves_counter=move_counter,
+                confirmed_jump=jump,
                 token=new_id(),
                 key=None,
                 address="",
@@ -166,3 +203,22 @@ def override(
         return await system.db.transact(step)
 
     typer.echo(with_system(work))
+
+
+def _confirmed(effect: "Effect", *, yes: bool) -> int:
+    """This will show how far the counter would jump, and give the jump when somebody has said yes to it."""
+    after = effect.counter + effect.jump
+    typer.echo(
+        say(
+            f"{effect.series}: ตัวนับจะไปจาก {effect.counter} เป็น {after} ({effect.jump} ลำดับ)",
+            f"{effect.series}: the counter goes from {effect.counter} to {after}, by {effect.jump}.",
+        ),
+        err=True,
+    )
+    if (
+        effect.jump
+        and not yes
+        and not typer.confirm(say("ให้ตัวนับข้ามตามนี้หรือไม่", "Have the counter jump like this?"), err=True)
+    ):
+        raise stop("ยังไม่ได้ทำอะไร", "Nothing was done.")
+    return effect.jump

@@ -6,18 +6,17 @@ import typer
 
 from saraban.cli.outcome import say
 from saraban.kit.text import control_character, fold
-
-_SHORTEST, _LONGEST = 5, 500
+from saraban.numbering.domain.reason import LONGEST, SHORTEST
 
 
 def _checked(reason: str) -> str:
-    """The API has the same rule; here it is told before the database is asked."""
+    """The service has the same rule; here it is told before the database is asked."""
     text = fold(reason).strip()
-    if not _SHORTEST <= len(text) <= _LONGEST or control_character(text) is not None:
+    if not SHORTEST <= len(text) <= LONGEST or control_character(text) is not None:
         raise typer.BadParameter(
             say(
-                f"ต้องมี {_SHORTEST} ถึง {_LONGEST} ตัวอักษร ไม่มีอักขระควบคุม",
-                f"{_SHORTEST} to {_LONGEST} characters are needed, without control characters",
+                f"ต้องมี {SHORTEST} ถึง {LONGEST} ตัวอักษร ไม่มีอักขระควบคุม",
+                f"{SHORTEST} to {LONGEST} characters are needed, without control characters",
             )
         )
     return text

@@ -1,7 +1,7 @@
 """`saraban number range list | create | release`: stretches of a series that are kept for somebody, or barred."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
@@ -19,14 +19,14 @@ from saraban.cli.number_options import (
     SubType,
     Type,
 )
-from saraban.cli.outcome import say, with_system
+from saraban.cli.outcome import say, stop, with_system
 from saraban.kit.errors import unknown
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
-    from saraban.numbering.service import RangeRow
+    from saraban.numbering.service import RangeEffect, RangeRow
 
 PAGE = 100
 
@@ -89,8 +89,11 @@ def create(
     ] = None,
     *,
     barred: Annotated[bool, typer.Option("--barred", help="Nobody draws from it; without this, it is kept.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Close a large range without being asked.")] = False,
 ) -> None:
     """Have the series that such a document counts in step over a range: kept, it counts by itself, or barred.
+
+    More than 1,000 sequences, or more digits than the format prints, are shown first and must be confirmed.
 
     Examples:
 
@@ -103,29 +106,48 @@ def create(
     async def work(system: "System") -> "RangeRow":
         from saraban.numbering import service as numbering
 
-        async def step(session: "AsyncSession") -> "RangeRow":
+        now, zone = system.clock.now(), system.clock.zone
+
+        async def asked(session: "AsyncSession") -> "dict[str, Any]":
             caller = await caller_named(session, account)
             request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
             _, members = await members_of(session, caller, project)
             if keeper is not None and keeper not in members:
                 raise unknown("/for", keeper)
-            now, zone = system.clock.now(), system.clock.zone
-            return await numbering.close(
-                session,
-                caller=caller,
-                plan=await numbering.plan(session, caller=caller, request=request, now=now, zone=zone),
-                kind="BARRED" if barred else "KEPT",
-                first=first,
-                last=first if last is None else last,
-                organization=members[keeper] if keeper is not None else None,
-                reason=reason,
-                address="",
-            )
+            return {
+                "caller": caller,
+                "plan": await numbering.plan(session, caller=caller, request=request, now=now, zone=zone),
+                "kind": "BARRED" if barred else "KEPT",
+                "first": first,
+                "last": first if last is None else last,
+                "organization": members[keeper] if keeper is not None else None,
+            }
+
+        async with system.db.reading() as session:
+            effect = await numbering.range_effect(session, **await asked(session))
+        _confirm(effect, yes=yes)
+
+        async def step(session: "AsyncSession") -> "RangeRow":
+            wanted = await asked(session)
+            return await numbering.close(session, **wanted, reason=reason, address="", confirmed_size=effect.size)
 
         return await system.db.transact(step)
 
     row = with_system(work)
     typer.echo(_line(row, {row.organization: keeper} if row.organization and keeper else {}))
+
+
+def _confirm(effect: "RangeEffect", *, yes: bool) -> None:
+    """Somebody looks at a large range before it is closed."""
+    if not effect.asks or yes:
+        return
+    following = effect.following or say("ไม่มีอีก", "none any more")
+    words = say(
+        f"จะกัน {effect.size:,} ลำดับ เลขถัดไปของชุดคือ {following} ยืนยันหรือไม่",
+        f"{effect.size:,} sequences would be closed, and the next number of the series would be {following}. Close them?",
+    )
+    if not typer.confirm(words, err=True):
+        raise stop("ยังไม่ได้ทำอะไร", "Nothing was done.")
 
 
 def release(

@@ -8,7 +8,7 @@ allocator commit.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from time import monotonic
@@ -190,28 +190,43 @@ class Database:
             }
         self.engine = create_async_engine(self.url, **options)
         self._writing_engine = self.engine.execution_options(saraban_writes=True)
+        options |= {"pool_size": 2, "max_overflow": 0, "pool_timeout": _PATIENCE}
         if self.is_sqlite:
             _teach_sqlite(self.engine.sync_engine)
+        else:
+            options |= {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
+        self._looking_engine = create_async_engine(self.url, **options)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
         """A session for reads; whatever is written in it is rolled back."""
         async with AsyncSession(self.engine, expire_on_commit=False) as session:
-            await _patiently(session.connection)
+            await _connected(session)
             yield session
 
-    @asynccontextmanager
-    async def looking(self) -> AsyncIterator[AsyncConnection]:
-        """A connection for statements that only read, without a session, which costs as much as a small statement."""
-        async with AsyncExitStack() as stack:
-            yield await _patiently(lambda: stack.enter_async_context(self.engine.connect()))
+    async def look(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        """
+        This will run one short statement that only reads, outside any transaction, on one of two connections kept for that.
+
+        Whoever holds a session can do it without waiting for those who hold the other sessions. A connection that turns
+        out to be broken (the server was restarted meanwhile) is replaced, and the statement sent again.
+        """
+        until = monotonic() + _AT_ONCE
+        while True:
+            try:
+                async with self._looking_engine.connect() as connection:
+                    return await work(connection)
+            except Exception as error:
+                if fault_of(error) is not Fault.CONNECTION or monotonic() > until:
+                    raise
+                until = 0.0
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncSession]:
         """A session for long reads: everything it sees is of the moment of its first read."""
         engine = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="REPEATABLE READ")
         async with AsyncSession(engine, expire_on_commit=False) as session:
-            await _patiently(session.connection)
+            await _connected(session)
             yield session
 
     @asynccontextmanager
@@ -272,6 +287,7 @@ class Database:
 
     async def close(self) -> None:
         await self.engine.dispose()
+        await self._looking_engine.dispose()
 
     def pool_status(self) -> Mapping[str, int]:
         pool: Any = self.engine.pool
@@ -284,12 +300,13 @@ class Database:
 
 
 _PATIENCE = 20.0  # seconds
+_AT_ONCE = 1.0  # seconds; what took longer to fail was no stale connection
 _AGAIN = {Fault.COLLISION, Fault.LOCK_WAIT, Fault.POOL}
 
 
-async def _patiently(connect: Callable[[], Awaitable[T]]) -> T:
+async def _connected(session: AsyncSession) -> None:
     """
-    This will take a connection, waiting longer than the pool's timeout if need be.
+    This will take the session's connection now, waiting longer than the pool's timeout if need be.
 
     That timeout is short for the sake of numbers, whose allocator has a back-off of its own; a burst of a hundred
     readers on a slow machine must wait its turn, not fail.
@@ -297,10 +314,12 @@ async def _patiently(connect: Callable[[], Awaitable[T]]) -> T:
     until = monotonic() + _PATIENCE
     while True:
         try:
-            return await connect()
+            await session.connection()
         except PoolTimeout:
             if monotonic() > until:
                 raise
+        else:
+            return
 
 
 def _with_driver(url: URL) -> URL:

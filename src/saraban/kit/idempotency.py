@@ -6,6 +6,7 @@ still runs; the answer is stored in the transaction of the work itself, so that 
 server died is free again when its lease ends; what it committed is then found by the request token.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,14 +16,18 @@ from uuid import UUID
 
 import orjson
 import sqlalchemy as sa
+import structlog
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from saraban.kit.db import Base, Code, Database
+from saraban.kit.db import Base, Code, Database, fault_of
 from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
 from saraban.kit.ids import derived_id, new_id
 
+log = structlog.get_logger(__name__)
+_PATIENCE = 1.0  # seconds
+_releasing: "set[asyncio.Task[None]]" = set()
 LEASE = timedelta(seconds=60)
 KEPT = timedelta(hours=24)
 
@@ -129,8 +134,25 @@ async def answer_once(
         return answer
     except BaseException:
         # Conditional on "no answer stored": where the commit went through after all, the answer stays.
-        await db.transact(claim.release)
+        await _let_go(db, claim)
         raise
+
+
+async def _let_go(db: Database, claim: "_Claim") -> None:
+    """This will free the key; a refusal does not wait for a database that is away, and the lease ends by itself."""
+    releasing = asyncio.get_running_loop().create_task(_release(db, claim), name="idempotency-release")
+    _releasing.add(releasing)
+    releasing.add_done_callback(_releasing.discard)
+    await asyncio.wait([releasing], timeout=_PATIENCE)
+
+
+async def _release(db: Database, claim: "_Claim") -> None:
+    try:
+        await db.transact(claim.release)
+    except Exception as error:
+        if fault_of(error) is None:
+            raise
+        log.warning("idempotency.not_released", error=str(error)[:300])
 
 
 async def _forget(_session: AsyncSession, _answer: Answer) -> None:

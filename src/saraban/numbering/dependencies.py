@@ -1,6 +1,7 @@
 """What the numbering endpoints are given by the application, and the route that keeps what they refuse."""
 
 from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -9,9 +10,11 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.db import Fault, fault_of
 from saraban.kit.errors import DomainError, Invalid
 from saraban.kit.http import at_once, client_address
 from saraban.kit.limits import Tally
+from saraban.numbering.domain.retry import NumberingFailed
 from saraban.numbering.service import Allocator, RateLimited, Rates
 from saraban.numbering.service.rates import check
 
@@ -67,13 +70,30 @@ class KeptRoute(APIRoute):
             try:
                 return await handle(request)
             except DomainError as refusal:
-                await _keep(request, refusal)
+                _keep_later(request, refusal)
                 raise
             except RequestValidationError as refusal:
-                await _keep(request, Invalid(f"{len(refusal.errors())} fields of the request are not valid."))
+                _keep_later(request, Invalid(f"{len(refusal.errors())} fields of the request are not valid."))
                 raise
+            except Exception as fault:
+                # A database that is away is met at the door already, where the caller is read (ADR-002, scenario 4).
+                if fault_of(fault) is not Fault.CONNECTION:
+                    raise
+                failed = NumberingFailed()
+                _keep_later(request, failed)
+                raise failed from fault
 
         return kept
+
+
+def _keep_later(request: Request, refusal: DomainError) -> None:
+    """
+    This will keep the refusal before it is answered, and after the request has given its session back.
+
+    Where a burst of requests is refused, each would hold a connection and wait for another.
+    """
+    stack: AsyncExitStack = request.scope["fastapi_inner_astack"]  # closed after what the endpoint was given
+    stack.push_async_callback(_keep, request, refusal)
 
 
 async def _keep(request: Request, refusal: DomainError) -> None:

@@ -28,6 +28,7 @@ SIGNED_IN: Final = ("UNAUTHORIZED", "PERMISSION_DENIED")
 WITH_COOKIE: Final = ("CROSS_SITE_REQUEST",)
 ONE_THING: Final = ("NOT_FOUND",)
 ONCE: Final = ("IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_IN_USE")
+NUMBERING: Final = ("NUMBERING_DATABASE_ERROR",)
 
 _PRINT = ("NUMBER_UNPRINTABLE", "SEQUENCE_EXHAUSTED")
 _DRAW = (*_PRINT, "RATE_LIMITED", "NUMBERING_BUSY", "NUMBERING_CONFLICT", "NUMBERING_DATABASE_ERROR")
@@ -60,7 +61,10 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "document_numbering_void": _VOID,
     "document_numbering_void_and_replace": (*_DRAW, *_VOID, "NOT_YOUR_ORGANIZATION"),
     "document_numbering_preview_override": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION"),
-    "document_numbering_override": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_TAKEN"),
+    "document_numbering_override": (
+        *_PRINT,
+        *("RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_TAKEN", "NUMBER_IN_RANGE"),
+    ),
     "document_numbering_resolve": ("NOT_FOUND", "RATE_LIMITED"),
     "document_numbering_list_series": ("RATE_LIMITED",),
     "document_numbering_export_ledger": ("RATE_LIMITED",),
@@ -71,6 +75,7 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "document_numbering_commit_import": ("NUMBER_IMPORT_NOT_CHECKED",),
     "document_numbering_import_result": ("RATE_LIMITED", "NUMBER_IMPORT_UNDER_WAY"),
     "document_numbering_account": ("RATE_LIMITED",),
+    "document_numbering_list_errors": ("RATE_LIMITED",),
     "document_numbering_list_ranges": ("RATE_LIMITED",),
     "document_numbering_list_formats": ("RATE_LIMITED",),
     "document_numbering_read_format": ("RATE_LIMITED",),
@@ -78,6 +83,10 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "document_numbering_create_range": (
         *_PRINT,
         *("NOT_YOUR_ORGANIZATION", "NUMBER_RANGE_OVERLAPS", "NUMBER_RANGE_PASSED"),
+    ),
+    "document_numbering_preview_range": (
+        *_PRINT,
+        *("RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_RANGE_OVERLAPS", "NUMBER_RANGE_PASSED"),
     ),
     "document_numbering_release_range": ("NUMBER_RANGE_RELEASED",),
     "document_numbering_save_format": ("NUMBER_TEMPLATE_INVALID",),
@@ -135,6 +144,7 @@ _VALUES: Final[dict[str, object]] = {
     "limit": 50,
     "number": "คคง.-สคฉ.3-0001-2569",
     "seconds": 12,
+    "first": 100,
     "last": 120,
 }
 _LIMITS: Final[dict[str, dict[str, object]]] = {"REQUEST_TOO_LARGE": {"limit": 2 * 1024 * 1024}}
@@ -173,6 +183,8 @@ def codes_of(operation: dict[str, Any], path: str, method: str, *, needs_caller:
     groups: list[tuple[str, ...]] = [own, ALWAYS]
     if path.startswith("/api/"):
         groups.append(INPUT)
+    if "/document-numbering" in path:
+        groups.append(NUMBERING)
     if needs_caller:
         groups += [SIGNED_IN, WITH_COOKIE if method != "get" else ()]
     if "{" in path:

@@ -30,6 +30,7 @@ class Sampler:
         rounds = 0
         while not self._ends.is_set():
             self.look_inside()
+            self._allocator.failures.write()  # what the database would not take, even if nobody draws any more
             await self.ask_redis()
             if await self._ended_within(EVERY):
                 return

@@ -17,6 +17,7 @@ from saraban.kit.errors import DomainError, Kind, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
+from saraban.numbering import service as numbering
 from saraban.web.creating import patiently
 from saraban.web.forms import Faults, faults_of, filled, order_from, text, texts
 from saraban.web.page import Page, ThisPage
@@ -111,6 +112,7 @@ async def _show(
         kind=shelf.web,
         sight=seen,
         document=seen.document,
+        number=await numbering.number_of(session, caller=page.caller, holder=public_id),
         faults=faults_of(error, page.language) if error else Faults(),
         form=form or {},
         dialog=dialog if error and error.kind is Kind.INVALID else "",
@@ -164,7 +166,7 @@ async def act(
             "action": text(form, "action") or "",
             "comment": text(form, "comment"),
             "attachmentPublicIds": texts(form, "attachment"),
-            "clientVersionNo": int(text(form, "version") or 0) if (text(form, "version") or "0").isdigit() else 0,
+            "clientVersionNo": _version(text(form, "version")),
         }
         order: TransitionIn = order_from(request, TransitionIn, asked)
         command = Command(
@@ -188,6 +190,11 @@ async def act(
         )
 
     return await _done(work, page, db, shelf, subjects, public_id, clock, form, f"act-{text(form, 'action')}")
+
+
+def _version(shown: str | None) -> int:
+    """What is no version is an old one: the reader is asked to look again."""
+    return int(shown) if shown and shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
 
 
 @router.post("/{path}/{public_id}/cancel")

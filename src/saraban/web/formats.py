@@ -210,12 +210,11 @@ async def change(public_id: UUID, page: ThisPage, db: Db, clock: Now, request: R
 
     async def work(session: AsyncSession) -> UUID:
         order: FormatChange = order_from(request, FormatChange, _payload(typed))
-        version = typed.version or ""
         await numbering.change(
             session,
             caller=page.caller,
             public_id=public_id,
-            version=int(version) if version.isdigit() else None,
+            version=_version(typed.version),
             changes={
                 "template": order.template,
                 "description": order.description,
@@ -248,6 +247,13 @@ async def delete(public_id: UUID, page: ThisPage, db: Db, clock: Now, request: R
     except DomainError as error:
         return await _again(page, db, error, None, public_id)
     return RedirectResponse(f"/numbers/formats?project={project}", status_code=303)
+
+
+def _version(shown: str | None) -> int | None:
+    """Whoever sends no version, or one that no format has, is asked to look at the format as it is now."""
+    if not shown:
+        return None
+    return int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
 
 
 def _payload(typed: Typed) -> dict[str, Any]:

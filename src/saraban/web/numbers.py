@@ -82,7 +82,14 @@ async def account(
     if page.is_fragment and not cursor:
         template = "parts/account_list.html"
     manages = any(one.public_id == project for one in await places_where(page, session, MANAGES))
-    return page.show(template, account=found, place=project, first=begin, may_manage=manages)
+    return page.show(
+        template,
+        account=found,
+        place=project,
+        first=begin,
+        may_manage=manages,
+        may_reset=numbering.may_reset(page.caller),
+    )
 
 
 async def places_where(page: Page, session: ReadSession, right: str) -> list[ProjectRef]:

@@ -21,6 +21,7 @@ from saraban.web import (
     numbers,
     ranges,
     registers,
+    resetting,
     session,
     stating,
 )
@@ -37,6 +38,7 @@ ROUTERS: Final = (
     files.router,
     formats.router,
     stating.router,
+    resetting.router,
     ranges.router,
     imports.router,
     numbers.router,

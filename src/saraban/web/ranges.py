@@ -40,6 +40,7 @@ class RangeForm(Schema):
     first_number: int = Field(ge=1, le=999_999_999)
     last_number: int = Field(ge=1, le=999_999_999)
     organization_public_id: UUID | None = None
+    confirmed_size: int | None = Field(None, ge=1, le=999_999_999)
     reason: Reason
 
 
@@ -76,6 +77,7 @@ async def close(page: ThisPage, db: Db, clock: Now, request: Request) -> Respons
             reason=order.reason,
             now=clock.now(),
             address=page.address,
+            confirmed_size=order.confirmed_size,
         )
         return order.project_public_id
 
@@ -106,8 +108,8 @@ async def release(public_id: UUID, page: ThisPage, db: Db, clock: Now, request: 
 def _payload(form: Any) -> dict[str, Any]:
     """What was left empty is left out where that means nothing, and kept where something is needed."""
     needed = ("projectPublicId", "series", "kind", "firstNumber", "lastNumber", "reason")
-    owner = text(form, "organizationPublicId")
-    return {name: text(form, name) or "" for name in needed} | ({"organizationPublicId": owner} if owner else {})
+    wanted = {name: typed for name in ("organizationPublicId", "confirmedSize") if (typed := text(form, name))}
+    return {name: text(form, name) or "" for name in needed} | wanted
 
 
 def _uuid(form: Any) -> UUID | None:
@@ -154,5 +156,14 @@ async def _show(
         may_manage=may_manage,
         form=form,
         done=done,
+        size=_size(form),
         faults=faults_of(error, page.language) if error else Faults(),
     )
+
+
+def _size(form: Any) -> int | None:
+    """How many sequences are to be closed, for whoever is asked to confirm it."""
+    ends = [text(form, name) or "" for name in ("firstNumber", "lastNumber")]
+    if not all(one.isascii() and one.isdigit() and len(one) < 10 for one in ends):
+        return None
+    return int(ends[1]) - int(ends[0]) + 1

@@ -30,6 +30,7 @@ NUMBER_STATES: Final[dict[str, tuple[Text, str]]] = {
     "BARRED": (Text("ห้ามใช้", "Barred"), "grey"),
     "KEPT": (Text("กันไว้ให้", "Kept"), "blue"),
     "BEFORE_LEDGER": (Text("ก่อนมีทะเบียนเลข", "Before the ledger"), "grey"),
+    "NOT_ISSUED": (Text("ยังไม่ออกเลข", "Not issued"), "grey"),
     "UNEXPLAINED": (Text("ไม่ทราบสาเหตุ", "Unexplained"), "red"),
 }
 
@@ -203,6 +204,7 @@ _TYPES: Final[dict[str, Text]] = {
     "RFA": Text("คำขออนุมัติ (RFA)", "Request for approval"),
     "TRANSMITTAL": Text("ใบนำส่งเอกสาร", "Transmittal"),
     "CIRCULATION": Text("ใบเวียน", "Circulation sheet"),
+    "DRAWING": Text("แบบก่อสร้าง", "Drawing"),
 }
 _KINDS: Final = {"RFA": "rfa", "TRANSMITTAL": "transmittal", "CIRCULATION": "circulation"}
 

@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sqlalchemy.ext.asyncio import AsyncSession
+
 from saraban.attachments import service as attachments
 from saraban.attachments.domain.storage import Storage
 from saraban.events import service as events
@@ -36,7 +38,9 @@ class Job:
     run: Callable[[], Awaitable[bool]]
 
 
-def standard_timers(*, db: Database, storage: Storage, ops_webhook_url: str) -> list[Timer]:
+def standard_timers(
+    *, db: Database, storage: Storage, ops_webhook_url: str, keep_errors: timedelta = numbering.KEEP_ERRORS
+) -> list[Timer]:
     """This will give the timers that every installation needs; `bootstrap` adds those of other features."""
 
     async def announce(now: datetime) -> None:
@@ -55,6 +59,9 @@ def standard_timers(*, db: Database, storage: Storage, ops_webhook_url: str) -> 
     async def add_years(now: datetime) -> None:
         await db.transact(lambda session: partitions.ensure_partitions(session, now=now))
 
+    async def forget_errors(session: AsyncSession, *, now: datetime) -> int:
+        return await numbering.forget_errors(session, now=now, keep=keep_errors)
+
     return [
         Timer("outbox_measure", timedelta(seconds=10), measure),
         Timer("dead_letter_announce", timedelta(seconds=5), announce),
@@ -65,6 +72,7 @@ def standard_timers(*, db: Database, storage: Storage, ops_webhook_url: str) -> 
         Timer("session_purge", timedelta(hours=1), _purge(db, identity.forget_sessions)),
         Timer("login_failure_purge", timedelta(hours=1), _purge(db, identity.forget_strangers)),
         Timer("reservation_expiry", timedelta(seconds=10), _purge(db, numbering.expire_reservations)),
+        Timer("number_error_purge", timedelta(hours=1), _purge(db, forget_errors)),
         Timer("attachment_clean_up", timedelta(minutes=10), clean_up),
         Timer("partition_years", timedelta(hours=12), add_years),
     ]

@@ -58,6 +58,19 @@ class TestAttempts:
         with pytest.raises(NumberingBusy):
             Attempts(Budget()).after(failure, elapsed=35.0)
 
+    def test_end_at_the_deadline_of_a_lost_database_with_what_is_the_matter(self) -> None:
+        with pytest.raises(NumberingFailed):
+            Attempts(Budget()).after(Failure.CONNECTION, elapsed=34.5)
+
+    @pytest.mark.parametrize("failure", list(Failure))
+    def test_are_too_late_for_what_kept_the_series_last(self, failure: Failure) -> None:
+        attempts = Attempts(Budget())
+        attempts.met = failure
+
+        expected = NumberingFailed if failure is Failure.CONNECTION else NumberingBusy
+        assert type(attempts.too_late()) is expected
+        assert type(Attempts(Budget()).too_late()) is NumberingBusy
+
     def test_leave_less_and_less_time_to_wait(self) -> None:
         attempts = Attempts(Budget(deadline=35))
 

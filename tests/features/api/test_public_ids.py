@@ -19,7 +19,7 @@ from tests.features.api.walking import Operation, operations
 COUNTS = {
     "sequence", "year", "version", "versionNo", "clientVersionNo", "size", "quantity", "revisionNumber", "expiresIn",
     "status", "unreadCount", "attempts", "width", "position", "stepNumber", "sortOrder", "total", "count", "answered", "mustAnswer",
-    "lastNumber", "ranges", "first", "last",
+    "lastNumber", "highestNumber", "ranges", "first", "last",
     "rowsTotal", "rowsDone", "rowsRefused", "ready", "there", "refused", "imported", "line", "highest", "counter", "jump",
     "before", "after", "seriesTotal", "digestHour", "quietFrom", "quietUntil", "every", "hour",
 }  # fmt: skip

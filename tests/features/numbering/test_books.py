@@ -75,6 +75,20 @@ class TestSeries:
         assert names == sorted(set(names))
         assert second["nextCursor"] is None
 
+    async def test_are_listed_that_have_stated_numbers_only(self, signed_in: SignIn) -> None:
+        client = await signed_in("padmin")
+        project = await read_project(client)
+        answer = await client.post(f"{BASE}/manual-override", json=project.letter(sequence=5, reason=REASON))
+        assert answer.status_code == 201, answer.text
+
+        found = (await client.get(f"{BASE}/series", params={"projectPublicId": project.id})).json()
+        (row,) = found["items"]
+        page = await client.get("/numbers", params={"project": project.id})
+
+        assert (row["lastNumber"], row["highestNumber"]) == (0, 5)
+        assert row["series"].replace("{SEQ}", "…") in page.text
+        assert [line["state"] for line in (await account_of(client, project))["items"]] == ["NOT_ISSUED", "CONFIRMED"]
+
     async def test_of_a_project_are_not_for_everybody(self, signed_in: SignIn) -> None:
         client = await signed_in("dc.consultant")
         project = await read_project(client)
@@ -148,7 +162,7 @@ class TestAccount:
 
         assert answer.status_code == 404
 
-    @pytest.mark.parametrize("cursor", ["!!", "AAAA", "%00"])
+    @pytest.mark.parametrize("cursor", ["!!", "AAAA", "%00", "__________8", "AAAAAIAAAAA"])
     async def test_refuses_a_cursor_it_never_gave(self, signed_in: SignIn, cursor: str) -> None:
         client = await signed_in("padmin")
         project = await read_project(client)

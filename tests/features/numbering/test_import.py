@@ -80,6 +80,25 @@ class TestImport:
         assert rows.execute("SELECT state, rows_done FROM document_number_imports").fetchall() == [("DONE", 2)]
         assert command("verify")[0] == 0
 
+    def test_is_in_the_books_at_once(self, command: Command, rows: sqlite3.Connection, tmp_path: Path) -> None:
+        """The counter has not moved, and yet the series is listed, accounted for and compared."""
+        command("import", written(tmp_path / "a.xlsx", letter(1), letter(5)), *AS, "--commit")
+        name = "คคง.-ผรม.1-{SEQ}-2567"
+
+        assert [line.split() for line in command("series", "2567")[1].splitlines()] == [
+            [name, "0", "LETTER", "highest", "5"]
+        ]
+        assert [line.split()[:2] for line in command("account", name)[1].splitlines()[:3]] == [
+            ["1", letter(1)[0]],
+            ["2-4", "NOT_ISSUED"],
+            ["5", letter(5)[0]],
+        ]
+        rows.execute(
+            "UPDATE document_number_reservations SET document_number_status = 'VOID' WHERE sequence_number = 5"
+        )
+        code, _, err = command("verify")
+        assert (code, f"{letter(5)[0]}: its states differ" in err) == (1, True)
+
     def test_again_changes_nothing(self, command: Command, rows: sqlite3.Connection, tmp_path: Path) -> None:
         file = written(tmp_path / "a.csv", letter(1), letter(2))
         command("import", file, *AS, "--commit")

@@ -65,6 +65,13 @@ async def by_month(admin: Any, project: Project) -> None:
     assert saved.status_code == 200, saved.text
 
 
+async def without_originator(admin: Any, project: Project) -> None:
+    """This will have the letters of everybody in the project count together."""
+    wanted = {"projectPublicId": project.id, "correspondenceTypeCode": "LETTER", "template": "{PROJECT}-L-{SEQ:4}"}
+    saved = await admin.put(f"{BASE}/configs", json=wanted | {"reason": REASON})
+    assert saved.status_code == 200, saved.text
+
+
 class TestReserve:
     async def test_keeps_the_next_number_for_five_minutes(self, signed_in: SignIn, db: Database) -> None:
         client = await signed_in("dc.consultant")
@@ -413,9 +420,10 @@ class TestRange:
         assert await ask(admin, 40, 30) == (422, "VALIDATION_ERROR")
         assert await ask(client, 40, 50) == (403, "PERMISSION_DENIED")
 
-    async def test_kept_for_an_organization_serves_no_other(self, signed_in: SignIn) -> None:
+    async def test_kept_for_an_organization_serves_it_and_no_other(self, signed_in: SignIn) -> None:
         admin = await signed_in("padmin")
         project = await read_project(admin)
+        await without_originator(admin, project)
         asked = project.letter(
             kind="KEPT",
             firstNumber=100,
@@ -425,6 +433,9 @@ class TestRange:
         )
 
         kept = (await admin.post(f"{BASE}/ranges", json=asked)).json()
-        answer = await admin.post(GENERATE, json=project.letter(rangePublicId=kept["publicId"]))
+        inside = {"rangePublicId": kept["publicId"]}
+        other = await admin.post(GENERATE, json=project.letter(**inside))
+        own = await admin.post(GENERATE, json=project.letter("ผรม.2", "คคง.", **inside))
 
-        assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/rangePublicId")
+        assert (other.status_code, other.json()["errors"][0]["pointer"]) == (422, "/rangePublicId")
+        assert (own.status_code, own.json()["sequence"]) == (201, 100), own.text

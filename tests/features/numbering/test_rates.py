@@ -87,13 +87,19 @@ class TestUser:
 
         assert following.json()["sequence"] == 4
 
-    async def test_is_charged_for_bad_input_that_is_understood_but_not_for_what_is_none(self, sign: Sign) -> None:
+    async def test_is_charged_for_bad_input_but_not_for_what_is_no_json(self, sign: Sign) -> None:
+        """Whatever can be read costs a draw: what lacks every field, and what names a code that nobody knows."""
         client = await sign("dc.consultant")
         project = await read_project(client)
 
-        answers = [await draw(client, project, correspondenceTypeCode="NOPE") for _ in range(4)]
+        torn = [await client.post(GENERATE, content="{", headers={"Content-Type": "application/json"}) for _ in "12345"]
+        empty = await client.post(GENERATE, json={})
+        unknown = await draw(client, project, correspondenceTypeCode="NOPE")
+        good = [await draw(client, project) for _ in range(2)]
 
-        assert [answer.status_code for answer in answers] == [422, 422, 422, 429]
+        assert [(answer.status_code, "RateLimit" in answer.headers) for answer in torn] == [(422, False)] * 5
+        assert [answer.status_code for answer in (empty, unknown, *good)] == [422, 422, 201, 429]
+        assert [answer.headers["RateLimit"].split(";")[1] for answer in (empty, unknown)] == ["r=2", "r=1"]
 
     async def test_speaks_thai(self, sign: Sign) -> None:
         client = await sign("dc.consultant")

@@ -1,5 +1,6 @@
 """The life of numbers and the ranges of series at the terminal, on a database with the demo project."""
 
+import io
 import re
 import sqlite3
 
@@ -164,3 +165,71 @@ class TestOverride:
         assert rows.execute("SELECT substr(confirmed_at, 1, 10) FROM document_number_reservations").fetchall() == [
             ("2024-08-14",)
         ]
+
+    def test_takes_the_number_as_it_is_printed(self, command: Command, rows: sqlite3.Connection) -> None:
+        number, _ = reserved(command)
+        stated = number.replace("-0001-", "-0042-")
+
+        assert command("override", *LETTER, "--number", stated, *ADMIN) == (0, f"{stated}\n", "")
+        assert state_of(rows, stated) == ("CONFIRMED", REASON)
+        following, _ = reserved(command)
+        assert "-0002-" in following
+
+    def test_takes_a_year_in_either_era(self, command: Command) -> None:
+        words = ("override", *LETTER, *ADMIN)
+
+        answers = [command(*words, "--sequence", 7 + era, "--year", year)[1] for era, year in enumerate((2567, 2024))]
+
+        assert answers == ["คคง.-ผรม.1-0007-2567\n", "คคง.-ผรม.1-0008-2567\n"]
+
+    @pytest.mark.parametrize(("said", "code", "then"), [("n\n", 1, "-0002-"), ("y\n", 0, "-0041-")])
+    def test_moves_the_counter_once_the_jump_was_shown_and_taken(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch, said: str, code: int, then: str
+    ) -> None:
+        reserved(command)
+        monkeypatch.setattr("sys.stdin", io.StringIO(said))
+
+        answer = command("override", *LETTER, "--sequence", 40, "--move-counter", *ADMIN)
+
+        assert answer[0] == code, answer
+        assert "the counter goes from 1 to 40, by 39." in answer[2]
+        assert then in reserved(command)[0]
+
+    def test_moves_the_counter_unasked_where_yes_is_said(self, command: Command) -> None:
+        code, _, err = command("override", *LETTER, "--sequence", 40, "--move-counter", "--yes", *ADMIN)
+
+        assert (code, "from 0 to 40" in err) == (0, True)
+        assert "-0041-" in reserved(command)[0]
+
+    @pytest.mark.parametrize("words", [(), ("--sequence", 1, "--number", "x")])
+    def test_of_neither_or_both_is_refused(self, command: Command, words: tuple[object, ...]) -> None:
+        code, out, err = command("override", *LETTER, *words, *ADMIN)
+
+        assert (code, out) == (3, "")
+        assert "State either the number or the sequence." in err
+
+
+class TestLargeRange:
+    WIDE = ("range", "create", *LETTER, "--first", 1, "--last", 999_999, "--barred", *ADMIN)
+
+    @pytest.mark.parametrize(("said", "code", "kept"), [("n\n", 1, 0), ("y\n", 0, 1)])
+    def test_is_shown_before_it_is_closed(
+        self,
+        command: Command,
+        rows: sqlite3.Connection,
+        monkeypatch: pytest.MonkeyPatch,
+        said: str,
+        code: int,
+        kept: int,
+    ) -> None:
+        monkeypatch.setattr("sys.stdin", io.StringIO(said))
+
+        answer = command(*self.WIDE)
+
+        assert answer[0] == code, answer
+        assert "999,999 sequences would be closed" in answer[2]
+        assert "-1000000-" in answer[2]
+        assert rows.execute("SELECT count(*) FROM document_number_ranges").fetchone() == (kept,)
+
+    def test_is_closed_unasked_where_yes_is_said(self, command: Command) -> None:
+        assert command(*self.WIDE, "--yes")[0] == 0

@@ -36,6 +36,18 @@ class TestPage:
         assert sorted(offered) == ["approve", "reject", "request-revision"]
         assert re.findall(r'data-action="([^"]+)"', (await contractor.get(address)).text) == []
 
+    async def test_leads_to_the_life_of_its_number_for_who_may_read_that(self, sit: Sit) -> None:
+        contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant")
+        address = await new_rfa(contractor)
+        await act(contractor, address, "submit")
+
+        (own,) = re.findall(r'id="document-number" href="(/numbers/[^"]+)"', (await contractor.get(address)).text)
+        other = (await reviewer.get(address)).text
+
+        life = await contractor.get(own)
+        assert (life.status_code, "LCBP3-C2-RFA-TER-RPT-0001-A" in life.text) == (200, True)
+        assert '<span class="number" id="document-number">' in other  # the number is another organization's
+
     async def test_says_that_a_document_is_not_there(self, sit: Sit) -> None:
         browser = await sit("dc.contractor", "en")
         answer = await browser.get(f"/rfas/{UNKNOWN}")
@@ -70,6 +82,16 @@ class TestPage:
 
 
 class TestActions:
+    @pytest.mark.parametrize("version", ["²", "9" * 5000, "-1", "x"])
+    async def test_with_a_version_that_is_none_say_that_the_page_is_old(self, sit: Sit, version: str) -> None:
+        browser = await sit("dc.contractor")
+        address = await new_rfa(browser)
+        form = hidden((await browser.get(address)).text, "act-submit") | {"version": version}
+
+        answer = await browser.post(f"{address}/actions", data=form)
+
+        assert answer.status_code in (409, 412, 422)
+
     async def test_move_the_document_and_come_back_to_it(self, sit: Sit) -> None:
         browser = await sit("dc.contractor", "en")
         address = await new_rfa(browser)

@@ -274,3 +274,17 @@ class TestRanges:
         browser = await sit("dc.contractor")
 
         assert (await browser.get("/numbers/ranges")).status_code == 403
+
+    async def test_that_may_be_a_slip_are_asked_about_first(self, sit: Sit, signed_in: SignIn, app: FastAPI) -> None:
+        number = await drawn(signed_in)
+        series = (await state_of(app, number["page"])).series
+        admin = await sit("padmin", "en")
+        form = await range_form(admin, series, kind="BARRED", firstNumber="10", lastNumber="99999")
+
+        asked = await admin.post("/numbers/ranges", data=form)
+        (size,) = re.findall(r'name="confirmedSize" value="(\d+)"', asked.text)
+        done = await admin.post("/numbers/ranges", data=form | {"confirmedSize": size})
+
+        assert (asked.status_code, size) == (422, "99990")
+        assert "100000 comes after it" in asked.text
+        assert done.status_code == 303, done.text

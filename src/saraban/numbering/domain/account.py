@@ -16,6 +16,7 @@ class Why(StrEnum):
     BARRED = "BARRED"
     KEPT = "KEPT"  # for somebody who has not drawn it yet
     BEFORE_LEDGER = "BEFORE_LEDGER"  # the schema before the ledger kept no record of it
+    NOT_ISSUED = "NOT_ISSUED"  # above the counter: not drawn yet, and neither imported nor stated by hand
     UNEXPLAINED = "UNEXPLAINED"
 
 
@@ -38,6 +39,7 @@ class Numbered(Protocol):
 
 
 N = TypeVar("N", bound=Numbered)
+_NO_END = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +52,24 @@ class Line(Generic[N]):
     gap: Gap | None = None
 
 
-def account_lines(entries: Iterable[N], *, after: int, upto: int, gaps: Sequence[Gap]) -> Iterator[Line[N]]:
+def account_lines(
+    entries: Iterable[N], *, after: int, counter: int, gaps: Sequence[Gap], upto: int | None = None
+) -> Iterator[Line[N]]:
     """
     This will give the lines of the sequences above `after`, in order.
 
     :param entries: by sequence; several may stand for the same one, when a format was widened
-    :param upto: where the holes end: above the counter nothing is missing
+    :param counter: how far the series has counted; 0 where it never did. What is missing above was not issued yet
     :param gaps: the first that covers a sequence explains it
+    :param upto: where the holes behind the last entry end; None: where the counter stands
     """
+    gaps = [*gaps, Gap(Stretch(counter + 1, _NO_END), Why.NOT_ISSUED)]
     seen = after
     for entry in entries:
-        yield from _holes(Stretch(seen + 1, min(entry.sequence - 1, upto)), gaps)
+        yield from _holes(Stretch(seen + 1, entry.sequence - 1), gaps)
         yield Line(entry.sequence, entry.sequence, entry=entry)
         seen = max(seen, entry.sequence)
-    yield from _holes(Stretch(seen + 1, upto), gaps)
+    yield from _holes(Stretch(seen + 1, counter if upto is None else upto), gaps)
 
 
 def _holes(hole: Stretch, gaps: Sequence[Gap]) -> Iterator[Line[N]]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from typing import Any
 from uuid import UUID
 
@@ -44,8 +45,9 @@ class Discrepancy:
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """A row of the audit about one number."""
+    """A row of the audit about one number; `id` says what came before what."""
 
+    id: int
     operation: str
     number: str | None
     series: str | None
@@ -97,6 +99,11 @@ _LEADS_TO = {
     "EXPIRE": State.EXPIRED,
     "VOID": State.VOID,
 }
+
+
+def issue_of(deeds: Iterable[Deed]) -> int | None:
+    """:returns: the audit row that issued the number these deeds are about"""
+    return next((deed.id for deed in deeds if deed.operation in _ORIGINS), None)
 
 
 def examine(
@@ -180,13 +187,13 @@ class Counter:
     """
     Where a series stands.
 
-    :param reset: whether it was ever set back: then numbers above it are no surprise
+    :param resets: the audit rows that set it back, in order: what was issued before one may stand above it
     """
 
     project: str
     series: str
     last: int
-    reset: bool
+    resets: Sequence[int] = ()
 
 
 class SeriesWalk:
@@ -194,25 +201,31 @@ class SeriesWalk:
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
-        self._before: Entry | None = None
+        self._before: tuple[Entry, float] | None = None
 
-    def along(self, lines: Iterable[Line[Entry]]) -> Iterator[Discrepancy]:
+    def along(self, lines: Iterable[Line[Entry]], issued: Mapping[UUID, int]) -> Iterator[Discrepancy]:
+        """:param issued: the audit row of each number's issue"""
         for line in lines:
             if line.entry is not None:
-                yield from self._number(line.entry)
+                # Without such a row no reset can excuse the number.
+                yield from self._number(line.entry, issued.get(line.entry.public_id, inf))
             elif line.gap is not None and line.gap.why is Why.UNEXPLAINED:
                 where = str(line.first) if line.first == line.last else f"{line.first}-{line.last}"
                 yield Discrepancy(Wrong.HOLE, self._counter.project, self._counter.series, where)
 
-    def _number(self, entry: Entry) -> Iterator[Discrepancy]:
+    def _number(self, entry: Entry, issue: float) -> Iterator[Discrepancy]:
         counter = self._counter
-        if entry.source != "DRAW" or counter.reset:
+        if entry.source != "DRAW":
             return
-        if entry.sequence > counter.last:
+        if entry.sequence > counter.last and not any(issue < reset for reset in counter.resets):
             yield Discrepancy(Wrong.COUNTER_BEHIND, counter.project, entry.number, f"counter {counter.last}")
-        before, self._before = self._before, entry
-        if before is not None and before.sequence == entry.sequence:
-            yield Discrepancy(Wrong.ISSUED_TWICE, counter.project, entry.number, before.number)
+        before, self._before = self._before, (entry, issue)
+        if before is None or before[0].sequence != entry.sequence:
+            return
+        # Set back in between, and printed in another width, the sequence is free again (ruling N14).
+        first, second = sorted((before[1], issue))
+        if not any(first < reset < second for reset in counter.resets):
+            yield Discrepancy(Wrong.ISSUED_TWICE, counter.project, entry.number, before[0].number)
 
 
 def document_without_number(project: str, carried: Carried, holder: UUID | None) -> Iterator[Discrepancy]:
@@ -236,4 +249,5 @@ __all__ = [
     "Wrong",
     "document_without_number",
     "examine",
+    "issue_of",
 ]

@@ -84,10 +84,15 @@ class Again:
 
 @dataclass(slots=True)
 class Attempts:
-    """The failures of one request so far."""
+    """
+    The failures of one request so far.
+
+    :param met: what kept its series last, whoever's attempt it was
+    """
 
     budget: Budget
     failures: Counter[Failure] = field(default_factory=Counter)
+    met: Failure | None = None
 
     @property
     def retries(self) -> int:
@@ -105,15 +110,19 @@ class Attempts:
         :param elapsed: seconds since the request arrived
         :raises NumberingBusy, NumberingConflict, NumberingFailed: when the budget of this class is spent
         """
+        self.met = failure
         self.failures[failure] += 1
         count = self.failures[failure]
         if count > self.budget.allows(failure):
             raise _END[failure](retry_after=3 if failure is not Failure.CONNECTION else None)
         delay = _delay(failure, count, self.budget.pause)
-        # The database's own budget is short, and what it ends with is not "busy".
-        if failure is not Failure.CONNECTION and elapsed + delay >= self.budget.deadline:
-            raise NumberingBusy(retry_after=3)
+        if elapsed + delay >= self.budget.deadline:
+            raise self.too_late()
         return Again(delay)
+
+    def too_late(self) -> DomainError:
+        """This will give what a request is told at its deadline: a database that does not answer is not "busy"."""
+        return NumberingFailed() if self.met is Failure.CONNECTION else NumberingBusy(retry_after=3)
 
 
 _END: dict[Failure, type[DomainError]] = {

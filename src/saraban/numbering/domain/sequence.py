@@ -1,6 +1,10 @@
 """The outcomes of advancing a series that have nothing to do with locks."""
 
+from typing import Final
+
 from saraban.kit.errors import REFRESH, DomainError, Kind, Text
+
+LARGEST: Final = 2**31 - 1  # that the columns hold
 
 
 class SequenceExhausted(DomainError):

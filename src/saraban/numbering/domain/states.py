@@ -103,3 +103,14 @@ class RangeReleased(DomainError):
     kind, code = Kind.CONFLICT, "NUMBER_RANGE_RELEASED"
     says = Text("ช่วงเลขนี้ถูกปลดแล้ว", "This range has been released already.")
     recovery = (REFRESH,)
+
+
+class NumberInRange(DomainError):
+    """The stated number lies in a range that is barred, or kept for another organization."""
+
+    kind, code = Kind.CONFLICT, "NUMBER_IN_RANGE"
+    says = Text(
+        "เลขที่ “{number}” อยู่ในช่วง {first}–{last} ซึ่งห้ามใช้ หรือกันไว้ให้องค์กรอื่น",
+        "The number “{number}” lies in the range {first}–{last}, which is barred or kept for another organization.",
+    )
+    recovery = (Text("ระบุเลขอื่น หรือปลดช่วงเลขนั้นก่อน", "State another number, or release the range first."),)

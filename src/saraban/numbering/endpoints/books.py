@@ -69,6 +69,7 @@ def _series(row: numbering.SeriesRow) -> SeriesOut:
         document_type=row.type_code,
         year=row.year,
         last_number=row.last_number,
+        highest_number=row.highest,
         ranges=row.range_count,
         updated_at=row.updated_at,
     )

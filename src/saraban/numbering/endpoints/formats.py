@@ -275,6 +275,6 @@ def _version(if_match: str | None) -> int | None:
     if if_match is None or if_match.strip() == "*":
         return None
     text = if_match.strip().removeprefix("W/").strip('"')
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit()):
         raise invalid("header:If-Match", "malformed", "If-Match ไม่ถูกต้อง", "If-Match is not a version of this format.")
     return int(text)

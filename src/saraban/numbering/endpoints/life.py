@@ -16,6 +16,7 @@ from saraban.numbering.dependencies import DRAWS, LOOKS, KeptRoute, Numbers
 from saraban.numbering.endpoints.once import life_out, number_out, once, payload_of, replied, request_of
 from saraban.numbering.schemas import (
     CancelReservationIn,
+    ClosedOut,
     FoundOut,
     GenerateIn,
     LifeOut,
@@ -201,7 +202,7 @@ def _replaced(body: VoidAndReplaceIn, issued: numbering.Issued) -> Answer:
 async def preview_override(
     body: OverrideIn, session: ReadSession, caller: CurrentCaller, now: Now
 ) -> OverrideEffectOut:
-    """The number as it would be printed, whether it is taken, and how far the counter would jump."""
+    """The number as it would be printed, whether it is taken or in a range, and how far the counter would jump."""
     asked, day = request_of(body), body.issued_on
     plan = await numbering.plan_of_day(
         session, caller=caller, request=asked, issued_on=day, now=now.now(), zone=now.zone
@@ -215,6 +216,20 @@ async def preview_override(
         counter=effect.counter,
         jump=effect.jump,
         taken=effect.taken,
+        range=_closed(effect.closed),
+    )
+
+
+def _closed(closed: numbering.Closed | None) -> ClosedOut | None:
+    if closed is None:
+        return None
+    return ClosedOut(
+        public_id=closed.public_id,
+        kind=closed.kind,
+        first_number=closed.first,
+        last_number=closed.last,
+        organization_public_id=closed.organization,
+        refuses=closed.refuses,
     )
 
 

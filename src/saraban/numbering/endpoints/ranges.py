@@ -12,7 +12,15 @@ from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageL
 from saraban.numbering import service as numbering
 from saraban.numbering.dependencies import LOOKS, KeptRoute
 from saraban.numbering.endpoints.once import once, request_of
-from saraban.numbering.schemas import RangeIn, RangeOut, RangesOut, ReleasedOut, ReleaseIn
+from saraban.numbering.schemas import (
+    RangeEffectOut,
+    RangeIn,
+    RangeOut,
+    RangePreviewIn,
+    RangesOut,
+    ReleasedOut,
+    ReleaseIn,
+)
 
 router = APIRouter(route_class=KeptRoute)
 
@@ -36,11 +44,34 @@ async def create_range(
             organization=body.organization_public_id,
             reason=body.reason,
             address=address,
+            confirmed_size=body.confirmed_size,
         )
         return _range(row)
 
     operation = "POST /document-numbering/ranges"
     return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work, status=201)
+
+
+@router.post("/ranges/preview", dependencies=LOOKS, summary="Show what closing a range would do")
+async def preview_range(body: RangePreviewIn, session: ReadSession, caller: CurrentCaller, now: Now) -> RangeEffectOut:
+    """How many sequences it has and what the series would print next; a range that cannot be is refused as it would be."""
+    plan = await numbering.plan(session, caller=caller, request=request_of(body), now=now.now(), zone=now.zone)
+    effect = await numbering.range_effect(
+        session,
+        caller=caller,
+        plan=plan,
+        kind=body.kind,
+        first=body.first_number,
+        last=body.last_number,
+        organization=body.organization_public_id,
+    )
+    return RangeEffectOut(
+        series=effect.series,
+        counter=effect.counter,
+        next_number=effect.following,
+        size=effect.size,
+        must_confirm=effect.asks,
+    )
 
 
 @router.get("/ranges", dependencies=LOOKS, summary="List the ranges of a project")

@@ -23,11 +23,17 @@ from saraban.projects.models import CorrespondenceType
 
 _replacement = aliased(LedgerEntry, name="replacement")
 _replaced = aliased(LedgerEntry, name="replaced")
+_NAMES = 500
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesRow:
-    """A main counter as a list shows it."""
+    """
+    A series as a list shows it.
+
+    :param last_number: where the main counter stands; 0 also where there is none
+    :param highest: the highest sequence of the main series in the ledger, imported and stated numbers included
+    """
 
     series: str
     type_code: str | None
@@ -35,6 +41,7 @@ class SeriesRow:
     last_number: int
     range_count: int
     updated_at: datetime
+    highest: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,17 @@ class NumberRow:
 async def series_page(
     session: AsyncSession, *, project_id: int, text: str | None, after: str | None, limit: int
 ) -> Sequence[SeriesRow]:
-    """This will give the main counters of a project by name, those above `after`."""
+    """This will give the series of a project by name, those above `after`, whether they count or have numbers only."""
+    counted = await _counted_series(session, project_id=project_id, text=text, after=after, limit=limit)
+    upto = counted[-1].series if len(counted) == limit else None
+    names = await _uncounted_series(session, project_id=project_id, text=text, after=after, upto=upto, limit=limit)
+    others = [await _uncounted(session, project_id, name) for name in names]
+    return sorted([*counted, *others], key=lambda row: row.series)[:limit]
+
+
+async def _counted_series(
+    session: AsyncSession, *, project_id: int, text: str | None, after: str | None, limit: int
+) -> Sequence[SeriesRow]:
     statement = (
         sa.select(
             NumberCounter.series,
@@ -70,6 +87,7 @@ async def series_page(
             NumberCounter.last_number,
             NumberCounter.range_count,
             NumberCounter.updated_at,
+            sa.func.coalesce(_highest(NumberCounter.project_id, NumberCounter.series), 0),
         )
         .outerjoin(CorrespondenceType, CorrespondenceType.id == NumberCounter.correspondence_type_id)
         .where(NumberCounter.project_id == project_id, NumberCounter.range == 0)
@@ -80,6 +98,61 @@ async def series_page(
         statement = statement.where(NumberCounter.series > after)
     rows = await session.execute(statement.order_by(NumberCounter.series).limit(limit))
     return [SeriesRow(*row) for row in rows.all()]
+
+
+def _highest(project_id: Any, series: Any) -> sa.ScalarSelect[int]:
+    """By the end of the index: MariaDB would read the whole series for a maximum."""
+    return (
+        sa.select(LedgerEntry.sequence_number)
+        .where(LedgerEntry.project_id == project_id, LedgerEntry.series == series, LedgerEntry.range == 0)
+        .order_by(LedgerEntry.sequence_number.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
+async def _uncounted_series(
+    session: AsyncSession, *, project_id: int, text: str | None, after: str | None, upto: str | None, limit: int
+) -> Sequence[str]:
+    """This will give the names that the ledger has and no counter, above `after`, none above `upto`."""
+    found: list[str] = []
+    while len(found) < limit:
+        names = sa.select(LedgerEntry.series).where(LedgerEntry.project_id == project_id)
+        if after is not None:
+            names = names.where(LedgerEntry.series > after)
+        if upto is not None:
+            names = names.where(LedgerEntry.series < upto)
+        page = names.distinct().order_by(LedgerEntry.series).limit(_NAMES).subquery()
+        counted = sa.exists().where(
+            NumberCounter.project_id == project_id, NumberCounter.series == page.c.series, NumberCounter.range == 0
+        )
+        fits = page.c.series.contains(text, autoescape=True) if text else sa.true()
+        rows = (await session.execute(sa.select(page.c.series, counted, fits).order_by(page.c.series))).all()
+        found += [name for name, counts, wanted in rows if wanted and not counts]
+        if len(rows) < _NAMES:
+            break
+        after = rows[-1][0]
+    return found[:limit]
+
+
+async def _uncounted(session: AsyncSession, project_id: int, series: str) -> SeriesRow:
+    """A series that was never drawn from, by its first number."""
+    statement = (
+        sa.select(
+            LedgerEntry.series,
+            CorrespondenceType.type_code,
+            LedgerEntry.issue_year,
+            sa.literal(0),
+            sa.literal(0),
+            LedgerEntry.created_at,
+            sa.func.coalesce(_highest(project_id, series), 0),
+        )
+        .outerjoin(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+        .where(LedgerEntry.project_id == project_id, LedgerEntry.series == series)
+        .order_by(LedgerEntry.range, LedgerEntry.sequence_number, LedgerEntry.id)
+        .limit(1)
+    )
+    return SeriesRow(*(await session.execute(statement)).one())
 
 
 async def counters_of(session: AsyncSession, *, project_id: int, series: str) -> Mapping[int, int]:
@@ -150,9 +223,9 @@ def _numbers() -> Any:
 
 async def gaps_of(
     session: AsyncSession, *, project_id: int, series: str, counter: int | None = None
-) -> tuple[list[Gap], bool]:
+) -> tuple[list[Gap], list[int]]:
     """
-    This will give what explains the holes of a series, the most telling first, and whether it was ever set back.
+    This will give what explains the holes of a series, the most telling first, and the audit rows that set it back.
 
     What has no number of its own in the audit (stretches stepped over, ranges, resets) is found by the index of numbers.
 
@@ -184,7 +257,7 @@ async def gaps_of(
     if not counter:  # a kept range has no ranges within, and is younger than the ledger
         gaps += await _ranges(session, project_id, series, releases, whole=counter == 0)
         gaps += await _before_ledger(session, project_id, series)
-    return gaps, any(row.operation == "RESET" for row, _ in rows)
+    return gaps, [] if counter else [row.id for row, _ in rows if row.operation == "RESET"]
 
 
 async def _ranges(

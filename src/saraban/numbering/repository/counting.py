@@ -24,12 +24,14 @@ async def locked_counter(session: AsyncSession, *, project_id: int, series: str)
     return await session.scalar(statement)
 
 
-async def raise_versions(session: AsyncSession, *, project_id: int, now: datetime) -> None:
-    """This will have every allocator look again before the next number of any series of the project."""
+async def raise_versions(session: AsyncSession, *, project_id: int) -> None:
+    """
+    This will have every allocator look again before the next number of any series of the project.
+
+    `updated_at` stays: it says when a series was drawn from.
+    """
     await session.execute(
-        sa.update(NumberCounter)
-        .where(NumberCounter.project_id == project_id)
-        .values(version=NumberCounter.version + 1, updated_at=now)
+        sa.update(NumberCounter).where(NumberCounter.project_id == project_id).values(version=NumberCounter.version + 1)
     )
 
 
@@ -93,6 +95,25 @@ async def overlapping(session: AsyncSession, *, project_id: int, series: str, fi
         NumberRange.last_number >= first,
     )
     return await session.scalar(statement.limit(1)) is not None
+
+
+async def range_at(
+    session: AsyncSession, *, project_id: int, series: str, sequence: int
+) -> tuple[NumberRange, UUID | None, str | None] | None:
+    """This will give the closed range that a sequence lies in, with public id and code of whom it is kept for."""
+    statement = (
+        sa.select(NumberRange, Organization.public_id, Organization.organization_code)
+        .outerjoin(Organization, Organization.id == NumberRange.organization_id)
+        .where(
+            NumberRange.project_id == project_id,
+            NumberRange.series == series,
+            NumberRange.released_at.is_(None),
+            NumberRange.first_number <= sequence,
+            NumberRange.last_number >= sequence,
+        )
+    )
+    row = (await session.execute(statement)).first()
+    return (row[0], row[1], row[2]) if row is not None else None
 
 
 async def range_locked(session: AsyncSession, public_id: UUID) -> NumberRange | None:

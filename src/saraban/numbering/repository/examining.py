@@ -15,7 +15,7 @@ from saraban.projects.models import Project
 
 @dataclass(frozen=True, slots=True)
 class CounterRow:
-    """A counter, main or of a kept range; `before` is where it began to count."""
+    """A counter, main or of a kept range; `before` is where it began to count, `there` whether it has a row."""
 
     project_id: int
     project: str
@@ -23,6 +23,7 @@ class CounterRow:
     range: int
     last_number: int
     before: int
+    there: bool = True
 
 
 async def counters_page(
@@ -48,38 +49,73 @@ async def counters_page(
             ),
         )
     )
-    if after is not None:
-        project, series, range_ = after
-        same = NumberCounter.project_id == project
-        statement = statement.where(
-            sa.or_(
-                NumberCounter.project_id > project,
-                sa.and_(same, NumberCounter.series > series),
-                sa.and_(same, NumberCounter.series == series, NumberCounter.range > range_),
-            )
-        )
     key = (NumberCounter.project_id, NumberCounter.series, NumberCounter.range)
+    if after is not None:
+        statement = statement.where(_above(key, after))
     return [CounterRow(*row) for row in (await session.execute(statement.order_by(*key).limit(limit))).all()]
 
 
-async def uncounted(session: AsyncSession, *, limit: int) -> Sequence[tuple[str, str, int]]:
-    """This will give (project, series, range) of drawn numbers that have no counter."""
+async def uncounted_page(
+    session: AsyncSession, *, after: tuple[int, str, int] | None, limit: int
+) -> Sequence[CounterRow]:
+    """
+    This will give what the ledger has numbers of and no counter, in the order of the key of counters.
+
+    Series that were only imported or stated by hand have none; there the last number is 0, as with a new counter.
+    """
+    key = (LedgerEntry.project_id, LedgerEntry.series, LedgerEntry.range)
+    counted = sa.exists().where(
+        NumberCounter.project_id == LedgerEntry.project_id,
+        NumberCounter.series == LedgerEntry.series,
+        NumberCounter.range == LedgerEntry.range,
+    )
+    keys = sa.select(*key).where(~counted).distinct().order_by(*key).limit(limit)
+    if after is not None:
+        keys = keys.where(_above(key, after))
+    page = keys.subquery()
     statement = (
-        sa.select(Project.project_code, LedgerEntry.series, LedgerEntry.range)
-        .join(Project, Project.id == LedgerEntry.project_id)
+        sa.select(
+            page.c.project_id,
+            Project.project_code,
+            page.c.series,
+            page.c.range,
+            sa.literal(0),
+            sa.func.coalesce(NumberRange.first_number - 1, 0),
+            sa.literal(value=False),
+        )
+        .join_from(page, Project, Project.id == page.c.project_id)
         .outerjoin(
-            NumberCounter,
+            NumberRange,
             sa.and_(
-                NumberCounter.project_id == LedgerEntry.project_id,
-                NumberCounter.series == LedgerEntry.series,
-                NumberCounter.range == LedgerEntry.range,
+                NumberRange.project_id == page.c.project_id,
+                NumberRange.series == page.c.series,
+                NumberRange.number == page.c.range,
             ),
         )
-        .where(NumberCounter.series.is_(None), LedgerEntry.source == "DRAW")
-        .distinct()
-        .limit(limit)
+        .order_by(page.c.project_id, page.c.series, page.c.range)
     )
-    return [(row[0], row[1], row[2]) for row in (await session.execute(statement)).all()]
+    return [CounterRow(*row) for row in (await session.execute(statement)).all()]
+
+
+async def last_drawn(session: AsyncSession, counter: CounterRow) -> int:
+    """This will give the highest sequence that was drawn from a counter, 0 where none was."""
+    statement = sa.select(sa.func.max(LedgerEntry.sequence_number)).where(
+        LedgerEntry.project_id == counter.project_id,
+        LedgerEntry.series == counter.series,
+        LedgerEntry.range == counter.range,
+        LedgerEntry.source == "DRAW",
+    )
+    return await session.scalar(statement) or 0
+
+
+def _above(key: Sequence[Any], place: tuple[int, str, int]) -> sa.ColumnElement[bool]:
+    project, series, range_ = key
+    same = project == place[0]
+    return sa.or_(
+        project > place[0],
+        sa.and_(same, series > place[1]),
+        sa.and_(same, series == place[1], range_ > place[2]),
+    )
 
 
 _ENTRY = (
@@ -128,6 +164,7 @@ async def deeds_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping
     statement = (
         sa.select(
             NumberAudit.reservation_uuid,
+            NumberAudit.id,
             NumberAudit.operation,
             NumberAudit.document_number,
             NumberAudit.series,

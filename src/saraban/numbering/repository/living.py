@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.numbering.models import LedgerEntry, NumberAudit, NumberRendering
+from saraban.numbering.models import LedgerEntry, NumberRendering
 from saraban.projects.models import CorrespondenceType, Project
 
 
@@ -91,12 +91,3 @@ async def printed_as(session: AsyncSession, *, project_id: int, number: str) -> 
         .where(NumberRendering.project_id == project_id, NumberRendering.document_number == number)
     )
     return await session.scalar(statement)
-
-
-async def drawn_for(session: AsyncSession, public_id: UUID) -> str | None:
-    """This will give the codes that a number was drawn for, as its audit keeps them."""
-    return await session.scalar(
-        sa.select(NumberAudit.counter_key).where(
-            NumberAudit.reservation_uuid == public_id, NumberAudit.operation.in_(["GENERATE", "RESERVE"])
-        )
-    )

@@ -31,11 +31,14 @@ from saraban.numbering.schemas.imports import (
 )
 from saraban.numbering.schemas.life import (
     CancelReservationIn,
+    ClosedOut,
     LifeOut,
     OverrideEffectOut,
     OverrideIn,
+    RangeEffectOut,
     RangeIn,
     RangeOut,
+    RangePreviewIn,
     RangesOut,
     ReleasedOut,
     ReleaseIn,
@@ -47,6 +50,7 @@ from saraban.numbering.schemas.life import (
     VoidAndReplaceIn,
     VoidIn,
 )
+from saraban.numbering.schemas.logs import ErrorType, NumberErrorOut, NumberErrorsOut
 from saraban.numbering.schemas.shared import EXAMPLE_ID, Code, Reason
 
 __all__ = [
@@ -55,8 +59,10 @@ __all__ = [
     "AccountOut",
     "AnatomyOut",
     "CancelReservationIn",
+    "ClosedOut",
     "Code",
     "CommitIn",
+    "ErrorType",
     "FormatChange",
     "FormatExampleOut",
     "FormatHistoryOut",
@@ -80,13 +86,17 @@ __all__ = [
     "ImportsOut",
     "LifeOut",
     "MoveIn",
+    "NumberErrorOut",
+    "NumberErrorsOut",
     "NumberOut",
     "OverrideEffectOut",
     "OverrideIn",
     "PieceOut",
     "PreviewOut",
+    "RangeEffectOut",
     "RangeIn",
     "RangeOut",
+    "RangePreviewIn",
     "RangesOut",
     "Reason",
     "ReleaseIn",

@@ -27,7 +27,10 @@ class SeriesOut(Schema):
     series: str = Field(examples=["คคง.-สคฉ.3-{SEQ}-2569"])
     document_type: str | None = Field(description="Of the document that counted in it first.", examples=["LETTER"])
     year: int = Field(description="A.D., of the first number.", examples=[2026])
-    last_number: int = Field(description="The last sequence given.", examples=[42])
+    last_number: int = Field(description="The last sequence given; 0 where nothing was drawn yet.", examples=[42])
+    highest_number: int = Field(
+        description="The highest sequence it has, imported numbers and those stated by hand included.", examples=[42]
+    )
     ranges: int = Field(description="Ranges it steps over now.", examples=[0])
     updated_at: datetime
 
@@ -44,7 +47,7 @@ class AccountLineOut(Schema):
     last: int = Field(description="The same as `first` for a number.", examples=[1])
     state: str = Field(
         description="RESERVED, CONFIRMED, CANCELLED, EXPIRED, VOID; of a stretch without numbers: SKIPPED, BARRED, KEPT, "
-        "BEFORE_LEDGER, UNEXPLAINED.",
+        "BEFORE_LEDGER, NOT_ISSUED, UNEXPLAINED.",
         examples=["CONFIRMED"],
     )
     public_id: UUID | None = None

@@ -66,6 +66,17 @@ class OverrideIn(GenerateIn):
     )
 
 
+class ClosedOut(Schema):
+    """The range that a stated number lies in."""
+
+    public_id: UUID
+    kind: Literal["KEPT", "BARRED"]
+    first_number: int
+    last_number: int
+    organization_public_id: UUID | None = Field(description="Who alone may draw from it.")
+    refuses: bool = Field(description="The number cannot be stated: barred, or kept for another organization.")
+
+
 class OverrideEffectOut(Schema):
     """What an override would do; nothing was done."""
 
@@ -75,6 +86,7 @@ class OverrideEffectOut(Schema):
     counter: int = Field(description="Where the series stands.")
     jump: int = Field(description="By how much the counter would move with `moveCounter`.")
     taken: bool
+    range: ClosedOut | None = Field(description="The range that the number lies in; the series steps over it.")
 
 
 class ResetIn(Schema):
@@ -92,14 +104,38 @@ class ResetOut(Schema):
     last_number: int
 
 
-class RangeIn(GenerateIn):
+class RangePreviewIn(GenerateIn):
     """A stretch of the series that such a document would count in."""
 
     kind: Literal["KEPT", "BARRED"]
     first_number: int = Field(strict=True, ge=1, le=999_999_999, examples=[100])
     last_number: int = Field(strict=True, ge=1, le=999_999_999, examples=[199])
     organization_public_id: UUID | None = Field(None, description="Who alone may draw from a kept range.")
+
+
+class RangeIn(RangePreviewIn):
     reason: Reason = Field(examples=["กันไว้ให้ผู้รับเหมาช่วง"])
+    confirmed_size: int | None = Field(
+        None,
+        strict=True,
+        ge=1,
+        le=999_999_999,
+        description="The `size` that the preview showed; needed where it says `mustConfirm`.",
+    )
+
+
+class RangeEffectOut(Schema):
+    """What closing a range would do; nothing was done."""
+
+    series: str
+    counter: int = Field(description="Where the series stands.")
+    next_number: str | None = Field(
+        description="What the series would give next; null: its format refuses more digits."
+    )
+    size: int = Field(description="How many sequences would be closed.")
+    must_confirm: bool = Field(
+        description="More than 1,000, or more digits than the format prints: state the size as `confirmedSize`."
+    )
 
 
 class RangeOut(Schema):

@@ -6,9 +6,10 @@ from saraban.numbering.domain.retry import Budget
 from saraban.numbering.repository import Trace
 from saraban.numbering.repository.books import NumberRow, SeriesRow
 from saraban.numbering.repository.imports import ImportRow
+from saraban.numbering.repository.refused import ErrorRow
 from saraban.numbering.service.account import Account, account, series
 from saraban.numbering.service.allocation import Allocator
-from saraban.numbering.service.biography import Biography, biography, same_again
+from saraban.numbering.service.biography import Biography, biography, number_of, same_again
 from saraban.numbering.service.carriers import Carriers
 from saraban.numbering.service.checks import NumberRequest, permission_to_create
 from saraban.numbering.service.effects import Example, FormatEffect, format_effect
@@ -27,10 +28,18 @@ from saraban.numbering.service.formats import (
 from saraban.numbering.service.import_work import ImportWork
 from saraban.numbering.service.ledger import Holder, Issued
 from saraban.numbering.service.life import cancel, restore, revise, traces
-from saraban.numbering.service.overriding import Effect, Statement, override, override_effect, plan_of_day
+from saraban.numbering.service.overriding import Closed, Effect, Statement, override, override_effect, plan_of_day
 from saraban.numbering.service.planning import Plan, plan, plan_apart
 from saraban.numbering.service.previewing import Preview, preview
-from saraban.numbering.service.ranges import RangeRow, close, close_in_series, ranges, release
+from saraban.numbering.service.ranges import (
+    RangeEffect,
+    RangeRow,
+    close,
+    close_in_series,
+    range_effect,
+    ranges,
+    release,
+)
 from saraban.numbering.service.rates import RateLimited, Rates
 from saraban.numbering.service.receiving import (
     ImportNotChecked,
@@ -43,21 +52,25 @@ from saraban.numbering.service.receiving import (
     result_of,
     start_import,
 )
+from saraban.numbering.service.refusals import KEEP_ERRORS, errors, forget_errors
 from saraban.numbering.service.renumbering import Found, find, rfa_type_of
 from saraban.numbering.service.reserving import bind, cancel_reservation, confirm, expire_reservations
-from saraban.numbering.service.resetting import reset
+from saraban.numbering.service.resetting import may_reset, reset
 from saraban.numbering.service.seed import default_formats
 from saraban.numbering.service.verifying import verify
 from saraban.numbering.service.voiding import replace, replace_held, void
 
 __all__ = [
+    "KEEP_ERRORS",
     "Account",
     "Allocator",
     "Biography",
     "Budget",
     "Carriers",
+    "Closed",
     "Discrepancy",
     "Effect",
+    "ErrorRow",
     "Example",
     "FormatEffect",
     "FormatRow",
@@ -75,6 +88,7 @@ __all__ = [
     "NumberRow",
     "Plan",
     "Preview",
+    "RangeEffect",
     "RangeRow",
     "RateLimited",
     "Rates",
@@ -96,15 +110,19 @@ __all__ = [
     "confirm",
     "default_formats",
     "delete",
+    "errors",
     "expire_reservations",
     "find",
+    "forget_errors",
     "format_",
     "format_effect",
     "formats",
     "history",
     "import_",
     "imports",
+    "may_reset",
     "meeting",
+    "number_of",
     "override",
     "override_effect",
     "permission_to_create",
@@ -112,6 +130,7 @@ __all__ = [
     "plan_apart",
     "plan_of_day",
     "preview",
+    "range_effect",
     "ranges",
     "receive",
     "release",

@@ -19,6 +19,7 @@ from saraban.numbering.repository.books import NumberRow, SeriesRow
 from saraban.projects import service as projects
 
 SEES = "numbering.view_counters"
+_HIGHEST = 2**31 - 1  # that the column holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ async def series(
     limit: int = 50,
 ) -> Page[SeriesRow]:
     """
-    This will give the series of a project by name.
+    This will give the series of a project by name: those that count, and those that were only imported or stated.
 
     :param text: only those whose name contains it
     :raises Forbidden: for who may not see the counters of the project
@@ -76,7 +77,7 @@ async def account(
 
     :param first: the sequence to begin with, where no cursor says it
     :param limit: numbers on a page; its holes come on top
-    :raises NotFound: for a series that never counted
+    :raises NotFound: for a series that never counted and has no number
     :raises Forbidden: for who may not see the counters of the project
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
@@ -94,8 +95,7 @@ async def account(
     more = len(rows) > limit
     if more:
         rows = _whole(rows[:limit], following=rows[limit])
-    upto = min(rows[-1].sequence, counter or 0) if more else counter or 0
-    lines = list(account_lines(rows, after=after, upto=upto, gaps=gaps))
+    lines = list(account_lines(rows, after=after, counter=counter or 0, gaps=gaps, upto=0 if more else None))
     following = _encoded(rows[-1].sequence.to_bytes(8, "big")) if more else None
     return Account(project.code, series, counter or 0, lines, following)
 
@@ -126,9 +126,9 @@ def _name(cursor: str) -> str:
 
 def _sequence(cursor: str) -> int:
     place = _decoded(cursor)
-    if len(place) != 8:
+    if len(place) != 8 or (sequence := int.from_bytes(place, "big")) > _HIGHEST:
         raise _malformed()
-    return int.from_bytes(place, "big")
+    return sequence
 
 
 def _malformed() -> Invalid:

@@ -129,6 +129,8 @@ class Allocator:
         tasks = [line.task for line in self._lines.values() if line.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=self._lock_timeout)
+        await self._locks.close()
+        await self.failures.close()
 
     @property
     def open_lines(self) -> int:
@@ -157,7 +159,7 @@ class Allocator:
         metrics.SUCCESS.inc()
         metrics.GENERATE.observe(member.elapsed)
         if self.failures.waiting:
-            await self.failures.flush()
+            self.failures.write()
         return answer
 
     def _join(self, member: Member) -> None:
@@ -293,6 +295,8 @@ class Allocator:
             _count(failure)
             # Without a connection nothing can have been committed; with a broken one it can.
             unknown = failure is Failure.TAKEN or fault_of(error) is Fault.CONNECTION
+            for member in (*line.batch, *line.waiting):
+                member.attempts.met = failure
             for member in concerned:
                 member.uncertain |= unknown
                 _charge(member, failure)

@@ -14,7 +14,7 @@ from saraban.kit.errors import NotFound
 from saraban.numbering import repository
 from saraban.numbering.domain.states import State, Who, source_of
 from saraban.numbering.models import LedgerEntry, NumberRendering
-from saraban.numbering.repository import Trace, living
+from saraban.numbering.repository import Trace, codes, living
 from saraban.numbering.repository import biography as reading
 from saraban.numbering.service.checks import NumberRequest
 from saraban.numbering.service.renumbering import may_see
@@ -64,7 +64,7 @@ async def biography(session: AsyncSession, *, caller: Caller, public_id: UUID) -
         history=await reading.operations(session, public_id),
         neighbours=await reading.printed(session, beside) if beside else {},
         may_void=may_void,
-        may_replace=may_void and await living.drawn_for(session, public_id) is not None,
+        may_replace=may_void and await codes.of_issue(session, public_id) is not None,
         may_settle=_may_settle(caller, entry, await repository.database_now(session)),
     )
 
@@ -88,30 +88,36 @@ def _may_settle(caller: Caller, entry: LedgerEntry, now: datetime) -> bool:
 
 async def same_again(session: AsyncSession, *, caller: Caller, public_id: UUID) -> NumberRequest:
     """
-    This will give the request that draws a number for the same parties, type and codes as this one was drawn for.
+    This will give the request that draws a number for the same parties, type and codes as this one was issued for.
 
-    :raises NotFound: also for a number that was not drawn: nobody knows what it would be drawn for
+    :raises NotFound: also for a number whose issue is not told: nobody knows what it would be drawn for
     """
     entry = await living.by_public_id(session, public_id)
-    kept = await living.drawn_for(session, public_id)
+    kept = await codes.of_issue(session, public_id)
     if entry is None or kept is None or not may_see(caller, entry):
         raise NotFound("There is no such number.")
     project, _, type_code = await living.place_of(session, entry)
     detail = await projects.read_project(session, caller=caller, public_id=project)
-    codes = orjson.loads(kept)
+    issued_for = orjson.loads(kept[1])
     organizations = {one.organization_code: one.public_id for one in detail.organizations}
     contracts = {one.contract_code: one.public_id for one in detail.contracts}
-    if codes["originator"] not in organizations:
-        raise NotFound("The organization that the number was drawn for has left the project.")
+    if issued_for["originator"] not in organizations:
+        raise NotFound("The organization that the number was issued for has left the project.")
     return NumberRequest(
         project_public_id=project,
         correspondence_type_code=type_code,
-        originator_organization_public_id=organizations[codes["originator"]],
-        recipient_organization_public_id=organizations.get(codes["recipient"]),
-        contract_public_id=contracts.get(codes["contract"]),
-        sub_type_code=codes["subType"],
-        rfa_type_code=codes["rfaType"],
-        discipline_code=codes["discipline"],
-        category_code=codes["category"],
+        originator_organization_public_id=organizations[issued_for["originator"]],
+        recipient_organization_public_id=organizations.get(issued_for.get("recipient")),
+        contract_public_id=contracts.get(issued_for.get("contract")),
+        sub_type_code=issued_for.get("subType"),
+        rfa_type_code=issued_for.get("rfaType"),
+        discipline_code=issued_for.get("discipline"),
+        category_code=issued_for.get("category"),
         revision=entry.revision_label if "{REV}" in entry.format_template else None,
     )
+
+
+async def number_of(session: AsyncSession, *, caller: Caller, holder: UUID) -> UUID | None:
+    """This will give the public id of the number that a document carries, to who may read the number's life."""
+    entry = await repository.by_holder(session, holder)
+    return entry.public_id if entry is not None and may_see(caller, entry) else None

@@ -278,7 +278,7 @@ async def _note(
     address: str,
 ) -> None:
     """This will keep the change in the audit, and have every allocator look again."""
-    await raise_versions(session, project_id=row.project_id, now=now)
+    await raise_versions(session, project_id=row.project_id)
     forget(session)
     await repository.insert_audit(
         session,

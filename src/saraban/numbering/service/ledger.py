@@ -8,6 +8,7 @@ of one series, in order of arrival, and gives each its outcome in the same order
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from saraban.kit.db import Connected
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.numbering import repository
-from saraban.numbering.domain.sequence import SequenceExhausted
+from saraban.numbering.domain.sequence import LARGEST, SequenceExhausted
 from saraban.numbering.domain.stretch import open_sequences, stretches
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import Place, Standing
@@ -206,7 +207,7 @@ def _issue(draw: Draw, sequence: int, standing: Standing) -> Issued:
     plan = draw.plan
     if not _in_force(plan, standing):
         raise FormatMoved
-    if (standing.end is not None and sequence > standing.end) or (
+    if sequence > (LARGEST if standing.end is None else standing.end) or (
         plan.refuses_overflow and plan.template.overflows(sequence)
     ):
         raise SequenceExhausted
@@ -221,22 +222,20 @@ async def _taken(connected: Connected, draws: Sequence[Draw], standing: Standing
     taken: set[int] = set()
     after, free, block = standing.last_number, 0, max(_FIRST_BLOCK, len(draws))
     while True:
+        candidates = list(islice(open_sequences(after, closed=standing.closed), block))
         printed = {
             sequence: {name for plan in plans for name in (plan.base(sequence), plan.number(sequence))}
-            for sequence in range(after + 1, after + block + 1)
+            for sequence in candidates
         }
         names = sorted(set().union(*printed.values()))
         found = await repository.taken_numbers(
             connected, project_id=draws[0].plan.project.id, bases=names, numbers=names
         )
         taken |= {sequence for sequence, forms in printed.items() if forms & found}
-        free += sum(
-            sequence not in taken and not any(sequence in stretch for stretch in standing.closed)
-            for sequence in printed
-        )
+        free += sum(sequence not in taken for sequence in printed)
         if free >= len(draws):
             return frozenset(taken)
-        after, block = after + block, min(block * 2, _LAST_BLOCK)
+        after, block = candidates[-1], min(block * 2, _LAST_BLOCK)
 
 
 async def _set_expiries(connected: Connected, draws: Sequence[Draw], drawn: Drawn) -> None:

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-import orjson
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -17,6 +16,7 @@ from saraban.numbering.domain.states import State
 from saraban.numbering.domain.template import stored
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import Trace
+from saraban.numbering.service.keys import Key, key_of_number
 from saraban.numbering.service.ledger import Holder
 
 
@@ -126,9 +126,15 @@ async def note(
     new: str | None = None,
     reason: str | None = None,
     key: str | None = None,
+    issued_for: Key | None = None,
 ) -> None:
-    """This will write the audit row of an operation on a number, in the transaction of the operation (ruling N15)."""
+    """
+    This will write the audit row of an operation on a number, in the transaction of the operation (ruling N15).
+
+    :param issued_for: its counter key, where this is the operation that issues it
+    """
     await session.flush()
+    issued_for = issued_for or await key_of_number(session, entry)
     await repository.insert_audit(
         session,
         {
@@ -137,9 +143,10 @@ async def note(
             "project_id": entry.project_id,
             "reservation_uuid": entry.public_id,
             "document_number": entry.document_number,
+            "document_type": issued_for.type,
             "holder_public_id": entry.holder_public_id,
             "series": entry.series,
-            "counter_key": orjson.dumps(entry.format_values).decode(),
+            "counter_key": issued_for.text,
             "template_used": entry.format_template,
             "sequence_number": entry.sequence_number,
             "old_value": old,

@@ -197,7 +197,7 @@ class Reader:
                 raise
             parties = (await resolve(session, request)).parties
             check_right(self._caller, parties)
-            return Group(parties, None, {}, _codes_text(line, year), year, line.codes.revision or "A")
+            return Group(parties, None, {}, _codes_text(self.place, line, year), year, line.codes.revision or "A")
         return Group(made.parties, made, dict(made.values), made.codes_text, made.year, made.revision)
 
     def _request(self, line: Line) -> NumberRequest:
@@ -245,8 +245,22 @@ def _named(known: Mapping[str, UUID], code: str, column: str) -> UUID:
     return known[code]
 
 
-def _codes_text(line: Line, year: int) -> str:
-    return orjson.dumps({"type": line.codes.type, "originator": line.codes.originator, "year": year}).decode()
+def _codes_text(place: Place, line: Line, year: int) -> str:
+    codes = line.codes
+    return orjson.dumps(
+        {
+            "project": place.project.code,
+            "originator": codes.originator,
+            "recipient": codes.recipient or None,
+            "type": codes.type,
+            "contract": codes.contract or None,
+            "subType": codes.sub_type or None,
+            "rfaType": codes.rfa_type or None,
+            "discipline": codes.discipline or None,
+            "category": codes.category or None,
+            "year": year,
+        }
+    ).decode()
 
 
 def _faults(error: DomainError) -> list[FieldProblem]:

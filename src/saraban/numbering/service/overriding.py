@@ -20,10 +20,13 @@ from saraban.kit.errors import Invalid, invalid
 from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 from saraban.numbering import repository
+from saraban.numbering.domain.reason import checked_reason
 from saraban.numbering.domain.sequence import NumberTaken, SequenceExhausted
+from saraban.numbering.domain.states import NumberInRange
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import counting
 from saraban.numbering.service.checks import NumberRequest
+from saraban.numbering.service.keys import Key
 from saraban.numbering.service.leaping import leap, locked_counter
 from saraban.numbering.service.ledger import Issued, issued_of
 from saraban.numbering.service.life import note
@@ -42,12 +45,31 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class Closed:
+    """
+    A range that the stated number lies in.
+
+    :param code: code of the organization it is kept for
+    :param refuses: nobody may state the number: it is barred, or kept for somebody else
+    """
+
+    public_id: UUID
+    kind: str
+    first: int
+    last: int
+    organization: UUID | None
+    code: str | None
+    refuses: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Effect:
     """
     What an override would do.
 
     :param jump: sequences that the counter would leap over if it were moved, the stated one included; 0: it stays
     :param taken: whether the number is issued already
+    :param closed: the range it lies in, which the series steps over
     """
 
     number: str
@@ -56,6 +78,7 @@ class Effect:
     counter: int
     jump: int
     taken: bool
+    closed: Closed | None = None
 
 
 async def plan_of_day(
@@ -107,7 +130,17 @@ async def override_effect(session: AsyncSession, *, caller: Caller, plan: Plan, 
     found = await repository.taken_numbers(
         session, project_id=plan.project.id, bases=[base, number], numbers=[base, number]
     )
-    return Effect(number, sequence, plan.series, last, max(sequence - last, 0), bool(found))
+    closed = await _closed(session, plan, sequence)
+    return Effect(number, sequence, plan.series, last, max(sequence - last, 0), bool(found), closed)
+
+
+async def _closed(session: AsyncSession, plan: Plan, sequence: int) -> Closed | None:
+    found = await counting.range_at(session, project_id=plan.project.id, series=plan.series, sequence=sequence)
+    if found is None:
+        return None
+    row, organization, code = found
+    refuses = row.kind == "BARRED" or row.organization_id not in {None, plan.originator.id}
+    return Closed(row.public_id, row.kind, row.first_number, row.last_number, organization, code, refuses)
 
 
 async def override(
@@ -130,11 +163,16 @@ async def override(
     :param now: when it is stated, where the plan is of another day
     :param confirmed_jump: the jump that was shown; needed where the counter is to move
     :raises NumberTaken: naming the number, when it was issued before
+    :raises NumberInRange: when it is barred, or kept for another organization
     :raises Invalid: for a jump that was not confirmed as it is
     """
+    reason = checked_reason(reason)
     effect = await override_effect(session, caller=caller, plan=plan, statement=statement)
     if effect.taken:
         raise NumberTaken(values={"number": effect.number})
+    if effect.closed is not None and effect.closed.refuses:
+        closed = effect.closed
+        raise NumberInRange(values={"number": effect.number, "first": closed.first, "last": closed.last})
     moment = now or plan.now
     entry = _entry(plan, effect, caller=caller, token=token, reason=reason, address=address, now=moment)
     await _insert(session, entry, plan)
@@ -154,6 +192,7 @@ async def override(
         new=new,
         reason=reason,
         key=key,
+        issued_for=Key(plan.type.code, plan.codes_text),
     )
     return issued_of(entry)
 

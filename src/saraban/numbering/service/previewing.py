@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from itertools import takewhile
-from operator import ge
+from itertools import islice
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.numbering import repository
-from saraban.numbering.domain.sequence import SequenceExhausted
+from saraban.numbering.domain.sequence import LARGEST, SequenceExhausted
 from saraban.numbering.domain.stretch import open_sequences
 from saraban.numbering.service.planning import Plan
 
@@ -39,7 +37,7 @@ async def following(session: AsyncSession, *, plan: Plan, count: int) -> list[in
     place = repository.Place(plan.project.id, plan.series, plan.range)
     standing = await repository.standing(session, place, lock=False) or repository.Standing(0, 0)
     chosen = await next_free(session, place, standing, number=plan.number, base=plan.base, count=count)
-    if (standing.end is not None and chosen[-1] > standing.end) or (
+    if chosen[-1] > (LARGEST if standing.end is None else standing.end) or (
         plan.refuses_overflow and plan.template.overflows(chosen[-1])
     ):
         raise SequenceExhausted
@@ -58,15 +56,13 @@ async def next_free(
     """This will give the next sequences that are neither closed nor taken by whatever prints alike."""
     after, found = standing.last_number, list[int]()
     while len(found) < count:
-        sequences = range(after + 1, after + _BLOCK + 1)
+        candidates = list(islice(open_sequences(after, closed=standing.closed), _BLOCK))
         names = await repository.taken_numbers(
             session,
             project_id=place.project_id,
-            bases=[base(sequence) for sequence in sequences],
-            numbers=[number(sequence) for sequence in sequences],
+            bases=[base(sequence) for sequence in candidates],
+            numbers=[number(sequence) for sequence in candidates],
         )
-        taken = {one for one in sequences if base(one) in names or number(one) in names}
-        free = open_sequences(after, closed=standing.closed, taken=taken)
-        found.extend(takewhile(partial(ge, sequences[-1]), free))
-        after += _BLOCK
+        found += [one for one in candidates if base(one) not in names and number(one) not in names]
+        after = candidates[-1]
     return found[:count]

@@ -1,6 +1,7 @@
 """Stretches of a series that its main counter steps over: kept for somebody, or barred."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -14,15 +15,23 @@ from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.numbering import repository
+from saraban.numbering.domain.reason import checked_reason
+from saraban.numbering.domain.sequence import LARGEST
 from saraban.numbering.domain.states import RangeOverlaps, RangePassed, RangeReleased
-from saraban.numbering.models import NumberRange
+from saraban.numbering.domain.stretch import Stretch
+from saraban.numbering.domain.template import FALLBACK, ORIGINATOR, Template, stored
+from saraban.numbering.models import NumberCounter, NumberRange
 from saraban.numbering.repository import counting
+from saraban.numbering.service.keys import key_of_counter
 from saraban.numbering.service.overriding import check_main_series
 from saraban.numbering.service.planning import Plan
+from saraban.numbering.service.previewing import next_free
 from saraban.numbering.service.resolving import forget
 from saraban.numbering.service.voiding import MANAGES
 from saraban.projects import service as projects
-from saraban.projects.service import ProjectRef
+from saraban.projects.service import OrganizationRef, ProjectRef
+
+MOST_UNASKED = 1000  # sequences that may be closed without a second look
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,73 @@ class RangeRow:
     range: NumberRange
     organization: UUID | None
     last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RangeEffect:
+    """
+    What closing a range would do.
+
+    :param following: the number that the series would give next; None where its format would refuse it
+    :param size: sequences that would be closed
+    :param asks: whether this size must be confirmed: so many, or so high, may be a slip of the finger
+    """
+
+    series: str
+    counter: int
+    following: str | None
+    size: int
+    asks: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """A range as it is asked for, in a series that was found."""
+
+    project: ProjectRef
+    series: str
+    kind: str
+    first: int
+    last: int
+    owner: OrganizationRef | None
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first + 1
+
+    def asks(self, template: Template, counter: int) -> bool:
+        return self.size > MOST_UNASKED or len(str(self.last)) > max(template.width, len(str(counter)))
+
+
+async def range_effect(
+    session: AsyncSession, *, caller: Caller, plan: Plan, kind: str, first: int, last: int, organization: UUID | None
+) -> RangeEffect:
+    """
+    This will show what closing a range would do, without doing it.
+
+    :raises: what `close` raises, but for a size that was not confirmed
+    """
+    caller.require(MANAGES, Scope(project=plan.project.id))
+    check_main_series(plan)
+    stretch = await _asked_by(session, plan, kind, first, last, organization)
+    standing = await repository.standing(session, repository.Place(plan.project.id, plan.series, 0), lock=False)
+    standing = standing or repository.Standing(0, 0)
+    await _check_open(session, stretch, standing.last_number)
+    following = await _following(session, plan, replace(standing, closed=_with(standing.closed, stretch)))
+    asks = stretch.asks(plan.template, standing.last_number)
+    return RangeEffect(plan.series, standing.last_number, following, stretch.size, asks)
+
+
+def _with(closed: Sequence[Stretch], stretch: _Stretch) -> tuple[Stretch, ...]:
+    return tuple(sorted((*closed, Stretch(stretch.first, stretch.last))))
+
+
+async def _following(session: AsyncSession, plan: Plan, standing: repository.Standing) -> str | None:
+    place = repository.Place(plan.project.id, plan.series, 0)
+    (sequence,) = await next_free(session, place, standing, number=plan.number, base=plan.base, count=1)
+    if sequence > LARGEST or (plan.refuses_overflow and plan.template.overflows(sequence)):
+        return None
+    return plan.number(sequence)
 
 
 async def close(
@@ -45,31 +121,25 @@ async def close(
     organization: UUID | None,
     reason: str,
     address: str,
+    confirmed_size: int | None = None,
 ) -> RangeRow:
     """
     This will have the main counter of the plan's series step over `first` to `last` from now on.
 
     :param organization: the only one that may draw from a kept range; None: whoever may draw from the series
+    :param confirmed_size: how many sequences it closes; needed where that is many, or more digits than the format has
+    :raises Invalid: for an organization that could never draw from the series, or a size that was not confirmed
     :raises RangeOverlaps: when part of it is closed already
     :raises RangePassed: when the series has counted past `first`
     """
     caller.require(MANAGES, Scope(project=plan.project.id))
     check_main_series(plan)
-    owner = await _owner(session, plan.project, kind, organization)
+    reason = checked_reason(reason)
+    stretch = await _asked_by(session, plan, kind, first, last, organization)
     await repository.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
-    row = await _closed(
-        session,
-        caller=caller,
-        project=plan.project,
-        series=plan.series,
-        kind=kind,
-        first=first,
-        last=last,
-        owner=owner,
-        reason=reason,
-        now=plan.now,
-        address=address,
-    )
+    counter = await _locked(session, stretch)
+    _check_confirmed(stretch, plan.template, counter, confirmed_size)
+    row = await _closed(session, stretch, counter, caller=caller, reason=reason, now=plan.now, address=address)
     return RangeRow(row, organization, first - 1 if kind == "KEPT" else None)
 
 
@@ -86,6 +156,7 @@ async def close_in_series(
     reason: str,
     now: datetime,
     address: str,
+    confirmed_size: int | None = None,
 ) -> NumberRange:
     """
     This will do the same to a series that has counted already, named as the books name it.
@@ -94,62 +165,98 @@ async def close_in_series(
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     caller.require(MANAGES, Scope(project=project.id))
+    reason = checked_reason(reason)
     owner = await _owner(session, project, kind, organization)
-    return await _closed(
-        session,
-        caller=caller,
-        project=project,
-        series=fold(series),
-        kind=kind,
-        first=first,
-        last=last,
-        owner=owner,
-        reason=reason,
-        now=now,
-        address=address,
-    )
+    stretch = _Stretch(project, fold(series), kind, first, last, owner)
+    counter = await _locked(session, stretch)
+    row = await repository.format_for(session, project_id=project.id, type_id=counter.correspondence_type_id)
+    template = stored(row.format_template if row else FALLBACK)
+    if owner is not None and owner.id != counter.originator_organization_id:
+        _refuse_if_printed(template, str(orjson.loads((await key_of_counter(session, counter)).text)["originator"]))
+    _check_confirmed(stretch, template, counter, confirmed_size)
+    return await _closed(session, stretch, counter, caller=caller, reason=reason, now=now, address=address)
+
+
+async def _asked_by(
+    session: AsyncSession, plan: Plan, kind: str, first: int, last: int, organization: UUID | None
+) -> _Stretch:
+    owner = await _owner(session, plan.project, kind, organization)
+    if owner is not None and owner.id != plan.originator.id:
+        _refuse_if_printed(plan.template, plan.originator.code)
+    return _Stretch(plan.project, plan.series, kind, first, last, owner)
+
+
+def _refuse_if_printed(template: Template, originator: str) -> None:
+    """Whoever draws in the name of another organization than the series prints draws from another series."""
+    if ORIGINATOR in template.tokens:
+        raise invalid(
+            "/organizationPublicId",
+            "never_draws_here",
+            "ชุดเลขนี้พิมพ์รหัสผู้ส่ง {originator} องค์กรอื่นออกเลขจากช่วงนี้ไม่ได้",
+            "This series prints its originator, {originator}; no other organization could draw from the range.",
+            originator=originator,
+        )
+
+
+async def _locked(session: AsyncSession, stretch: _Stretch) -> NumberCounter:
+    counter = await counting.locked_counter(session, project_id=stretch.project.id, series=stretch.series)
+    if counter is None:
+        raise unknown("/series", stretch.series)
+    await _check_open(session, stretch, counter.last_number)
+    return counter
+
+
+async def _check_open(session: AsyncSession, stretch: _Stretch, counter: int) -> None:
+    if stretch.last < stretch.first:
+        raise invalid("/lastNumber", "too_small", "ต้องไม่น้อยกว่าเลขแรก", "This must not be below the first number.")
+    if stretch.first <= counter:
+        raise RangePassed(values={"last": counter})
+    if await counting.overlapping(
+        session, project_id=stretch.project.id, series=stretch.series, first=stretch.first, last=stretch.last
+    ):
+        raise RangeOverlaps
+
+
+def _check_confirmed(stretch: _Stretch, template: Template, counter: NumberCounter, confirmed: int | None) -> None:
+    if stretch.asks(template, counter.last_number) and confirmed != stretch.size:
+        raise invalid(
+            "/confirmedSize",
+            "not_confirmed",
+            "ช่วงนี้มี {size} ลำดับ เลขถัดจากช่วงนี้คือ {after} โปรดยืนยันจำนวนนี้",
+            "The range has {size} sequences, and {after} comes after it: confirm this size.",
+            size=stretch.size,
+            after=stretch.last + 1,
+        )
 
 
 async def _closed(
     session: AsyncSession,
+    stretch: _Stretch,
+    counter: NumberCounter,
     *,
     caller: Caller,
-    project: ProjectRef,
-    series: str,
-    kind: str,
-    first: int,
-    last: int,
-    owner: int | None,
     reason: str,
     now: datetime,
     address: str,
 ) -> NumberRange:
-    project_id = project.id
-    if last < first:
-        raise invalid("/lastNumber", "too_small", "ต้องไม่น้อยกว่าเลขแรก", "This must not be below the first number.")
-    counter = await counting.locked_counter(session, project_id=project_id, series=series)
-    if counter is None:
-        raise unknown("/series", series)
-    if first <= counter.last_number:
-        raise RangePassed(values={"last": counter.last_number})
-    if await counting.overlapping(session, project_id=project_id, series=series, first=first, last=last):
-        raise RangeOverlaps
+    where = {"project_id": stretch.project.id, "series": stretch.series}
     row = NumberRange(
         public_id=new_id(),
-        project_id=project_id,
-        series=series,
-        number=await counting.highest_range(session, project_id=project_id, series=series) + 1,
-        kind=kind,
-        first_number=first,
-        last_number=last,
-        organization_id=owner,
+        **where,
+        number=await counting.highest_range(session, project_id=stretch.project.id, series=stretch.series) + 1,
+        kind=stretch.kind,
+        first_number=stretch.first,
+        last_number=stretch.last,
+        organization_id=stretch.owner.id if stretch.owner else None,
         reason=reason,
         user_id=caller.user_id,
         created_at=now,
     )
     await counting.add_range(session, row, like=counter, now=now)
     counter.range_count, counter.version = counter.range_count + 1, counter.version + 1
-    await _note(session, row, caller=caller, old=None, new=kind, reason=reason, now=now, address=address)
+    await _note(
+        session, row, counter, caller=caller, old=None, new=stretch.kind, reason=reason, now=now, address=address
+    )
     return row
 
 
@@ -171,6 +278,7 @@ async def release(
 
     :raises RangeReleased: when it was released before
     """
+    reason = checked_reason(reason)
     found = await repository.range_by_public_id(session, public_id)
     if found is None or not caller.may(MANAGES, Scope(project=found.project_id)):
         raise NotFound("There is no such range.")
@@ -189,31 +297,32 @@ async def release(
     await _note(
         session,
         row,
+        counter,
         caller=caller,
         old=row.kind,
         new="RELEASED",
         reason=reason,
         now=now,
         address=address,
-        counter=counter.last_number,
+        passed=counter.last_number,
     )
     return row
 
 
-async def _owner(session: AsyncSession, project: ProjectRef, kind: str, organization: UUID | None) -> int | None:
+async def _owner(
+    session: AsyncSession, project: ProjectRef, kind: str, organization: UUID | None
+) -> OrganizationRef | None:
     if organization is None:
         return None
     if kind != "KEPT":
         raise invalid("/organizationPublicId", "not_kept", "ช่วงที่ห้ามใช้ไม่มีเจ้าของ", "A barred range is kept for nobody.")
-    found = await projects.find_member(
-        session, project=project, public_id=organization, pointer="/organizationPublicId"
-    )
-    return found.id
+    return await projects.find_member(session, project=project, public_id=organization, pointer="/organizationPublicId")
 
 
 async def _note(
     session: AsyncSession,
     row: NumberRange,
+    counter: NumberCounter,
     *,
     caller: Caller,
     old: str | None,
@@ -221,17 +330,20 @@ async def _note(
     reason: str,
     now: datetime,
     address: str,
-    counter: int | None = None,
+    passed: int | None = None,
 ) -> None:
-    """:param counter: where the main counter stood: what it had passed by then stays a hole of this range's"""
-    stretch = {"range": str(row.public_id), "first": row.first_number, "last": row.last_number, "counter": counter}
+    """:param passed: where the main counter stood: what it had passed by then stays a hole of this range's"""
+    stretch = {"range": str(row.public_id), "first": row.first_number, "last": row.last_number, "counter": passed}
+    counted_for = await key_of_counter(session, counter)
     await repository.insert_audit(
         session,
         {
             "uuid": new_id(),
             "operation": "RANGE",
             "project_id": row.project_id,
+            "document_type": counted_for.type,
             "series": row.series,
+            "counter_key": counted_for.text,
             "sequence_number": row.first_number,
             "skipped_to": row.last_number,
             "old_value": orjson.dumps({**stretch, "state": old}).decode() if old else None,

@@ -12,7 +12,7 @@ from saraban.kit.errors import NotFound
 from saraban.kit.text import fold
 from saraban.numbering.domain.template import RFA_TYPE
 from saraban.numbering.models import LedgerEntry
-from saraban.numbering.repository import living
+from saraban.numbering.repository import codes, living
 from saraban.projects import service as projects
 
 _SEES = "numbering.view_counters"
@@ -47,10 +47,10 @@ async def find(session: AsyncSession, *, caller: Caller, project_public_id: UUID
 
 
 async def rfa_type_of(session: AsyncSession, *, number: UUID) -> str | None:
-    """This will give the code of the RFA type that a number was drawn for; None for what is no RFA."""
-    codes = await living.drawn_for(session, number)
-    if codes is not None:
-        found = orjson.loads(codes).get("rfaType")
+    """This will give the code of the RFA type that a number was issued for; None for what is no RFA."""
+    issued_for = await codes.of_issue(session, number)
+    if issued_for is not None:
+        found = orjson.loads(issued_for[1]).get("rfaType")
         return str(found) if found else None
     entry = await living.by_public_id(session, number)
     return entry.format_values.get(RFA_TYPE) if entry else None

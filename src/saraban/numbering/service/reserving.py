@@ -12,6 +12,7 @@ from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text
 from saraban.numbering import repository
 from saraban.numbering.domain import template as tokens
 from saraban.numbering.domain.counter import NO_DISCIPLINE
+from saraban.numbering.domain.reason import checked_reason
 from saraban.numbering.domain.states import NumberNotInState, ReservationExpired, State, Who, source_of
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import living
@@ -82,6 +83,7 @@ async def cancel_reservation(
 
     :raises NumberNotInState: when it is confirmed already
     """
+    reason = checked_reason(reason)
     values: dict[str, object] = {"cancelled_at": now, "reason": reason}
     if await _settled(session, caller, token, State.CANCELLED, values):
         entry = await own(session, caller, token)

@@ -10,10 +10,18 @@ from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.errors import Forbidden, invalid, unknown
 from saraban.kit.ids import new_id
 from saraban.numbering import repository
+from saraban.numbering.domain.reason import checked_reason
 from saraban.numbering.repository import counting
+from saraban.numbering.service.keys import key_of_counter
 from saraban.projects import service as projects
 
 RESETS = "numbering.reset_counter"
+SHORTEST = 20
+
+
+def may_reset(caller: Caller) -> bool:
+    """Only a Super Admin may, and only with the right."""
+    return caller.may(RESETS, Scope()) and caller.may(EVERYTHING, Scope())
 
 
 async def reset(
@@ -33,10 +41,11 @@ async def reset(
 
     :returns: where it stood, and where it stands
     :raises Forbidden: for everybody but a Super Admin
-    :raises Invalid: for an unknown series, or a counter that would go forward
+    :raises Invalid: for an unknown series, a counter that would go forward, or a reason that is too short
     """
-    if not (caller.may(RESETS, Scope()) and caller.may(EVERYTHING, Scope())):
+    if not may_reset(caller):
         raise Forbidden("Only a Super Admin resets a counter.")
+    reason = checked_reason(reason, shortest=SHORTEST)
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     counter = await counting.locked_counter(session, project_id=project.id, series=series)
     if counter is None:
@@ -52,13 +61,16 @@ async def reset(
         )
     counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, now
     await session.flush()
+    counted_for = await key_of_counter(session, counter)
     await repository.insert_audit(
         session,
         {
             "uuid": new_id(),
             "operation": "RESET",
             "project_id": project.id,
+            "document_type": counted_for.type,
             "series": series,
+            "counter_key": counted_for.text,
             "sequence_number": to,
             "old_value": str(old),
             "new_value": str(to),

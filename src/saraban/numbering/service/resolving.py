@@ -46,7 +46,8 @@ class Resolved:
 
 
 Found = OrderedDict[tuple[Any, ...], tuple[float, Resolved]]
-_remembered: WeakKeyDictionary[Any, Found] = WeakKeyDictionary()
+# By the pool: those who read and those who write have engines of their own, with one pool between them.
+_remembered: WeakKeyDictionary[sa.Pool, Found] = WeakKeyDictionary()
 _NOTHING: Found = OrderedDict()
 
 
@@ -59,7 +60,7 @@ async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool 
     if found is not None:
         return found
     resolved = await _resolved(session, request)
-    known = _remembered.setdefault(_engine(session), OrderedDict())
+    known = _remembered.setdefault(_engine(session).pool, OrderedDict())
     known[_key(request)] = (stopwatch() + _REMEMBERED_FOR, resolved)
     if len(known) > _MOST:
         known.popitem(last=False)
@@ -68,7 +69,7 @@ async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool 
 
 def remembered(engine: sa.Engine, request: NumberRequest) -> Resolved | None:
     """This will give what was found a moment ago, so that nobody takes a connection for it."""
-    found = _remembered.get(engine, _NOTHING).get(_key(request))
+    found = _remembered.get(engine.pool, _NOTHING).get(_key(request))
     return found[1] if found is not None and found[0] > stopwatch() else None
 
 
@@ -88,7 +89,7 @@ def _key(request: NumberRequest) -> tuple[Any, ...]:
 
 def forget(session: AsyncSession) -> None:
     """This will have the process ask anew: a format was saved."""
-    _remembered.pop(_engine(session), None)
+    _remembered.pop(_engine(session).pool, None)
 
 
 def _engine(session: AsyncSession) -> sa.Engine:

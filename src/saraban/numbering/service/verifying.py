@@ -5,7 +5,8 @@ It reads one snapshot, so that numbers drawn meanwhile are no discrepancies, pag
 the number of numbers, only with the stretches that one series has stepped over.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -15,12 +16,14 @@ from saraban.numbering.domain.account import account_lines
 from saraban.numbering.domain.examination import (
     Carried,
     Counter,
+    Deed,
     Discrepancy,
     Entry,
     SeriesWalk,
     Wrong,
     document_without_number,
     examine,
+    issue_of,
 )
 from saraban.numbering.repository import books, examining
 from saraban.numbering.repository.examining import CounterRow
@@ -67,40 +70,56 @@ async def _tally(session: AsyncSession, carriers: Sequence[Carriers], progress: 
 
 
 async def _counters(session: AsyncSession, carriers: Sequence[Carriers], tally: _Tally) -> AsyncIterator[Discrepancy]:
-    after: tuple[int, str, int] | None = None
-    while counters := await examining.counters_page(session, after=after, limit=PAGE):
-        for counter in counters:
+    """The series with a counter, then those that have numbers and no counter: imported, or stated by hand."""
+    for page in (examining.counters_page, examining.uncounted_page):
+        async for counter in _paged(session, page):
+            if not counter.there and (last := await examining.last_drawn(session, counter)):
+                yield Discrepancy(Wrong.COUNTER_MISSING, counter.project, counter.series)
+                counter = replace(counter, last_number=last)  # noqa: PLW2901  as it must have been
             async for found in _series(session, counter, carriers, tally):
                 yield found
+
+
+async def _paged(
+    session: AsyncSession, page: Callable[..., Awaitable[Sequence[CounterRow]]]
+) -> AsyncIterator[CounterRow]:
+    after: tuple[int, str, int] | None = None
+    while counters := await page(session, after=after, limit=PAGE):
+        for counter in counters:
+            yield counter
         after = (counters[-1].project_id, counters[-1].series, counters[-1].range)
-    for project, series, _ in await examining.uncounted(session, limit=PAGE):
-        yield Discrepancy(Wrong.COUNTER_MISSING, project, series)
 
 
 async def _series(
     session: AsyncSession, counter: CounterRow, carriers: Sequence[Carriers], tally: _Tally
 ) -> AsyncIterator[Discrepancy]:
     """The numbers of one counter in order, each against the other books, and what is missing between them."""
-    gaps, reset = await books.gaps_of(
+    gaps, resets = await books.gaps_of(
         session, project_id=counter.project_id, series=counter.series, counter=counter.range
     )
-    walk = SeriesWalk(Counter(counter.project, counter.series, counter.last_number, reset))
+    last = counter.last_number
+    walk = SeriesWalk(Counter(counter.project, counter.series, last, resets))
     place, seen = (0, 0), counter.before
     while entries := await examining.entries_of(session, counter, after=place, limit=PAGE):
-        for found in await _compared(session, entries, carriers):
+        deeds = await examining.deeds_of(session, [entry.public_id for entry in entries])
+        for found in await _compared(session, entries, deeds, carriers):
             yield found
-        upto = min(entries[-1].sequence, counter.last_number)
-        for found in walk.along(account_lines(entries, after=seen, upto=upto, gaps=gaps)):
+        issued = {key: issue for key, those in deeds.items() if (issue := issue_of(those)) is not None}
+        for found in walk.along(account_lines(entries, after=seen, counter=last, gaps=gaps, upto=0), issued):
             yield found
         place, seen = (entries[-1].sequence, entries[-1].id), max(seen, entries[-1].sequence)
         tally.add(len(entries))
     nobody: list[Entry] = []
-    for found in walk.along(account_lines(nobody, after=seen, upto=counter.last_number, gaps=gaps)):
+    for found in walk.along(account_lines(nobody, after=seen, counter=last, gaps=gaps), {}):
         yield found
 
 
-async def _compared(session: AsyncSession, entries: Sequence[Entry], carriers: Sequence[Carriers]) -> list[Discrepancy]:
-    deeds = await examining.deeds_of(session, [entry.public_id for entry in entries])
+async def _compared(
+    session: AsyncSession,
+    entries: Sequence[Entry],
+    deeds: Mapping[UUID, Sequence[Deed]],
+    carriers: Sequence[Carriers],
+) -> list[Discrepancy]:
     renderings = await examining.renderings_of(session, [entry.id for entry in entries])
     linked = [one for entry in entries for one in (entry.replaces, entry.replaced_by) if one is not None]
     links = await examining.links_of(session, linked)

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import NotFound
+from saraban.numbering.domain.reason import checked_reason
 from saraban.numbering.domain.states import NumberHeld, NumberNotInState, State, Who, source_of
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import living
@@ -27,6 +28,7 @@ async def void(
     :raises NumberHeld: when a document carries it
     :raises NumberNotInState: when it is not confirmed
     """
+    reason = checked_reason(reason)
     entry = await voidable(session, caller=caller, public_id=public_id, project_id=None)
     return await _made_void(
         session, entry, who=Who.ADMINISTRATOR, caller=caller, reason=reason, by=None, now=now, address=address
@@ -61,6 +63,7 @@ async def replace(
     address: str,
 ) -> Issued:
     """This will make a number void for the one just drawn in this transaction, and link the two both ways."""
+    reason = checked_reason(reason)
     entry = await voidable(session, caller=caller, public_id=public_id, project_id=project_id)
     await _made_void(
         session, entry, who=Who.ADMINISTRATOR, caller=caller, reason=reason, by=replacement, now=now, address=address

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.clock import stopwatch
-from saraban.numbering.domain.retry import Attempts, NumberingBusy
+from saraban.numbering.domain.retry import Attempts
 from saraban.numbering.service.ledger import Course, Draw, Issued
 
 Work = Callable[[AsyncSession, Issued], Awaitable[Any]]
@@ -58,7 +58,7 @@ class Member:
         """
         This will wait for the answer.
 
-        :raises NumberingBusy: when its turn did not come before the deadline
+        :raises NumberingBusy, NumberingFailed: when its turn did not come before the deadline
         """
         loop = asyncio.get_running_loop()
         late = loop.call_later(self.attempts.budget.deadline, self._give_up)
@@ -70,7 +70,7 @@ class Member:
     def _give_up(self) -> None:
         # One that is on its way has an outcome soon, and the database's own time limits see to that.
         if not self.on_its_way:
-            self.fail(NumberingBusy(retry_after=3))
+            self.fail(self.attempts.too_late())
 
     def succeed(self, answer: Any) -> None:
         if not self.answer.done():

@@ -1,0 +1,55 @@
+"""The table of what was refused: read newest first, and forgotten when it is old."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import User
+from saraban.kit.pagination import Page, cut, newest_first
+from saraban.numbering.models import NumberError
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """:param username: None where nobody had signed in"""
+
+    error: NumberError
+    username: str | None
+
+
+async def page(
+    session: AsyncSession,
+    *,
+    kind: str | None,
+    username: str | None,
+    trace: str | None,
+    since: datetime | None,
+    cursor: str | None,
+    limit: int,
+) -> Page[ErrorRow]:
+    statement: Any = sa.select(NumberError, User.username).outerjoin(User, User.user_id == NumberError.user_id)
+    if kind is not None:
+        statement = statement.where(NumberError.error_type == kind)
+    if username is not None:
+        statement = statement.where(User.username == username)
+    if trace is not None:
+        statement = statement.where(NumberError.trace_id == trace)
+    if since is not None:
+        statement = statement.where(NumberError.created_at >= since)
+    statement = newest_first(
+        statement, at=NumberError.created_at, public_id=NumberError.public_id, cursor=cursor, limit=limit
+    )
+    rows = [ErrorRow(*row) for row in (await session.execute(statement)).all()]
+    return cut(rows, limit=limit, key=lambda row: (row.error.created_at, row.error.public_id))
+
+
+async def forget(session: AsyncSession, *, before: datetime, limit: int) -> int:
+    """This will delete the oldest rows from before a moment, at most `limit`, and give their number."""
+    old = sa.select(NumberError.id).where(NumberError.created_at < before).order_by(NumberError.created_at)
+    ids = (await session.scalars(old.limit(limit))).all()
+    if ids:
+        await session.execute(sa.delete(NumberError).where(NumberError.id.in_(ids)))
+    return len(ids)

@@ -1,0 +1,45 @@
+"""What numbering refused and where it failed (ruling N15): read by operators, forgotten after a while."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.pagination import Page
+from saraban.numbering.repository import refused
+from saraban.numbering.repository.refused import ErrorRow
+
+READS = "system.view_logs"
+KEEP_ERRORS: Final = timedelta(days=90)
+_BATCH = 1000
+
+
+async def errors(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    kind: str | None = None,
+    username: str | None = None,
+    trace: str | None = None,
+    since: datetime | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Page[ErrorRow]:
+    """
+    This will give refused and failed calls of every project, newest first.
+
+    :param kind: only those of this type, such as `LOCK_TIMEOUT`
+    :param trace: only that of the request with this trace id
+    :raises Forbidden: for who may not read the system's logs: a row may name a project, or nobody at all
+    """
+    caller.require(READS, Scope())
+    return await refused.page(
+        session, kind=kind, username=username, trace=trace, since=since, cursor=cursor, limit=limit
+    )
+
+
+async def forget_errors(session: AsyncSession, *, now: datetime, keep: timedelta = KEEP_ERRORS) -> int:
+    """This will delete a bounded number of rows that are older than `keep`, and give their number."""
+    return await refused.forget(session, before=now - keep, limit=_BATCH)

@@ -1,0 +1,95 @@
+"""A counter set back in the browser, by a Super Admin who says why."""
+
+from typing import Annotated, Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.kit.errors import DomainError, Forbidden, Kind
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.problem import status_of
+from saraban.numbering import service as numbering
+from saraban.numbering.schemas import ResetIn
+from saraban.web.forms import Faults, faults_of, filled, order_from, text
+from saraban.web.page import Page, ThisPage
+from saraban.web.visit import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/reset")
+
+_TOLD_HERE = {Kind.INVALID}
+
+
+@router.get("")
+async def show(
+    page: ThisPage, session: ReadSession, project: UUID, series: Annotated[str, Query(max_length=255)]
+) -> Response:
+    return await _show(page, session, project, series)
+
+
+@router.post("")
+async def reset(page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
+    form = await filled(request)
+
+    async def work(session: AsyncSession) -> ResetIn:
+        order: ResetIn = order_from(request, ResetIn, _payload(form))
+        await numbering.reset(
+            session,
+            caller=page.caller,
+            project_public_id=order.project_public_id,
+            series=order.series,
+            to=order.last_number,
+            reason=order.reason,
+            key=None,
+            now=clock.now(),
+            address=page.address,
+        )
+        return order
+
+    try:
+        order = await db.transact(work)
+    except DomainError as error:
+        project = _project(form)
+        if error.kind not in _TOLD_HERE or project is None:
+            raise
+        async with db.reading() as session:
+            return await _show(page, session, project, text(form, "series") or "", form=form, error=error)
+    where = urlencode({"project": order.project_public_id, "series": order.series})
+    return RedirectResponse(f"/numbers/account?{where}", status_code=303)
+
+
+def _payload(form: Any) -> dict[str, Any]:
+    typed = text(form, "lastNumber") or ""
+    figure = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 12 else typed
+    return {name: text(form, name) or "" for name in ("projectPublicId", "series", "reason")} | {"lastNumber": figure}
+
+
+def _project(form: Any) -> UUID | None:
+    try:
+        return UUID(text(form, "projectPublicId") or "")
+    except ValueError:
+        return None
+
+
+async def _show(
+    page: Page,
+    session: AsyncSession,
+    project: UUID,
+    series: str,
+    *,
+    form: Any = None,
+    error: DomainError | None = None,
+) -> Response:
+    if not numbering.may_reset(page.caller):
+        raise Forbidden("Only a Super Admin resets a counter.")
+    found = await numbering.account(session, caller=page.caller, project_public_id=project, series=series, limit=1)
+    return page.show(
+        "resetting.html",
+        status=status_of(error) if error else 200,
+        account=found,
+        place=project,
+        form=form or {},
+        faults=faults_of(error, page.language) if error else Faults(),
+    )
