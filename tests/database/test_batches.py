@@ -521,7 +521,8 @@ class TestSeveralMasters:
             clients = [RedisClient.from_url(server.url, socket_timeout=0.5) for server in (one, two, three)]
             try:
                 world = await world_of(db)
-                allocator = world.allocator(RedisLocks(*clients, ttl=5, rest=0.05))
+                locks = RedisLocks(*clients, ttl=5, rest=0.05)
+                allocator = world.allocator(locks)
                 await many(world, allocator, 20)
                 one.stop()
                 await many(world, allocator, 20)
@@ -536,6 +537,7 @@ class TestSeveralMasters:
                 assert set(paths) == {"redis"}
                 assert (set(after[40:60]), set(after[60:])) == ({"database"}, {"redis"})
                 await check_accounts(world)
+                await locks.close()
             finally:
                 for client in clients:
                     await client.aclose()
@@ -557,6 +559,8 @@ class TestSeveralMasters:
                         inside -= 1
 
             await asyncio.gather(*(work(locks) for locks in servers))
+            for locks in servers:
+                await locks.close()
             for client in (c for masters in clients for c in masters):
                 await client.aclose()
 
@@ -575,6 +579,7 @@ class TestTurns:
                 async with locks.hold("hot", within=10):
                     order.append(number)
                     await asyncio.sleep(0.01)
+            await locks.close()
 
         await asyncio.gather(*(work(number) for number in range(3)))
         for client in clients:
@@ -591,6 +596,7 @@ class TestTurns:
                 await asyncio.sleep(0.05)
                 waiting.cancel()
             await asyncio.wait_for(_enter(locks), 2)
+            await locks.close()
 
 
 async def _enter(locks: RedisLocks) -> None:

@@ -49,7 +49,9 @@ async def logged(allocator: numbering.Allocator) -> None:
 @contextlib.asynccontextmanager
 async def redis_locks(url: str, *, ttl: float = 5.0, rest: float = 0.05) -> AsyncIterator[RedisLocks]:
     async with RedisClient.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5) as client:
-        yield RedisLocks(client, ttl=ttl, rest=rest)
+        locks = RedisLocks(client, ttl=ttl, rest=rest)
+        yield locks
+        await locks.close()
 
 
 @pytest_asyncio.fixture

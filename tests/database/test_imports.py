@@ -106,7 +106,7 @@ class TestTurns:
         assert (await works.row()).state == "DONE"
 
     async def test_that_were_lost_write_nothing_more(self, works: Works) -> None:
-        await works.started(20_000)
+        await works.started(6_000)
         slow = asyncio.create_task(works.worker().round())
         while (await works.row()).rows_written == 0:  # noqa: ASYNC110  only the database tells
             await asyncio.sleep(0.01)
@@ -119,8 +119,8 @@ class TestTurns:
         await works.worker().round()
 
         row = await works.row()
-        assert 0 < written < 20_000
-        assert (row.state, row.rows_written, row.report["there"] if row.report else None) == ("DONE", 20_000, 0)
+        assert 0 < written < 6_000
+        assert (row.state, row.rows_written, row.report["there"] if row.report else None) == ("DONE", 6_000, 0)
         assert [found async for found in numbering.verify(works.db, carriers=carriers())] == []
 
 
@@ -129,7 +129,7 @@ class TestServer:
         server = RunningSaraban(tmp_path / "data", database_url=any_demo_url).start()
         try:
             with _admin(server) as client:
-                address = _send(client, 30_000)
+                address = _send(client, 8_000)
                 _until(client, address, lambda body: body["state"] == "CHECKED")
                 client.post(f"{address}/commit", json={}).raise_for_status()
                 _until(client, address, lambda body: body["rowsDone"] > 0)
@@ -140,7 +140,7 @@ class TestServer:
         finally:
             server.kill()
 
-        assert (done["report"]["imported"], done["report"]["there"], done["rowsDone"]) == (30_000, 0, 30_000)
+        assert (done["report"]["imported"], done["report"]["there"], done["rowsDone"]) == (8_000, 0, 8_000)
 
 
 def _admin(server: RunningSaraban) -> httpx.Client:

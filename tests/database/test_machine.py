@@ -598,7 +598,7 @@ def test_sqlite_gives_what_the_model_foretells(demo_folder: Path, tmp_path: Path
         shutil.copy(demo_folder / "saraban.db", path)
         return f"sqlite:///{path}", lambda: path.unlink()
 
-    run(make, examples=20)
+    run(make, examples=12)
 
 
 @pytest.mark.timeout(600)
@@ -607,4 +607,4 @@ def test_mariadb_gives_what_the_model_foretells(mariadb_server: MariaDb, mariadb
         name = f"machine_{next(_names)}"
         return mariadb_server.create(name, statements=mariadb_demo_template), lambda: mariadb_server.drop(name)
 
-    run(make, examples=20)
+    run(make, examples=12)

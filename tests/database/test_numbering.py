@@ -36,18 +36,22 @@ def redis_locks(url: str, *, ttl: float = 5.0, rest: float = 5.0, timeout: float
         socket_connect_timeout=timeout,
         retry=Retry(NoBackoff(), 0),
     )
-    _clients.append(RedisClient.from_pool(pool))
-    return RedisLocks(_clients[-1], ttl=ttl, rest=rest)
+    client = RedisClient.from_pool(pool)
+    locks = RedisLocks(client, ttl=ttl, rest=rest)
+    _open.append((locks, client))
+    return locks
 
 
-_clients: list[RedisClient] = []
+_open: list[tuple[RedisLocks, RedisClient]] = []
 
 
 @pytest_asyncio.fixture(autouse=True)
 async def close_clients() -> AsyncIterator[None]:
     yield
-    while _clients:
-        await _clients.pop().aclose()
+    while _open:
+        locks, client = _open.pop()
+        await locks.close()
+        await client.aclose()
 
 
 async def hundred(world: World, *allocators: numbering.Allocator) -> list[numbering.Issued]:

@@ -35,6 +35,15 @@ FAILED = (
 )
 
 
+@asynccontextmanager
+async def held(client: RedisClient, name: str) -> AsyncIterator[None]:
+    """Another server holds the lock."""
+    locks = RedisLocks(client, ttl=30, rest=5)
+    async with locks.hold(name, within=1):
+        yield
+    await locks.close()
+
+
 class Door:
     """A server in this process, and a caller of its API."""
 
@@ -130,7 +139,7 @@ class TestLockHeldByAnother:
             served(tmp_path, mariadb_demo_url, **hurried) as door,
             RedisClient.from_url(redis_url) as client,
         ):
-            async with RedisLocks(client, ttl=30, rest=5).hold(await door.lock_name(), within=1):
+            async with held(client, await door.lock_name()):
                 answers = [await door.draw(language="th"), await door.draw(language="en", key="mine")]
             await client.flushall()  # that lock is given up a moment later by itself
             rows = await door.errors(2)
@@ -156,7 +165,7 @@ class TestCounterMoved:
             served(tmp_path, mariadb_demo_url, redis_url=redis_url, conflict_retries=retries) as door,
             RedisClient.from_url(redis_url) as client,
         ):
-            async with RedisLocks(client, ttl=30, rest=5).hold(await door.lock_name(), within=1):
+            async with held(client, await door.lock_name()):
                 drawing = asyncio.create_task(door.draw())
                 await door.until(waiting=1)
                 other = Database(mariadb_demo_url)
@@ -202,7 +211,7 @@ class TestDatabaseAway:
         with running_mariadb() as server:
             url = server.create("numbers", statements=mariadb_demo_template)
             async with served(tmp_path, url, **hurried) as door, RedisClient.from_url(redis_url) as client:
-                async with RedisLocks(client, ttl=30, rest=5).hold(await door.lock_name(), within=1):
+                async with held(client, await door.lock_name()):
                     inside = [asyncio.create_task(door.draw(key=key)) for key in (None, "mine")]
                     await door.until(waiting=2)
                     server.freeze()

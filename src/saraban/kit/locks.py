@@ -73,7 +73,7 @@ local head = redis.call('LINDEX', KEYS[2], 0)
 if (not head or head == ARGV[1]) and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   redis.call('LREM', KEYS[2], 1, ARGV[1])
   redis.call('ZREM', KEYS[3], ARGV[1])
-  return 1
+  return redis.call('LLEN', KEYS[2]) > 0 and 2 or 1
 end
 if redis.call('ZADD', KEYS[3], now, ARGV[1]) == 1 then redis.call('RPUSH', KEYS[2], ARGV[1]) end
 redis.call('PEXPIRE', KEYS[2], 60000)
@@ -87,11 +87,15 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) 
 return 0
 """
 _POLL = 0.002  # seconds; one task per process and series asks, so this is no storm
+_OTHERS_WAIT = 2
 _SILENT = 500  # milliseconds without asking after which one is no longer in the queue
 # Who asks for the same lock again at once, as somebody does who draws one number after the other, need not go to Redis and
-# back twice for each: the lock is kept a moment, and given up after a slice so that other servers have their turn.
+# back twice for each: the lock is kept a moment, and given up after a slice so that other servers have their turn. Where
+# others stood in the queue lately it is not kept at all: while they work, this process serves its own callers.
 _MOMENT = 0.003  # seconds
 _SLICE = 0.02  # seconds
+_LATELY = 1.0  # seconds
+_MOST_NAMES = 10_000
 
 
 class RedisLocks:
@@ -110,6 +114,7 @@ class RedisLocks:
     def __init__(self, *masters: Redis, ttl: float, rest: float) -> None:
         self._masters = [_Master(redis, rest) for redis in masters]
         self._kept: dict[str, _Kept] = {}
+        self._shared: dict[str, float] = {}
         self._releasing: set[asyncio.Task[None]] = set()
         self._quorum = len(masters) // 2 + 1
         self._ttl = ttl
@@ -136,7 +141,7 @@ class RedisLocks:
         except BaseException:
             await self._release(name, token)
             raise
-        if monotonic() - since < _SLICE:
+        if monotonic() - since < _SLICE and monotonic() - self._shared.get(name, -_LATELY) >= _LATELY:
             again = asyncio.get_running_loop().call_later(_MOMENT, self._let_go, name)
             self._kept[name] = _Kept(token, since, again)
         else:
@@ -177,13 +182,20 @@ class RedisLocks:
             if sum(answer is not None for answer in answers) < self._quorum:
                 raise LockServiceDown("; ".join(filter(None, (master.fault for master in self._masters))) or "resting")
             # What is left of the lock's life counts only while it is longer than what getting it has taken.
-            if sum(answer is True for answer in answers) >= self._quorum and monotonic() - started < self._ttl / 2:
+            if sum(bool(answer) for answer in answers) >= self._quorum and monotonic() - started < self._ttl / 2:
+                if _OTHERS_WAIT in answers:
+                    self._note_others(name)
                 return
             if any(answers):  # a part of the locks helps nobody: give it back, or two servers block each other
                 await self._release(name, token)
             if monotonic() >= end:
                 raise LockBusy(name)
             await asyncio.sleep(pause)
+
+    def _note_others(self, name: str) -> None:
+        if len(self._shared) >= _MOST_NAMES:
+            self._shared.clear()
+        self._shared[name] = monotonic()
 
     async def _release(self, name: str, token: str) -> None:
         """What was done under the lock is committed; where it cannot be released it ends with its TTL."""
@@ -220,12 +232,12 @@ class _Master:
             return False
         return True
 
-    async def acquire(self, name: str, token: str, ttl: float) -> bool | None:
-        """:returns: whether the lock is ours; None when the server does not answer"""
+    async def acquire(self, name: str, token: str, ttl: float) -> int | None:
+        """:returns: 0 when the lock is somebody else's, 2 when it is ours and others wait; None without an answer"""
         if monotonic() < self._closed_until:
             return None
         try:
-            return bool(await self._acquire(keys=_keys(name), args=[token, int(ttl * 1000), _SILENT]))
+            return int(await self._acquire(keys=_keys(name), args=[token, int(ttl * 1000), _SILENT]))
         except (RedisError, OSError, TimeoutError) as fault:
             self.fault = f"{type(fault).__name__}: {fault}"
             self._closed_until = monotonic() + self._rest
