@@ -196,7 +196,7 @@ class TestProblems:
             ({"tags": [0] * 20_001}, "too_large"),
             ({"amount": object()}, "not_json"),
         ],
-        ids=lambda part: str(part)[:40],
+        ids=["infinity", "half a pair", "too many", "no JSON at all"],
     )
     def test_say_when_a_context_is_none(self, context: Any, code: str) -> None:
         assert [problem.code for problem in schema.read(ORDER).problems(context)] == [code]
