@@ -43,7 +43,7 @@ def check(definition: Definition, found: Faults) -> None:
     places = {name: index for index, name in enumerate(definition.states)}
     closed = _closed(definition, found)
     forwards = {
-        name: [step.to for action, step in state.on.items() if (name, action) not in closed]
+        name: [target for action, step in state.on.items() if (name, action) not in closed for target in step.targets]
         for name, state in definition.states.items()
     }
     backwards: dict[str, list[str]] = {name: [] for name in definition.states}

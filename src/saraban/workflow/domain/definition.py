@@ -39,6 +39,11 @@ class Transition:
     events: tuple[dict[str, Any], ...] = ()
     optional: bool = False
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Every state that the action can lead to."""
+        return (self.to,)
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -48,6 +53,11 @@ class State:
     terminal: bool
     editable: bool
     on: Mapping[str, Transition]
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Every state that can come next, each once, in the order of the definition."""
+        return tuple(dict.fromkeys(target for step in self.on.values() for target in step.targets))
 
 
 # Every workflow ends here when its subject is withdrawn; a definition need not name it.

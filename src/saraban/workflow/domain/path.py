@@ -8,7 +8,7 @@ def ahead(definition: Definition, name: str) -> tuple[State, ...]:
     states: list[State] = []
     seen = {name}
     while True:
-        onward = [step.to for step in definition.states[name].on.values() if step.to not in seen]
+        onward = [target for target in definition.states[name].targets if target not in seen]
         if not onward:
             return tuple(states)
         name = onward[0]

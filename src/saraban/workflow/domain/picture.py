@@ -25,7 +25,8 @@ def _lines(definition: Definition, language: str) -> Iterator[str]:
     yield f"    [*] --> {places[definition.initial]}"
     for name, state in definition.states.items():
         for step in state.on.values():
-            yield f"    {places[name]} --> {places[step.to]} : {_action(step, language)}"
+            for target in step.targets:
+                yield f"    {places[name]} --> {places[target]} : {_action(step, language)}"
         if state.terminal:
             yield f"    {places[name]} --> [*]"
 
