@@ -29,13 +29,13 @@ async def request_in_codes(
     from saraban.projects import service as projects
 
     project_code, originator, recipient, contract = places
-    project = await projects.find_project_by_code(session, code=project_code, pointer="/project")
-    read = await projects.read_project(session, caller=caller, public_id=project.public_id)
+    project = await project_named(session, project_code)
+    read = await projects.read_project(session, caller=caller, public_id=project)
     members = {one.organization_code: one.public_id for one in read.organizations}
     contracts = {one.contract_code: one.public_id for one in read.contracts}
     values: dict[str, Any] = dict(codes)
     return NumberRequest(
-        project_public_id=project.public_id,
+        project_public_id=project,
         correspondence_type_code=kind,
         originator_organization_public_id=_named(members, originator, "from"),
         recipient_organization_public_id=_named(members, recipient, "to") if recipient else None,
@@ -54,6 +54,13 @@ async def caller_named(session: "AsyncSession", account: str) -> "Caller":
     return caller
 
 
+async def project_named(session: "AsyncSession", code: str) -> UUID:
+    """This will give the public id of a project."""
+    from saraban.projects import service as projects
+
+    return (await projects.find_project_by_code(session, code=code, pointer="/project")).public_id
+
+
 async def number_named(session: "AsyncSession", caller: "Caller", project: str, number: str) -> UUID:
     """
     This will give the public id of a number as it is printed.
@@ -61,10 +68,9 @@ async def number_named(session: "AsyncSession", caller: "Caller", project: str, 
     :raises NotFound: also for a number that the account may not see
     """
     from saraban.numbering import service as numbering
-    from saraban.projects import service as projects
 
-    place = await projects.find_project_by_code(session, code=project, pointer="/project")
-    found = await numbering.find(session, caller=caller, project_public_id=place.public_id, number=number)
+    place = await project_named(session, project)
+    found = await numbering.find(session, caller=caller, project_public_id=place, number=number)
     return found.asked.public_id
 
 
@@ -72,9 +78,9 @@ async def members_of(session: "AsyncSession", caller: "Caller", project: str) ->
     """This will give a project with its organizations by code."""
     from saraban.projects import service as projects
 
-    place = await projects.find_project_by_code(session, code=project, pointer="/project")
-    read = await projects.read_project(session, caller=caller, public_id=place.public_id)
-    return place.public_id, {one.organization_code: one.public_id for one in read.organizations}
+    place = await project_named(session, project)
+    read = await projects.read_project(session, caller=caller, public_id=place)
+    return place, {one.organization_code: one.public_id for one in read.organizations}
 
 
 def _named(known: Mapping[str, UUID], code: str, option: str) -> UUID:

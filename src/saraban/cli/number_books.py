@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from saraban.cli.doing import PAGE, every, system_at
+from saraban.cli.number_options import Project
 from saraban.cli.outcome import say, stop, with_system
 
 if TYPE_CHECKING:
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
     from saraban.numbering.service.verifying import Progress
 
 DISAGREES, CANNOT_TELL = 1, 2
-PAGE = 100
-
-_Project = Annotated[str, typer.Option(help="Code of the project.")]
 
 
 def register(noun: typer.Typer) -> None:
@@ -28,7 +27,7 @@ def register(noun: typer.Typer) -> None:
 
 def series(
     text: Annotated[str | None, typer.Argument(help="Only series whose name contains this.")] = None,
-    project: _Project = "LCBP3-C2",
+    project: Project = "LCBP3-C2",
 ) -> None:
     """List the series of a project, how far each has counted, and its highest number where that is another.
 
@@ -47,28 +46,20 @@ def series(
 
 
 async def _series(system: "System", project: str, text: str | None) -> "list[SeriesRow]":
-    from saraban.identity.service import system_caller
     from saraban.numbering import service as numbering
-    from saraban.projects import service as projects
 
-    found: list[SeriesRow] = []
-    cursor: str | None = None
     async with system.db.reading() as session:
-        caller = await system_caller(session)
-        place = await projects.find_project_by_code(session, code=project, pointer="/project")
-        while True:
-            page = await numbering.series(
-                session, caller=caller, project_public_id=place.public_id, text=text, cursor=cursor, limit=PAGE
+        caller, place = await system_at(session, project)
+        return await every(
+            lambda cursor: numbering.series(
+                session, caller=caller, project_public_id=place, text=text, cursor=cursor, limit=PAGE
             )
-            found += page.items
-            cursor = page.next_cursor
-            if cursor is None:
-                return found
+        )
 
 
 def account(
     name: Annotated[str, typer.Argument(metavar="SERIES", help="As `saraban number series` lists it.")],
-    project: _Project = "LCBP3-C2",
+    project: Project = "LCBP3-C2",
     first: Annotated[int, typer.Option("--from", min=1, help="Begin with this sequence.")] = 1,
     *,
     holes: Annotated[bool, typer.Option("--holes", help="Only what has no number.")] = False,
@@ -82,19 +73,16 @@ def account(
     """
 
     async def work(system: "System") -> None:
-        from saraban.identity.service import system_caller
         from saraban.numbering import service as numbering
-        from saraban.projects import service as projects
 
         async with system.db.reading() as session:
-            caller = await system_caller(session)
-            place = await projects.find_project_by_code(session, code=project, pointer="/project")
+            caller, place = await system_at(session, project)
             cursor: str | None = None
             while True:
                 page = await numbering.account(
                     session,
                     caller=caller,
-                    project_public_id=place.public_id,
+                    project_public_id=place,
                     series=name,
                     first=first,
                     cursor=cursor,

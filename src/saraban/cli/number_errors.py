@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from saraban.cli.doing import PAGE, every
 from saraban.cli.outcome import say, with_system
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
     from saraban.numbering.service import ErrorRow
-
-PAGE = 100
 
 
 class Kind(StrEnum):
@@ -60,13 +59,11 @@ async def _errors(
     from saraban.identity.service import system_caller
     from saraban.numbering import service as numbering
 
-    found: list[ErrorRow] = []
-    cursor: str | None = None
     begin = since.replace(tzinfo=system.clock.zone) if since else None
     async with system.db.reading() as session:
         caller = await system_caller(session)
-        while len(found) < limit:
-            page = await numbering.errors(
+        return await every(
+            lambda cursor: numbering.errors(
                 session,
                 caller=caller,
                 kind=kind.value if kind else None,
@@ -74,13 +71,10 @@ async def _errors(
                 trace=trace,
                 since=begin,
                 cursor=cursor,
-                limit=min(PAGE, limit - len(found)),
-            )
-            found += page.items
-            cursor = page.next_cursor
-            if cursor is None:
-                break
-    return found
+                limit=min(PAGE, limit),
+            ),
+            most=limit,
+        )
 
 
 def _line(row: "ErrorRow") -> str:

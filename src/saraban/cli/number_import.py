@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saraban.cli.outcome import say, stop, with_system
-from saraban.kit.errors import unknown
+from saraban.cli.codes import caller_named, project_named
+from saraban.cli.doing import system_at
+from saraban.cli.number_options import As, Project
+from saraban.cli.outcome import language, say, stop, with_system
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
     from saraban.numbering.service.importing import Outcome
     from saraban.numbering.service.lines import Read
 
-_Project = Annotated[str, typer.Option(help="Code of the project.")]
 REFUSED = 3
 SHOWN = 20
 
@@ -40,8 +41,8 @@ def template(file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx
 
 def import_(
     file: Annotated[Path, typer.Argument(help="XLSX, or CSV in UTF-8.")],
-    account: Annotated[str, typer.Option("--as", help="Account in whose name it is done; its rights count.")],
-    project: _Project = "LCBP3-C2",
+    account: As,
+    project: Project = "LCBP3-C2",
     result: Annotated[Path | None, typer.Option(help="Write each line with what came of it: .xlsx or .csv")] = None,
     *,
     commit: Annotated[bool, typer.Option("--commit", help="Import; without it, only say what would happen.")] = False,
@@ -81,20 +82,16 @@ async def _import(
     move: bool,
     yes: bool,
 ) -> int:
-    from saraban.identity.service import find_caller
     from saraban.numbering.service import importing, workbook
-    from saraban.projects import service as projects
 
     source = workbook.source_of(file)
     async with system.db.reading() as session:
-        caller = await find_caller(session, username=account)
-        if caller is None:
-            raise unknown("/as", account)
-        place = await projects.find_project_by_code(session, code=project, pointer="/project")
+        caller = await caller_named(session, account)
+        place = await project_named(session, project)
     total = sum(1 for _ in workbook.lines_of(file))
     told: dict[str, Any] = {
         "caller": caller,
-        "project_public_id": place.public_id,
+        "project_public_id": place,
         "now": system.clock.now(),
         "zone": system.clock.zone,
     }
@@ -144,7 +141,7 @@ class _Faults:
         if self._refused <= SHOWN:
             for one in read.faults:
                 where = say(f"แถว {read.line}", f"line {read.line}")
-                words = one.text.say("th" if say("th", "en") == "th" else "en", one.values)
+                words = one.text.say(language(), one.values)
                 sys.stderr.write(f"saraban: {where}, {one.pointer.lstrip('/')}: {words}\n")
 
     def end(self) -> None:
@@ -166,7 +163,7 @@ def _report(outcome: "Outcome", *, commit: bool) -> None:
 
 def export(
     file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx or .csv")],
-    project: _Project = "LCBP3-C2",
+    project: Project = "LCBP3-C2",
     kind: Annotated[str | None, typer.Option("--type", help="Only numbers of this kind of document.")] = None,
     series: Annotated[str | None, typer.Option(help="Only this series.")] = None,
 ) -> None:
@@ -179,17 +176,14 @@ def export(
     """
 
     async def work(system: "System") -> int:
-        from saraban.identity.service import system_caller
         from saraban.numbering.service import exporting
-        from saraban.projects import service as projects
 
         async with system.db.reading() as session:
-            caller = await system_caller(session)
-            place = await projects.find_project_by_code(session, code=project, pointer="/project")
+            caller, place = await system_at(session, project)
         rows = await exporting.ledger_rows(
             system.db,
             caller=caller,
-            project_public_id=place.public_id,
+            project_public_id=place,
             zone=system.clock.zone,
             type_code=kind,
             series=series,

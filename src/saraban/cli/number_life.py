@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saraban.cli.codes import caller_named, number_named, request_in_codes
+from saraban.cli.codes import caller_named, number_named, project_named, request_in_codes
+from saraban.cli.doing import done_as
 from saraban.cli.number_options import (
     As,
     Category,
     Contract,
     Discipline,
+    LongReason,
     Originator,
     Project,
     Reason,
@@ -47,31 +49,21 @@ def void(
         saraban number void คคง.-สคฉ.3-0042-2569 --as padmin --reason "Drawn for the wrong recipient"
     """
 
-    async def work(system: "System") -> str:
+    async def step(session: "AsyncSession", caller: "Caller", now: datetime) -> str:
         from saraban.numbering import service as numbering
 
-        async def step(session: "AsyncSession") -> str:
-            caller = await caller_named(session, account)
-            issued = await numbering.void(
-                session,
-                caller=caller,
-                public_id=await number_named(session, caller, project, number),
-                reason=reason,
-                now=system.clock.now(),
-                address="",
-            )
-            return issued.number
+        named = await number_named(session, caller, project, number)
+        issued = await numbering.void(session, caller=caller, public_id=named, reason=reason, now=now, address="")
+        return issued.number
 
-        return await system.db.transact(step)
-
-    voided = with_system(work)
+    voided = done_as(account, step)
     typer.echo(say(f"{voided} เป็นโมฆะแล้ว", f"{voided} is void."))
 
 
 def reset(
     series: Annotated[str, typer.Argument(help="The series, such as คคง.-สคฉ.3-{SEQ}-2569.")],
     account: As,
-    reason: Reason,
+    reason: LongReason,
     to: Annotated[int, typer.Option(min=0, help="The next number is looked for after this one.")] = 0,
     project: Project = "LCBP3-C2",
 ) -> None:
@@ -81,33 +73,23 @@ def reset(
 
         saraban number reset "คคง.-สคฉ.3-{SEQ}-2569" --as admin --reason "Test numbers before the project began"
     """
-    if len(reason.strip()) < 20:
-        raise typer.BadParameter(
-            say("ต้องมีอย่างน้อย 20 ตัวอักษร", "at least 20 characters are needed"), param_hint="--reason"
+
+    async def step(session: "AsyncSession", caller: "Caller", now: datetime) -> tuple[int, int]:
+        from saraban.numbering import service as numbering
+
+        return await numbering.reset(
+            session,
+            caller=caller,
+            project_public_id=await project_named(session, project),
+            series=series,
+            to=to,
+            reason=reason,
+            key=None,
+            now=now,
+            address="",
         )
 
-    async def work(system: "System") -> tuple[int, int]:
-        from saraban.numbering import service as numbering
-        from saraban.projects import service as projects
-
-        async def step(session: "AsyncSession") -> tuple[int, int]:
-            caller = await caller_named(session, account)
-            place = await projects.find_project_by_code(session, code=project, pointer="/project")
-            return await numbering.reset(
-                session,
-                caller=caller,
-                project_public_id=place.public_id,
-                series=series,
-                to=to,
-                reason=reason,
-                key=None,
-                now=system.clock.now(),
-                address="",
-            )
-
-        return await system.db.transact(step)
-
-    before, after = with_system(work)
+    before, after = done_as(account, step)
     typer.echo(f"{series}: {before} -> {after}")
 
 

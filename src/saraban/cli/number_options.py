@@ -1,29 +1,33 @@
 """What several verbs of `saraban number` ask for, each with the words of its help."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from saraban.cli.outcome import say
-from saraban.kit.text import control_character, fold
-from saraban.numbering.domain.reason import LONGEST, SHORTEST
+from saraban.cli.outcome import language
+from saraban.kit.errors import Invalid
+from saraban.numbering.domain.reason import SHORTEST, SHORTEST_FOR_RESET, checked_reason
 
 
-def _checked(reason: str) -> str:
+def _checked(least: int) -> Callable[[str], str]:
     """The service has the same rule; here it is told before the database is asked."""
-    text = fold(reason).strip()
-    if not SHORTEST <= len(text) <= LONGEST or control_character(text) is not None:
-        raise typer.BadParameter(
-            say(
-                f"ต้องมี {SHORTEST} ถึง {LONGEST} ตัวอักษร ไม่มีอักขระควบคุม",
-                f"{SHORTEST} to {LONGEST} characters are needed, without control characters",
-            )
-        )
-    return text
+
+    def check(reason: str) -> str:
+        try:
+            return checked_reason(reason, shortest=least)
+        except Invalid as fault:
+            first = fault.fields[0]
+            raise typer.BadParameter(first.text.say(language(), first.values)) from None
+
+    return check
 
 
 As = Annotated[str, typer.Option("--as", help="Account in whose name it is done; its rights count.")]
-Reason = Annotated[str, typer.Option(help="Kept in the ledger and the audit for ever.", callback=_checked)]
+Reason = Annotated[str, typer.Option(help="Kept in the ledger and the audit for ever.", callback=_checked(SHORTEST))]
+LongReason = Annotated[
+    str, typer.Option(help="Kept in the audit for ever; at least 20 characters.", callback=_checked(SHORTEST_FOR_RESET))
+]
 Project = Annotated[str, typer.Option(help="Code of the project.")]
 
 Type = Annotated[str, typer.Argument(metavar="TYPE", help="Kind of document: LETTER, RFA, TRANSMITTAL, …")]

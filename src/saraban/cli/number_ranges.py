@@ -7,6 +7,7 @@ from uuid import UUID
 import typer
 
 from saraban.cli.codes import caller_named, members_of, request_in_codes
+from saraban.cli.doing import PAGE, done_as, every
 from saraban.cli.number_options import (
     As,
     Contract,
@@ -23,12 +24,13 @@ from saraban.cli.outcome import say, stop, with_system
 from saraban.kit.errors import unknown
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
+    from saraban.identity.domain.caller import Caller
     from saraban.numbering.service import RangeEffect, RangeRow
-
-PAGE = 100
 
 
 def register(noun: typer.Typer) -> None:
@@ -56,17 +58,13 @@ async def _ranges(system: "System", project: str) -> "tuple[list[RangeRow], dict
     from saraban.identity.service import system_caller
     from saraban.numbering import service as numbering
 
-    found: list[RangeRow] = []
-    cursor: str | None = None
     async with system.db.reading() as session:
         caller = await system_caller(session)
         place, members = await members_of(session, caller, project)
-        while True:
-            page = await numbering.ranges(session, caller=caller, project_public_id=place, cursor=cursor, limit=PAGE)
-            found += page.items
-            cursor = page.next_cursor
-            if cursor is None:
-                return found, {public_id: code for code, public_id in members.items()}
+        rows = await every(
+            lambda cursor: numbering.ranges(session, caller=caller, project_public_id=place, cursor=cursor, limit=PAGE)
+        )
+    return rows, {public_id: code for code, public_id in members.items()}
 
 
 def create(
@@ -162,17 +160,12 @@ def release(
         saraban number range release 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin --reason "The site office closed"
     """
 
-    async def work(system: "System") -> None:
+    async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
         from saraban.numbering import service as numbering
 
-        async def step(session: "AsyncSession") -> None:
-            caller = await caller_named(session, account)
-            now = system.clock.now()
-            await numbering.release(session, caller=caller, public_id=range_, reason=reason, now=now, address="")
+        await numbering.release(session, caller=caller, public_id=range_, reason=reason, now=now, address="")
 
-        await system.db.transact(step)
-
-    with_system(work)
+    done_as(account, step)
     typer.echo(say("ปลดช่วงเลขแล้ว", "The range is released."))
 
 

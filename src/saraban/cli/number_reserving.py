@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from saraban.cli.codes import caller_named, number_named, request_in_codes
+from saraban.cli.doing import done_as
 from saraban.cli.number_options import (
     As,
     Category,
@@ -24,6 +25,8 @@ from saraban.cli.number_options import (
 from saraban.cli.outcome import say, with_system
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
@@ -98,18 +101,13 @@ def confirm(number: _Reserved, account: As, project: Project = "LCBP3-C2") -> No
         saraban number confirm คคง.-สคฉ.3-0042-2569 --as dc.consultant
     """
 
-    async def work(system: "System") -> str:
+    async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> str:
         from saraban.numbering import service as numbering
 
-        async def step(session: "AsyncSession") -> str:
-            caller = await caller_named(session, account)
-            token = await _token(session, caller, project, number)
-            now = system.clock.now()
-            return (await numbering.confirm(session, caller=caller, token=token, now=now, address="")).number
+        token = await _token(session, caller, project, number)
+        return (await numbering.confirm(session, caller=caller, token=token, now=now, address="")).number
 
-        return await system.db.transact(step)
-
-    confirmed = with_system(work)
+    confirmed = done_as(account, step)
     typer.echo(say(f"ยืนยัน {confirmed} แล้ว", f"{confirmed} is confirmed."))
 
 
@@ -121,24 +119,16 @@ def cancel(number: _Reserved, account: As, reason: Reason = "No longer needed.",
         saraban number cancel คคง.-สคฉ.3-0042-2569 --as dc.consultant --reason "The letter was never written"
     """
 
-    async def work(system: "System") -> str:
+    async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> str:
         from saraban.numbering import service as numbering
 
-        async def step(session: "AsyncSession") -> str:
-            caller = await caller_named(session, account)
-            issued = await numbering.cancel_reservation(
-                session,
-                caller=caller,
-                token=await _token(session, caller, project, number),
-                reason=reason,
-                now=system.clock.now(),
-                address="",
-            )
-            return issued.number
+        token = await _token(session, caller, project, number)
+        issued = await numbering.cancel_reservation(
+            session, caller=caller, token=token, reason=reason, now=now, address=""
+        )
+        return issued.number
 
-        return await system.db.transact(step)
-
-    cancelled = with_system(work)
+    cancelled = done_as(account, step)
     typer.echo(say(f"ยกเลิกการจอง {cancelled} แล้ว", f"{cancelled} is given up."))
 
 

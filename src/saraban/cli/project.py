@@ -1,12 +1,13 @@
 """`saraban project calendar | weekend | add-day | remove-day`: the working days of a project."""
 
 from collections.abc import Awaitable, Callable
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saraban.cli.codes import caller_named
+from saraban.cli.codes import project_named
+from saraban.cli.doing import done_as, system_at
 from saraban.cli.number_options import As, Project
 from saraban.cli.outcome import say, with_system
 from saraban.kit.errors import invalid
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
+    from saraban.identity.domain.caller import Caller
     from saraban.projects.schemas import CalendarAnswer
 
 HERE = "command line"
@@ -44,13 +46,11 @@ def calendar(
 
 
 async def _read(system: "System", project: str, year: int) -> "CalendarAnswer":
-    from saraban.identity.service import system_caller
     from saraban.projects import service as projects
 
     async with system.db.reading() as session:
-        caller = await system_caller(session)
-        place = await projects.find_project_by_code(session, code=project, pointer="/project")
-        return await projects.read_calendar(session, caller=caller, project_public_id=place.public_id, year=year)
+        caller, place = await system_at(session, project)
+        return await projects.read_calendar(session, caller=caller, project_public_id=place, year=year)
 
 
 @noun.command()
@@ -123,15 +123,8 @@ def _day(text: str) -> date:
 
 
 def _change(account: str, project: str, verb: Callable[..., Awaitable[object]], **what: Any) -> None:
-    async def work(system: "System") -> None:
-        from saraban.projects import service as projects
+    async def step(session: "AsyncSession", caller: "Caller", now: datetime) -> None:
+        place = await project_named(session, project)
+        await verb(session, caller=caller, project_public_id=place, now=now, address=HERE, **what)
 
-        async def step(session: "AsyncSession") -> None:
-            caller = await caller_named(session, account)
-            place = await projects.find_project_by_code(session, code=project, pointer="/project")
-            now = system.clock.now()
-            await verb(session, caller=caller, project_public_id=place.public_id, now=now, address=HERE, **what)
-
-        await system.db.transact(step)
-
-    with_system(work)
+    done_as(account, step)

@@ -1,25 +1,23 @@
 """`saraban webhook list | create | rotate | remove | test | outcomes`: who outside is told of a project's events."""
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
-from saraban.cli.codes import caller_named
+from saraban.cli.codes import project_named
+from saraban.cli.doing import done_as
 from saraban.cli.number_options import As, Project
-from saraban.cli.outcome import say, with_system
+from saraban.cli.outcome import say
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy.ext.asyncio import AsyncSession
 
-    from saraban.bootstrap import System
     from saraban.identity.domain.caller import Caller
     from saraban.webhooks.service import Webhook, WebhookOutcome
 
-T = TypeVar("T")
 Hook = Annotated[UUID, typer.Argument(metavar="WEBHOOK", help="Public id, as `saraban webhook list` shows it.")]
 
 
@@ -32,16 +30,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(noun, name="webhook")
 
 
-def _do(account: str, work: "Callable[[AsyncSession, Caller, datetime], Awaitable[T]]") -> T:
-    async def run(system: "System") -> T:
-        async def step(session: "AsyncSession") -> T:
-            return await work(session, await caller_named(session, account), system.clock.now())
-
-        return await system.db.transact(step)
-
-    return with_system(run)
-
-
 def list_(account: As, project: Project = "LCBP3-C2") -> None:
     """List the webhooks of a project, newest first.
 
@@ -49,14 +37,13 @@ def list_(account: As, project: Project = "LCBP3-C2") -> None:
     """
 
     async def work(session: "AsyncSession", caller: "Caller", _now: "datetime") -> "list[Webhook]":
-        from saraban.projects import service as projects
         from saraban.webhooks import service as webhooks
 
-        place = await projects.find_project_by_code(session, code=project, pointer="/project")
-        page = await webhooks.listing(session, caller=caller, project_public_id=place.public_id, cursor=None, limit=100)
+        place = await project_named(session, project)
+        page = await webhooks.listing(session, caller=caller, project_public_id=place, cursor=None, limit=100)
         return page.items
 
-    found = _do(account, work)
+    found = done_as(account, work)
     for row in found:
         state = "on " if row.is_active else "off"
         typer.echo(f"{row.public_id}  {state}  {row.url}  {','.join(row.event_names)}  {row.description}")
@@ -82,7 +69,6 @@ def create(
     async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> "Webhook":
         from pydantic import ValidationError
 
-        from saraban.projects import service as projects
         from saraban.webhooks import service as webhooks
         from saraban.webhooks.schemas import WebhookIn
 
@@ -92,11 +78,11 @@ def create(
             )
         except ValidationError as fault:
             raise typer.BadParameter(str(fault.errors()[0]["msg"])) from None
-        place = await projects.find_project_by_code(session, code=project, pointer="/project")
+        place = await project_named(session, project)
         return await webhooks.create(
             session,
             caller=caller,
-            project_public_id=place.public_id,
+            project_public_id=place,
             url=asked.url,
             description=asked.description,
             events=asked.events,
@@ -104,7 +90,7 @@ def create(
             address="",
         )
 
-    row = _do(account, work)
+    row = done_as(account, work)
     typer.echo(f"{row.public_id}\n{row.secret}")
 
 
@@ -119,7 +105,7 @@ def rotate(webhook: Hook, account: As) -> None:
 
         return (await webhooks.rotate(session, caller=caller, public_id=webhook, now=now, address="")).secret
 
-    typer.echo(_do(account, work))
+    typer.echo(done_as(account, work))
 
 
 def remove(webhook: Hook, account: As) -> None:
@@ -133,7 +119,7 @@ def remove(webhook: Hook, account: As) -> None:
 
         await webhooks.remove(session, caller=caller, public_id=webhook, now=now, address="")
 
-    _do(account, work)
+    done_as(account, work)
     typer.echo(say("ลบ webhook แล้ว", "The webhook is removed."))
 
 
@@ -148,7 +134,7 @@ def test(webhook: Hook, account: As) -> None:
 
         return await webhooks.test(session, caller=caller, public_id=webhook, now=now)
 
-    typer.echo(_do(account, work))
+    typer.echo(done_as(account, work))
 
 
 def outcomes(webhook: Hook, account: As) -> None:
@@ -163,7 +149,7 @@ def outcomes(webhook: Hook, account: As) -> None:
         page = await webhooks.outcomes(session, caller=caller, public_id=webhook, cursor=None, limit=50)
         return page.items
 
-    found = _do(account, work)
+    found = done_as(account, work)
     for row in found:
         answer = str(row.status) if row.status is not None else row.error or "-"
         typer.echo(f"{row.created_at:%Y-%m-%d %H:%M:%S}Z  {answer:<16} {row.milliseconds:>6} ms  {row.name}")

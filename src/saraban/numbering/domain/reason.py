@@ -4,6 +4,7 @@ from saraban.kit.errors import Invalid, invalid
 from saraban.kit.text import control_character, fold
 
 SHORTEST, LONGEST = 5, 500
+SHORTEST_FOR_RESET = 20  # it makes numbers come again
 
 
 def checked_reason(reason: str, *, shortest: int = SHORTEST) -> str:

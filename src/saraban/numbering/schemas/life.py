@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Day, Line, Schema
+from saraban.numbering.domain.reason import LONGEST, SHORTEST_FOR_RESET
 from saraban.numbering.schemas.drawing import GenerateIn, NumberOut
 from saraban.numbering.schemas.shared import EXAMPLE_ID, Reason
 
@@ -95,7 +96,9 @@ class ResetIn(Schema):
     last_number: int = Field(
         0, strict=True, ge=0, le=999_999_999, description="The next number is looked for after it."
     )
-    reason: Annotated[str, Line(500, shortest=20)] = Field(examples=["ลบเลขที่ทดสอบก่อนเริ่มใช้งานจริงของโครงการ"])
+    reason: Annotated[str, Line(LONGEST, shortest=SHORTEST_FOR_RESET)] = Field(
+        examples=["ลบเลขที่ทดสอบก่อนเริ่มใช้งานจริงของโครงการ"]
+    )
 
 
 class ResetOut(Schema):

@@ -10,13 +10,12 @@ from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.errors import Forbidden, invalid, unknown
 from saraban.kit.ids import new_id
 from saraban.numbering import repository
-from saraban.numbering.domain.reason import checked_reason
+from saraban.numbering.domain.reason import SHORTEST_FOR_RESET, checked_reason
 from saraban.numbering.repository import counting
 from saraban.numbering.service.keys import key_of_counter
 from saraban.projects import service as projects
 
 RESETS = "numbering.reset_counter"
-SHORTEST = 20
 
 
 def may_reset(caller: Caller) -> bool:
@@ -45,7 +44,7 @@ async def reset(
     """
     if not may_reset(caller):
         raise Forbidden("Only a Super Admin resets a counter.")
-    reason = checked_reason(reason, shortest=SHORTEST)
+    reason = checked_reason(reason, shortest=SHORTEST_FOR_RESET)
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     counter = await counting.locked_counter(session, project_id=project.id, series=series)
     if counter is None:

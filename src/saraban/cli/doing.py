@@ -1,0 +1,56 @@
+"""How a verb does its work: one transaction in an account's name, or a look by the system at every page of a list."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from saraban.cli.codes import caller_named, project_named
+from saraban.cli.outcome import with_system
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+    from saraban.bootstrap import System
+    from saraban.identity.domain.caller import Caller
+    from saraban.kit.pagination import Page
+
+T = TypeVar("T")
+PAGE = 100
+
+
+def done_as(account: str, step: "Callable[[AsyncSession, Caller, datetime], Awaitable[T]]") -> T:
+    """
+    This will do one step in a transaction of its own, with the rights of an account.
+
+    :raises Invalid: when there is no such account, or it is closed
+    """
+
+    async def work(system: "System") -> T:
+        async def whole(session: "AsyncSession") -> T:
+            return await step(session, await caller_named(session, account), system.clock.now())
+
+        return await system.db.transact(whole)
+
+    return with_system(work)
+
+
+async def every(read: "Callable[[str | None], Awaitable[Page[T]]]", *, most: int | None = None) -> list[T]:
+    """This will read a list page by page, to its end or to `most` rows; `read` takes the cursor."""
+    found: list[T] = []
+    cursor: str | None = None
+    while most is None or len(found) < most:
+        page = await read(cursor)
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return found[:most]
+
+
+async def system_at(session: "AsyncSession", project: str) -> "tuple[Caller, UUID]":
+    """This will give who looks when nobody is named, and the public id of a project."""
+    from saraban.identity.service import system_caller
+
+    return await system_caller(session), await project_named(session, project)
