@@ -46,6 +46,7 @@ STEPS = [
     "0030",
     "0031",
     "0032",
+    "0033",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -4,7 +4,7 @@ Definitions, running instances, their histories and what they wait for, under th
 Keys are UUID text (`CHAR(36)`), so a workflow's own key is its public id; integer keys here point at other features.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -50,7 +50,12 @@ class WorkflowDefinition(Base):
 
 
 class WorkflowInstance(Base):
-    """The run of one definition version for one subject; `version_no` rises with every transition."""
+    """
+    The run of one definition version for one subject; `version_no` rises with every transition.
+
+    `due_on` and `assigned_user_id` are of the present state: the day by which somebody has to act, and who, if it is
+    one person's alone.
+    """
 
     __tablename__ = "workflow_instances"
     __table_args__ = (
@@ -58,6 +63,7 @@ class WorkflowInstance(Base):
         sa.Index("idx_wf_inst_entity", "entity_type", "entity_id"),
         sa.Index("idx_wf_inst_state", "current_state"),
         sa.Index("idx_wf_inst_contract", "contract_id", "entity_type", "status"),
+        sa.Index("idx_wf_inst_due", "due_on"),
     )
 
     id: Mapped[UUID] = mapped_column(UuidText(), primary_key=True, default=new_id)
@@ -76,6 +82,8 @@ class WorkflowInstance(Base):
     context: Mapped[dict[str, Any] | None]
     version_no: Mapped[int] = mapped_column(default=1, server_default="1")
     started_by_user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
+    due_on: Mapped[date | None]
+    assigned_user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id", name="fk_wf_inst_assigned"))
     last_transition_at: Mapped[datetime]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
