@@ -2,7 +2,8 @@
 A transition as the doors ask for it: in the order of ruling W1, repeatable by its `Idempotency-Key`, counted and logged.
 """
 
-from dataclasses import asdict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -38,17 +39,9 @@ async def perform(
 
     :raises NotFound: when the caller may not see the instance; asked before anything else
     """
-    async with db.reading() as session:
-        seen = await moves.look(session, caller=caller, subjects=subjects, public_id=public_id)
-    moves.check_payload(command)
 
-    async def run(remember: Remember) -> Answer:
-        with watched(moves.watch(seen, command=command, caller=caller)) as watch:
-            moves.check_version(command, seen.version_no)
-            return await db.transact(lambda session: work(session, remember, watch))
-
-    async def work(session: AsyncSession, remember: Remember, watch: Watch) -> Answer:
-        envelope = await moves.transition(
+    async def step(session: AsyncSession, seen: Seen) -> Envelope:
+        return await moves.transition(
             session,
             caller=caller,
             subjects=subjects,
@@ -58,6 +51,44 @@ async def perform(
             address=address,
             seen=seen,
         )
+
+    asking = Asking(caller, subjects, public_id, command, now, key)
+    return await once(db, asking, door="transitions", step=step)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks for what of which instance; `more` is what the request says besides its command."""
+
+    caller: Caller
+    subjects: Subjects
+    public_id: UUID
+    command: Command
+    now: datetime
+    key: str | None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+async def once(
+    db: Database, asking: Asking, *, door: str, step: Callable[[AsyncSession, Seen], Awaitable[Envelope]]
+) -> Answer:
+    """
+    This will do something to an instance in a transaction of its own, in the order of ruling W1, once for a key.
+
+    :param door: the last part of its address
+    """
+    command, caller = asking.command, asking.caller
+    async with db.reading() as session:
+        seen = await moves.look(session, caller=caller, subjects=asking.subjects, public_id=asking.public_id)
+    moves.check_payload(command)
+
+    async def run(remember: Remember) -> Answer:
+        with watched(moves.watch(seen, command=command, caller=caller)) as watch:
+            moves.check_version(command, seen.version_no)
+            return await db.transact(lambda session: work(session, remember, watch))
+
+    async def work(session: AsyncSession, remember: Remember, watch: Watch) -> Answer:
+        envelope = await step(session, seen)
         watch.to_state = envelope.current_state
         answer = _answer(envelope)
         await remember(session, answer)
@@ -65,11 +96,11 @@ async def perform(
 
     return await answer_once(
         db,
-        key=key,
+        key=asking.key,
         user=caller.public_id,
-        operation=f"POST /workflow/instances/{public_id}/transitions",
-        payload=_payload(command),
-        now=now,
+        operation=f"POST /workflow/instances/{asking.public_id}/{door}",
+        payload=_payload(command) | dict(asking.more),
+        now=asking.now,
         run=run,
     )
 
@@ -92,4 +123,4 @@ def _answer(envelope: Envelope) -> Answer:
     return Answer(200, body, {"ETag": f'"{envelope.version_no}"'})
 
 
-__all__ = ["Command", "Seen", "perform"]
+__all__ = ["Asking", "Command", "Seen", "once", "perform"]

@@ -69,6 +69,36 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """An instance under its row lock, at the version that the client named, with what a decision needs."""
+
+    row: WorkflowInstance
+    port: SubjectPort
+    facts: SubjectFacts
+    definition: Definition
+    caller: Caller
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """
+    How a step is kept where it is no ordinary one.
+
+    :param audited: the action of the audit row
+    :param details: what the history row and the audit row say besides
+    :param values: further columns of the instance, written by the same compare-and-set
+    """
+
+    audited: str = "workflow.transition"
+    severity: audit.Severity = "INFO"
+    details: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+ORDINARY = Kept()
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """An instance as it stood when the request arrived, and proof that the caller may know of it."""
 
@@ -137,6 +167,18 @@ async def transition(
     :raises Invalid: for a reserved name in the payload
     :raises VersionConflict, StaleInstance, TransitionNotPossible, ActionForbidden, ConditionNotMet: nothing happened
     """
+    held = await hold(session, caller=caller, subjects=subjects, public_id=public_id, command=command)
+    step = await _decide(session, held, command=command, seen=seen)
+    return await settle(session, held, step, command=command, now=now, address=address)
+
+
+async def hold(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID, command: Command) -> Held:
+    """
+    This will lock an instance until the transaction ends, and ask for its version again under the lock.
+
+    :raises NotFound: when there is none, or the caller may not see what it moves
+    :raises VersionConflict, StaleInstance: when the client saw another version
+    """
     row = await repository.instance(session, public_id, lock=True)
     if row is None or row.entity_type not in subjects:
         raise NotFound(f"There is no workflow instance {public_id}.")
@@ -144,17 +186,34 @@ async def transition(
     facts = await _facts(session, port, caller=caller, entity_id=row.entity_id)
     check_payload(command)
     check_version(command, row.version_no)
-    definition = await definitions.load(session, row.definition_id)
-    step = await _decide(session, row, definition, caller=caller, facts=facts, command=command, seen=seen)
-    moved = _moved(row, step, command, now)
-    history_id = await _write(session, moved, step, caller=caller, command=command)
-    await port.moved(session, caller=caller, entity_id=row.entity_id, step=step, now=now)
-    facts = await _facts_after(session, port, before=facts, caller=caller)
+    return Held(row, port, facts, await definitions.load(session, row.definition_id), caller)
+
+
+async def settle(
+    session: AsyncSession,
+    held: Held,
+    step: Step,
+    *,
+    command: Command,
+    now: datetime,
+    address: str,
+    kept: Kept = ORDINARY,
+) -> Envelope:
+    """
+    This will write a step that has been decided, apply it to the subject, and tell of it: all that one commit holds.
+
+    :raises VersionConflict: when the compare-and-set found another version
+    """
+    row, definition = held.row, held.definition
+    moved = _moved(row, step, command, kept, now)
+    history_id = await _write(session, moved, step, caller=held.caller, command=command, kept=kept)
+    await held.port.moved(session, caller=held.caller, entity_id=row.entity_id, step=step, now=now)
+    facts = await _facts_after(session, held.port, before=held.facts, caller=held.caller)
     ahead = await instances.await_next(session, instance=moved, definition=definition, facts=facts, now=now)
-    told = news.News(moved, definition, step, facts, ahead, caller, history_id)
-    await _tell(session, told, address=address)
+    told = news.News(moved, definition, step, facts, ahead, held.caller, history_id)
+    await _tell(session, told, kept, address=address)
     files = await instances.step_files(session, [row.id])
-    return instances.envelope(moved, definition, caller=caller, facts=facts, files=files.get(row.id, ()))
+    return instances.envelope(moved, definition, caller=held.caller, facts=facts, files=files.get(row.id, ()))
 
 
 async def _facts(session: AsyncSession, port: SubjectPort, *, caller: Caller, entity_id: str) -> SubjectFacts:
@@ -164,16 +223,8 @@ async def _facts(session: AsyncSession, port: SubjectPort, *, caller: Caller, en
     return found[entity_id]
 
 
-async def _decide(
-    session: AsyncSession,
-    row: WorkflowInstance,
-    definition: Definition,
-    *,
-    caller: Caller,
-    facts: SubjectFacts,
-    command: Command,
-    seen: Seen | None,
-) -> Step:
+async def _decide(session: AsyncSession, held: Held, *, command: Command, seen: Seen | None) -> Step:
+    row, definition = held.row, held.definition
     if not command.names_a_version and seen is not None and seen.version_no != row.version_no:
         raise TransitionNotPossible("Somebody else moved the instance first.", raced=True)
     if row.status != instances.ACTIVE:
@@ -181,7 +232,12 @@ async def _decide(
             f"The instance is {row.status.lower()}.", raced=await _just_done(session, row, command)
         )
     asked = engine.Facts(
-        caller, facts, command.comment, command.payload, row.context or {}, bool(command.attachment_public_ids)
+        held.caller,
+        held.facts,
+        command.comment,
+        command.payload,
+        row.context or {},
+        bool(command.attachment_public_ids),
     )
     try:
         return engine.advance(definition, row.current_state, command.action, asked)
@@ -216,10 +272,10 @@ async def _was_allowed(
 
 
 async def _write(
-    session: AsyncSession, moved: WorkflowInstance, step: Step, *, caller: Caller, command: Command
+    session: AsyncSession, moved: WorkflowInstance, step: Step, *, caller: Caller, command: Command, kept: Kept
 ) -> UUID:
     now = moved.last_transition_at
-    details: dict[str, Any] = {"events": list(step.events), "versionNo": moved.version_no}
+    details: dict[str, Any] = {"events": list(step.events), "versionNo": moved.version_no, **kept.details}
     if command.payload:
         details["payload"] = dict(command.payload)
     history = WorkflowHistory(
@@ -246,13 +302,14 @@ async def _write(
         "context": moved.context,
         "last_transition_at": now,
         "updated_at": now,
+        **kept.values,
     }
     if not await repository.compare_and_set(session, public_id=moved.id, expected=moved.version_no - 1, values=values):
         raise VersionConflict("The version changed between the lock and the update.")
     return history.id
 
 
-def _moved(row: WorkflowInstance, step: Step, command: Command, now: datetime) -> WorkflowInstance:
+def _moved(row: WorkflowInstance, step: Step, command: Command, kept: Kept, now: datetime) -> WorkflowInstance:
     """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
     return WorkflowInstance(
         id=row.id,
@@ -261,7 +318,7 @@ def _moved(row: WorkflowInstance, step: Step, command: Command, now: datetime) -
         entity_type=row.entity_type,
         entity_id=row.entity_id,
         current_state=step.next_state,
-        status="COMPLETED" if step.terminal else row.status,
+        status=kept.values.get("status", "COMPLETED" if step.terminal else row.status),
         context=engine.context_after(row.context or {}, command.payload),
         version_no=row.version_no + 1,
         started_by_user_id=row.started_by_user_id,
@@ -279,12 +336,13 @@ async def _facts_after(
     return found.get(before.entity_id, before)
 
 
-async def _tell(session: AsyncSession, told: news.News, *, address: str) -> None:
+async def _tell(session: AsyncSession, told: news.News, kept: Kept, *, address: str) -> None:
     row, step, facts = told.instance, told.step, told.facts
     await news.publish(session, told, now=row.last_transition_at)
     await audit.write(
         session,
-        action="workflow.transition",
+        action=kept.audited,
+        severity=kept.severity,
         caller=told.caller,
         entity_type=facts.kind,
         entity_id=str(facts.public_id),
@@ -294,6 +352,7 @@ async def _tell(session: AsyncSession, told: news.News, *, address: str) -> None
             "action": step.action,
             "from": step.state,
             "to": step.next_state,
+            **kept.details,
         },
         address=address,
         now=row.last_transition_at,
