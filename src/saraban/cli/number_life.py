@@ -22,6 +22,7 @@ from saraban.cli.number_options import (
     Type,
 )
 from saraban.cli.outcome import say, stop, with_system
+from saraban.numbering.domain.sequence import LARGEST_STATED
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -98,7 +99,9 @@ def override(
     originator: Originator,
     account: As,
     reason: Reason,
-    sequence: Annotated[int | None, typer.Option(min=1, max=999_999_999, help="The sequence that is stated.")] = None,
+    sequence: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST_STATED, help="The sequence that is stated.")
+    ] = None,
     number: Annotated[str | None, typer.Option(help="Instead: the number as it is printed.")] = None,
     recipient: Recipient = None,
     project: Project = "LCBP3-C2",

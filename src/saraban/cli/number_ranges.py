@@ -22,6 +22,7 @@ from saraban.cli.number_options import (
 )
 from saraban.cli.outcome import say, stop, with_system
 from saraban.kit.errors import unknown
+from saraban.numbering.domain.sequence import LARGEST_STATED
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -70,11 +71,12 @@ async def _ranges(system: "System", project: str) -> "tuple[list[RangeRow], dict
 def create(
     kind: Type,
     originator: Originator,
-    first: Annotated[int, typer.Option(min=1, max=999_999_999, help="First sequence of the range.")],
+    first: Annotated[int, typer.Option(min=1, max=LARGEST_STATED, help="First sequence of the range.")],
     account: As,
     reason: Reason,
     last: Annotated[
-        int | None, typer.Option(min=1, max=999_999_999, help="Last sequence of the range; the first one if left out.")
+        int | None,
+        typer.Option(min=1, max=LARGEST_STATED, help="Last sequence of the range; the first one if left out."),
     ] = None,
     recipient: Recipient = None,
     project: Project = "LCBP3-C2",

@@ -5,16 +5,18 @@ Forms as people fill them in, turned into the orders that services take, and ref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, ImmutableMultiDict
 
-from saraban.kit.errors import DomainError, FieldProblem, Invalid
+from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind
 from saraban.kit.problem import to_problem
 from saraban.kit.trace import trace_id
 
 MOST_FIELDS = 300
+_ELSEWHERE = frozenset({Kind.NOT_FOUND, Kind.UNAUTHENTICATED, Kind.BROKEN})
 
 # A pointer's first part is the name of the field, except where one field of the request is several of the form.
 _FIELD_OF = {"recipients": "to", "recipientOrganizationPublicId": "to"}
@@ -44,6 +46,24 @@ def text(form: ImmutableMultiDict[str, Any], name: str) -> str | None:
     value = form.get(name)
     typed = value.replace("\r\n", "\n").strip() if isinstance(value, str) else ""
     return typed or None
+
+
+def figure(typed: str) -> int | str:
+    """This will give a whole number as one, and anything else as it was typed, for the order to refuse by name."""
+    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 12 else typed
+
+
+def id_of(typed: str | None) -> UUID | None:
+    """This will give a public id, None for what is none."""
+    try:
+        return UUID(typed or "")
+    except ValueError:
+        return None
+
+
+def told_elsewhere(error: DomainError) -> bool:
+    """This will say whether a refusal has a page of its own, because the form it came from cannot be shown again."""
+    return error.kind in _ELSEWHERE
 
 
 def texts(form: ImmutableMultiDict[str, Any], name: str) -> list[str]:

@@ -14,7 +14,7 @@ from saraban.kit.http import Db, Now, PageCursor, ReadSession
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
 from saraban.numbering.domain.legacy import COLUMNS
-from saraban.web.forms import Faults, faults_of, filled, texts
+from saraban.web.forms import Faults, faults_of, filled, texts, told_elsewhere
 from saraban.web.numbers import MANAGES, chosen, places_where
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
@@ -22,7 +22,6 @@ from saraban.web.visit import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/imports")
 
 ROWS = 50
-_ELSEWHERE = {Kind.NOT_FOUND, Kind.UNAUTHENTICATED, Kind.FORBIDDEN, Kind.BROKEN}
 
 
 @router.get("")
@@ -48,7 +47,7 @@ async def upload(
             address=page.address,
         )
     except DomainError as error:
-        if error.kind in _ELSEWHERE:
+        if told_elsewhere(error) or error.kind is Kind.FORBIDDEN:
             raise
         async with db.reading() as session:
             return await _list(page, session, project=project, error=error)
@@ -92,7 +91,7 @@ def _ticked(form: Any, found: numbering.ImportRow) -> list[numbering.Moved]:
 
 
 async def _again(page: Page, db: Database, public_id: UUID, error: DomainError) -> Response:
-    if error.kind in _ELSEWHERE:
+    if told_elsewhere(error) or error.kind is Kind.FORBIDDEN:
         raise error
     async with db.reading() as session:
         return await _show(page, session, public_id, error=error)

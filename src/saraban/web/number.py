@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind
+from saraban.kit.errors import DomainError
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.idempotency import request_token
 from saraban.kit.ids import new_id
@@ -17,13 +17,11 @@ from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
 from saraban.numbering.dependencies import Numbers, charge_draw
 from saraban.numbering.schemas import CancelReservationIn, VoidIn
-from saraban.web.forms import Faults, faults_of, filled, order_from, text
+from saraban.web.forms import Faults, faults_of, filled, order_from, text, told_elsewhere
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers")
-
-_ELSEWHERE = {Kind.NOT_FOUND, Kind.UNAUTHENTICATED, Kind.BROKEN}
 
 
 @router.get("/{public_id}")
@@ -136,7 +134,7 @@ async def cancel(public_id: UUID, page: ThisPage, db: Db, clock: Now, request: R
 
 
 async def _again(page: Page, db: Database, public_id: UUID, error: DomainError, form: Any) -> Response:
-    if error.kind in _ELSEWHERE:
+    if told_elsewhere(error):
         raise error
     async with db.reading() as session:
         return await _show(page, session, public_id, error=error, form=form)

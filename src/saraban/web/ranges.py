@@ -16,9 +16,10 @@ from saraban.kit.problem import status_of
 from saraban.kit.schema import Line, Schema
 from saraban.kit.text import control_character
 from saraban.numbering import service as numbering
+from saraban.numbering.domain.sequence import LARGEST_STATED
 from saraban.numbering.schemas import Reason, ReleaseIn
 from saraban.projects import service as projects
-from saraban.web.forms import Faults, faults_of, filled, order_from, text
+from saraban.web.forms import Faults, faults_of, filled, id_of, order_from, text, told_elsewhere
 from saraban.web.numbers import SEES, chosen, places_where
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
@@ -28,7 +29,6 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numb
 MANAGE = "numbering.manage_formats"
 ROWS = 50
 _PROPOSED = 100
-_ELSEWHERE = {Kind.NOT_FOUND, Kind.UNAUTHENTICATED, Kind.FORBIDDEN, Kind.BROKEN}
 
 
 class RangeForm(Schema):
@@ -37,10 +37,10 @@ class RangeForm(Schema):
     project_public_id: UUID
     series: Annotated[str, Line(255)]
     kind: Literal["KEPT", "BARRED"]
-    first_number: int = Field(ge=1, le=999_999_999)
-    last_number: int = Field(ge=1, le=999_999_999)
+    first_number: int = Field(ge=1, le=LARGEST_STATED)
+    last_number: int = Field(ge=1, le=LARGEST_STATED)
     organization_public_id: UUID | None = None
-    confirmed_size: int | None = Field(None, ge=1, le=999_999_999)
+    confirmed_size: int | None = Field(None, ge=1, le=LARGEST_STATED)
     reason: Reason
 
 
@@ -102,7 +102,9 @@ async def release(public_id: UUID, page: ThisPage, db: Db, clock: Now, request: 
         await db.transact(work)
     except DomainError as error:
         return await _again(page, db, error, {"projectPublicId": form.get("projectPublicId", "")})
-    return RedirectResponse(f"/numbers/ranges?project={_uuid(form) or ''}&done=released", status_code=303)
+    return RedirectResponse(
+        f"/numbers/ranges?project={id_of(text(form, 'projectPublicId')) or ''}&done=released", status_code=303
+    )
 
 
 def _payload(form: Any) -> dict[str, Any]:
@@ -112,18 +114,11 @@ def _payload(form: Any) -> dict[str, Any]:
     return {name: text(form, name) or "" for name in needed} | wanted
 
 
-def _uuid(form: Any) -> UUID | None:
-    try:
-        return UUID(str(form.get("projectPublicId", "")))
-    except ValueError:
-        return None
-
-
 async def _again(page: Page, db: Database, error: DomainError, form: Any) -> Response:
-    if error.kind in _ELSEWHERE:
+    if told_elsewhere(error) or error.kind is Kind.FORBIDDEN:
         raise error
     async with db.reading() as session:
-        return await _show(page, session, project=_uuid(form), form=form, error=error)
+        return await _show(page, session, project=id_of(text(form, "projectPublicId")), form=form, error=error)
 
 
 async def _show(

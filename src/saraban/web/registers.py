@@ -13,6 +13,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock, local_date
 from saraban.kit.http import Now, PageCursor, ReadSession, at_once
 from saraban.kit.text import control_character
+from saraban.web.forms import id_of
 from saraban.web.page import ThisPage
 from saraban.web.shelf import Line, Shelf, Wanted
 from saraban.web.shelves import SHELVES, shelf_at
@@ -70,14 +71,7 @@ def filters(
     due: Annotated[str, Query(max_length=10)] = "",
 ) -> Filters:
     text = "" if control_character(q) is not None else q.strip()
-    return Filters(text, state, type, _uuid(project), mine == "1", due)
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
+    return Filters(text, state, type, id_of(project), mine == "1", due)
 
 
 Asked = Annotated[Filters, Depends(at_once(filters))]

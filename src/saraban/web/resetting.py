@@ -13,7 +13,7 @@ from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
 from saraban.numbering.schemas import ResetIn
-from saraban.web.forms import Faults, faults_of, filled, order_from, text
+from saraban.web.forms import Faults, faults_of, figure, filled, id_of, order_from, text
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
 
@@ -51,7 +51,7 @@ async def reset(page: ThisPage, db: Db, clock: Now, request: Request) -> Respons
     try:
         order = await db.transact(work)
     except DomainError as error:
-        project = _project(form)
+        project = id_of(text(form, "projectPublicId"))
         if error.kind not in _TOLD_HERE or project is None:
             raise
         async with db.reading() as session:
@@ -61,16 +61,8 @@ async def reset(page: ThisPage, db: Db, clock: Now, request: Request) -> Respons
 
 
 def _payload(form: Any) -> dict[str, Any]:
-    typed = text(form, "lastNumber") or ""
-    figure = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 12 else typed
-    return {name: text(form, name) or "" for name in ("projectPublicId", "series", "reason")} | {"lastNumber": figure}
-
-
-def _project(form: Any) -> UUID | None:
-    try:
-        return UUID(text(form, "projectPublicId") or "")
-    except ValueError:
-        return None
+    needed = {name: text(form, name) or "" for name in ("projectPublicId", "series", "reason")}
+    return needed | {"lastNumber": figure(text(form, "lastNumber") or "")}
 
 
 async def _show(

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.clock import Clock, local_date
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind
+from saraban.kit.errors import DomainError
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.idempotency import Answer, Remember, answer_once, request_token
 from saraban.kit.ids import new_id
@@ -20,7 +20,7 @@ from saraban.numbering.dependencies import charge_draw, charge_look
 from saraban.numbering.schemas import OverrideIn
 from saraban.projects import service as projects
 from saraban.web.creating import patiently
-from saraban.web.forms import Faults, faults_of, filled, order_from, text
+from saraban.web.forms import Faults, faults_of, figure, filled, id_of, order_from, text, told_elsewhere
 from saraban.web.numbers import MANAGES, chosen, places_where
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
@@ -28,7 +28,6 @@ from saraban.web.visit import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/by-hand")
 
 _OPERATION = "PAGE /numbers/by-hand"
-_ELSEWHERE = {Kind.NOT_FOUND, Kind.UNAUTHENTICATED, Kind.BROKEN}
 _REQUEST = set(numbering.NumberRequest.__dataclass_fields__)
 _TEXTS = (
     *("projectPublicId", "correspondenceTypeCode", "originatorOrganizationPublicId", "contractPublicId"),
@@ -75,7 +74,7 @@ async def state(page: ThisPage, db: Db, clock: Now, request: Request) -> Respons
         await charge_draw(request, page.caller)
         answer = await patiently(lambda: _stated(page, db, clock, order, key=key))
     except DomainError as error:
-        if error.kind in _ELSEWHERE:
+        if told_elsewhere(error):
             raise
         async with db.reading() as session:
             return await _show(page, session, clock, form, error=error, request=request)
@@ -132,14 +131,10 @@ async def _effect(page: Page, session: AsyncSession, clock: Clock, order: Overri
 def _payload(form: Any) -> dict[str, Any]:
     """What was left empty is left out."""
     payload: dict[str, Any] = {name: typed for name in _TEXTS if (typed := text(form, name))}
-    payload |= {name: _figure(typed) for name in ("sequence", "confirmedJump") if (typed := text(form, name))}
+    payload |= {name: figure(typed) for name in ("sequence", "confirmedJump") if (typed := text(form, name))}
     if recipient := text(form, "to"):
         payload["recipientOrganizationPublicId"] = recipient
     return payload | {"moveCounter": text(form, "moveCounter") == "1"}
-
-
-def _figure(typed: str) -> int | str:
-    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 12 else typed
 
 
 async def _show(
@@ -151,7 +146,7 @@ async def _show(
     error: DomainError | None = None,
     request: Request | None = None,
 ) -> Response:
-    place = chosen(await places_where(page, session, MANAGES), _project(form))
+    place = chosen(await places_where(page, session, MANAGES), id_of(text(form, "projectPublicId")))
     detail = await projects.read_project(session, caller=page.caller, public_id=place.public_id)
     where: dict[str, Any] = {"caller": page.caller, "project_public_id": place.public_id}
     return page.show(
@@ -178,11 +173,4 @@ async def _shown_again(
     try:
         return await _effect(page, session, clock, order_from(request, Draft, _payload(form)))
     except DomainError:
-        return None
-
-
-def _project(form: Any) -> UUID | None:
-    try:
-        return UUID(text(form, "projectPublicId") or "")
-    except ValueError:
         return None

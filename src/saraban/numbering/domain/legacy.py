@@ -14,9 +14,8 @@ from typing import NamedTuple
 from saraban.kit.errors import DomainError, FieldProblem, Text
 from saraban.kit.text import control_character, fold
 from saraban.numbering.domain.counter import stated_year
+from saraban.numbering.domain.sequence import LARGEST_STATED
 from saraban.numbering.domain.template import LONGEST, Template
-
-LARGEST = 999_999_999
 
 
 class Column(NamedTuple):
@@ -198,7 +197,7 @@ def _year(text: str, faults: list[FieldProblem]) -> int | None:
 def _sequence(text: str, faults: list[FieldProblem]) -> int | None:
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST)) and int(text) >= 1):
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_STATED)) and int(text) >= 1):
         faults.append(
             fault("sequence", "malformed", "ลำดับต้องเป็นจำนวนเต็มตั้งแต่ 1", "The sequence is a whole number from 1 on.")
         )

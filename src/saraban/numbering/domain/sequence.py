@@ -5,6 +5,7 @@ from typing import Final
 from saraban.kit.errors import REFRESH, DomainError, Kind, Text
 
 LARGEST: Final = 2**31 - 1  # that the columns hold
+LARGEST_STATED: Final = 999_999_999  # by a person: a typing error shall not use a series up
 
 
 class SequenceExhausted(DomainError):

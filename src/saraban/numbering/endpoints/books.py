@@ -9,6 +9,7 @@ from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import PageCursor, PageLimit, ReadSession
 from saraban.numbering import service as numbering
 from saraban.numbering.dependencies import LOOKS, KeptRoute
+from saraban.numbering.domain.sequence import LARGEST_STATED
 from saraban.numbering.schemas import AccountLineOut, AccountOut, SeriesListOut, SeriesOut
 
 router = APIRouter(route_class=KeptRoute)
@@ -37,7 +38,7 @@ async def account(
     caller: CurrentCaller,
     project_public_id: Project,
     series: Annotated[str, Query(max_length=255, examples=["คคง.-สคฉ.3-{SEQ}-2569"])],
-    first: Annotated[int, Query(alias="from", ge=1, le=999_999_999, description="Begin with this sequence.")] = 1,
+    first: Annotated[int, Query(alias="from", ge=1, le=LARGEST_STATED, description="Begin with this sequence.")] = 1,
     limit: PageLimit = 50,
     cursor: PageCursor = None,
 ) -> AccountOut:

@@ -10,16 +10,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
 from saraban.kit.pagination import Page, cut, newest_first
-from saraban.numbering.models import LedgerEntry, NumberAudit, NumberError, NumberFormat, NumberRendering
+from saraban.numbering.models import LedgerEntry, NumberAudit, NumberFormat, NumberRendering
 from saraban.projects.models import CorrespondenceType, Project
 
 RENDERINGS = cast(sa.Table, NumberRendering.__table__)
 AUDIT = cast(sa.Table, NumberAudit.__table__)
-ERRORS = cast(sa.Table, NumberError.__table__)
 
 _INSERT_RENDERING = sa.insert(RENDERINGS)
 _INSERT_AUDIT = sa.insert(AUDIT)
-_INSERT_ERROR = sa.insert(ERRORS)
 
 
 async def insert_rendering(session: AsyncSession, row: dict[str, Any]) -> None:
@@ -38,10 +36,6 @@ async def printed_by(session: AsyncSession, *, project_id: int, number: str) -> 
 async def insert_audit(session: AsyncSession, row: dict[str, Any]) -> None:
     """This will write the row of an operation that waits for no lock of a series, unless the row says otherwise."""
     await session.execute(_INSERT_AUDIT, {"retry_count": 0, "lock_wait_ms": 0} | row)
-
-
-async def insert_errors(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> None:
-    await session.execute(_INSERT_ERROR, list(rows))
 
 
 async def by_token(session: AsyncSession, token: UUID) -> LedgerEntry | None:

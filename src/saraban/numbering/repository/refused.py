@@ -1,8 +1,10 @@
-"""The table of what was refused: read newest first, and forgotten when it is old."""
+"""The table of what was refused: written, read newest first, and forgotten when it is old."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -10,6 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.models import User
 from saraban.kit.pagination import Page, cut, newest_first
 from saraban.numbering.models import NumberError
+
+_INSERT = sa.insert(cast(sa.Table, NumberError.__table__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,16 @@ async def page(
     )
     rows = [ErrorRow(*row) for row in (await session.execute(statement)).all()]
     return cut(rows, limit=limit, key=lambda row: (row.error.created_at, row.error.public_id))
+
+
+async def kept(session: AsyncSession, public_ids: Sequence[UUID]) -> frozenset[UUID]:
+    """This will say which of these rows stand there already."""
+    rows = await session.scalars(sa.select(NumberError.public_id).where(NumberError.public_id.in_(public_ids)))
+    return frozenset(rows)
+
+
+async def insert(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> None:
+    await session.execute(_INSERT, list(rows))
 
 
 async def forget(session: AsyncSession, *, before: datetime, limit: int) -> int:

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Line, Schema
+from saraban.numbering.domain.sequence import LARGEST_STATED
 
 State = Literal["CHECKING", "CHECKED", "IMPORTING", "DONE", "FAILED"]
 
@@ -94,7 +95,7 @@ class MoveIn(Schema):
 
     series: Annotated[str, Line(255)] = Field(examples=["คคง.-สคฉ.3-{SEQ}-2567"])
     to: int = Field(
-        strict=True, ge=1, le=999_999_999, description="`highest`, as the dry run showed it.", examples=[417]
+        strict=True, ge=1, le=LARGEST_STATED, description="`highest`, as the dry run showed it.", examples=[417]
     )
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from saraban.kit.schema import Day, Line, Schema
 from saraban.numbering.domain.reason import LONGEST, SHORTEST_FOR_RESET
+from saraban.numbering.domain.sequence import LARGEST_STATED
 from saraban.numbering.schemas.drawing import GenerateIn, NumberOut
 from saraban.numbering.schemas.shared import EXAMPLE_ID, Reason
 
@@ -53,7 +54,7 @@ class OverrideIn(GenerateIn):
     """A number that is stated, by itself or by its sequence, instead of drawn."""
 
     document_number: Annotated[str, Line(255)] | None = Field(None, examples=["คคง.-สคฉ.3-0042-2569"])
-    sequence: int | None = Field(None, strict=True, ge=1, le=999_999_999, examples=[42])
+    sequence: int | None = Field(None, strict=True, ge=1, le=LARGEST_STATED, examples=[42])
     issued_on: Day | None = Field(
         None,
         description="Day on which the number was issued, today or before; the year, month and fiscal year that it prints "
@@ -63,7 +64,11 @@ class OverrideIn(GenerateIn):
     reason: Reason = Field(examples=["เลขที่เดิมจากทะเบียนกระดาษ"])
     move_counter: bool = Field(default=False, strict=True, description="Have the series go on after this number.")
     confirmed_jump: int | None = Field(
-        None, strict=True, ge=0, le=999_999_999, description="With `moveCounter`: the `jump` that the preview showed."
+        None,
+        strict=True,
+        ge=0,
+        le=LARGEST_STATED,
+        description="With `moveCounter`: the `jump` that the preview showed.",
     )
 
 
@@ -94,7 +99,7 @@ class ResetIn(Schema):
     project_public_id: UUID = Field(examples=[EXAMPLE_ID])
     series: Annotated[str, Line(255)] = Field(examples=["คคง.-สคฉ.3-{SEQ}-2569"])
     last_number: int = Field(
-        0, strict=True, ge=0, le=999_999_999, description="The next number is looked for after it."
+        0, strict=True, ge=0, le=LARGEST_STATED, description="The next number is looked for after it."
     )
     reason: Annotated[str, Line(LONGEST, shortest=SHORTEST_FOR_RESET)] = Field(
         examples=["ลบเลขที่ทดสอบก่อนเริ่มใช้งานจริงของโครงการ"]
@@ -111,8 +116,8 @@ class RangePreviewIn(GenerateIn):
     """A stretch of the series that such a document would count in."""
 
     kind: Literal["KEPT", "BARRED"]
-    first_number: int = Field(strict=True, ge=1, le=999_999_999, examples=[100])
-    last_number: int = Field(strict=True, ge=1, le=999_999_999, examples=[199])
+    first_number: int = Field(strict=True, ge=1, le=LARGEST_STATED, examples=[100])
+    last_number: int = Field(strict=True, ge=1, le=LARGEST_STATED, examples=[199])
     organization_public_id: UUID | None = Field(None, description="Who alone may draw from a kept range.")
 
 
@@ -122,7 +127,7 @@ class RangeIn(RangePreviewIn):
         None,
         strict=True,
         ge=1,
-        le=999_999_999,
+        le=LARGEST_STATED,
         description="The `size` that the preview showed; needed where it says `mustConfirm`.",
     )
 

@@ -20,7 +20,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.trace import trace_id
 from saraban.numbering.domain.retry import NumberingBusy, NumberingConflict, NumberingFailed
 from saraban.numbering.domain.sequence import SequenceExhausted
-from saraban.numbering.repository import failing, insert_errors
+from saraban.numbering.repository import refused
 from saraban.numbering.service import metrics
 
 log = structlog.get_logger(__name__)
@@ -153,6 +153,6 @@ class FailureLog:
 
 
 async def _insert(session: AsyncSession, rows: Sequence[dict[str, Any]], *, doubtful: bool) -> None:
-    there = await failing.kept(session, [row["uuid"] for row in rows]) if doubtful else frozenset()
+    there = await refused.kept(session, [row["uuid"] for row in rows]) if doubtful else frozenset()
     if missing := [row for row in rows if row["uuid"] not in there]:
-        await insert_errors(session, missing)
+        await refused.insert(session, missing)

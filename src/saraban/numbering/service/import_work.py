@@ -143,8 +143,8 @@ class ImportWork:
             raise TurnLost
 
     async def _check(self, turn: _Turn) -> None:
-        async with self._unpacked(turn) as (path, total):
-            await self._tell(turn, rows_total=total)
+        async with self._unpacked(turn) as path:
+            await self._tell(turn, rows_total=await asyncio.to_thread(lambda: sum(1 for _ in workbook.lines_of(path))))
             with workbook.ResultSheet(path.with_name("result.xlsx")) as sheet:
                 outcome = await importing.examine(
                     self._db,
@@ -169,7 +169,7 @@ class ImportWork:
 
     async def _import(self, turn: _Turn) -> None:
         row = turn.found.row
-        async with self._unpacked(turn) as (path, _total):
+        async with self._unpacked(turn) as path:
             with workbook.ResultSheet(path.with_name("result.xlsx"), done=True) as sheet:
                 await importing.import_rows(
                     self._db,
@@ -219,15 +219,15 @@ class ImportWork:
             )
 
     @asynccontextmanager
-    async def _unpacked(self, turn: _Turn) -> AsyncIterator[tuple[Path, int]]:
-        """The file beside an empty place for its result, and how many lines it has."""
+    async def _unpacked(self, turn: _Turn) -> AsyncIterator[Path]:
+        """The file, beside an empty place for its result."""
         suffix = Path(turn.found.row.file_name).suffix.lower()
         with TemporaryDirectory(prefix="saraban-") as folder:
             path = Path(folder) / f"source{suffix}"
             with path.open("wb") as file:
                 async for chunk in self._storage.read(source_key(turn.found.row.public_id)):
                     await asyncio.to_thread(file.write, chunk)
-            yield path, await asyncio.to_thread(lambda: sum(1 for _ in workbook.lines_of(path)))
+            yield path
 
     async def _store(self, turn: _Turn, path: Path) -> None:
         await self._storage.write(result_key(turn.found.row.public_id), _chunks(path))

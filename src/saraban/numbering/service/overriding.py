@@ -21,7 +21,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 from saraban.numbering import repository
 from saraban.numbering.domain.reason import checked_reason
-from saraban.numbering.domain.sequence import NumberTaken, SequenceExhausted
+from saraban.numbering.domain.sequence import LARGEST_STATED, NumberTaken, SequenceExhausted
 from saraban.numbering.domain.states import NumberInRange
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import counting
@@ -32,8 +32,6 @@ from saraban.numbering.service.ledger import Issued, issued_of
 from saraban.numbering.service.life import note
 from saraban.numbering.service.planning import Plan, plan
 from saraban.numbering.service.voiding import MANAGES
-
-LARGEST = 999_999_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +228,7 @@ def sequence_of(plan: Plan, number: str) -> int:
     """
     left, right = plan.printing.around
     digits = number[len(left) : len(number) - len(right)]
-    fits = digits.isascii() and digits.isdigit() and len(digits) <= len(str(LARGEST))
+    fits = digits.isascii() and digits.isdigit() and len(digits) <= len(str(LARGEST_STATED))
     if not fits or int(digits) < 1 or plan.number(int(digits)) != number:
         raise invalid(
             "/documentNumber",

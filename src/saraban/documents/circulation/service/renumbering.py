@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.audit import service as audit
 from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.repository import SheetRow
 from saraban.documents.circulation.service.answering import current
@@ -19,7 +18,7 @@ from saraban.documents.core import service as core
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
-from saraban.kit.idempotency import Answer, Remember, answer_once, request_token
+from saraban.kit.idempotency import Answer
 from saraban.numbering import service as numbering
 
 
@@ -42,36 +41,26 @@ async def renumber(
     :raises Forbidden: for everybody but the project's administrators
     :raises DocumentIsCancelled: when the sheet carries no number any more
     """
-    operation, payload = f"POST {domain.PATH}/{public_id}/renumber", {"reason": reason}
+    wish = core.Renumbering(caller, domain.KIND, domain.PATH, public_id, reason, now, address, key)
 
-    async def run(remember: Remember) -> Answer:
+    async def seen() -> tuple[SheetRow, numbering.Plan]:
         async with db.reading() as session:
             row = await find(session, caller=caller, public_id=public_id)
-            plan = await _plan(session, row, caller=caller, now=now, zone=zone)
+            return row, await _plan(session, row, caller=caller, now=now, zone=zone)
 
-        async def then(session: AsyncSession, issued: numbering.Issued) -> Answer:
-            await _renumber(session, row, issued, caller=caller, reason=reason, now=now, address=address)
-            answer = await recall(session, issued)
-            await remember(session, answer)
-            return answer
+    async def change(session: AsyncSession, before: SheetRow, issued: numbering.Issued) -> None:
+        row, _, _ = await current(session, caller=caller, public_id=public_id)
+        old = row.sheet.circulation_no
+        await core.replaced(session, wish, number=before.sheet.number_uuid, printed=old, issued=issued)
+        values = {"circulation_no": issued.number, "number_uuid": issued.public_id, "updated_at": now}
+        await repository.change(session, sheet_id=row.sheet.id, values=values)
 
-        async def recall(session: AsyncSession, _issued: numbering.Issued) -> Answer:
-            fresh = await find(session, caller=caller, public_id=public_id)
-            shown = await full(session, caller=caller, row=fresh, now=now, zone=zone)
-            return Answer(200, shown.model_dump(mode="json", by_alias=True), {"ETag": etag(shown)})
+    async def show(session: AsyncSession) -> Answer:
+        fresh = await find(session, caller=caller, public_id=public_id)
+        shown = await full(session, caller=caller, row=fresh, now=now, zone=zone)
+        return Answer(200, shown.model_dump(mode="json", by_alias=True), {"ETag": etag(shown)})
 
-        return await allocator.issue(
-            plan,
-            caller=caller,
-            holder=numbering.Holder(domain.KIND, public_id),
-            token=request_token(key=key, user=caller.public_id, operation=operation, payload=payload),
-            address=address,
-            idempotency_key=key,
-            then=then,
-            recall=recall,
-        )
-
-    return await answer_once(db, key=key, user=caller.public_id, operation=operation, payload=payload, now=now, run=run)
+    return await core.numbered_anew(db, allocator, wish, seen=seen, change=change, show=show)
 
 
 async def _plan(
@@ -86,43 +75,3 @@ async def _plan(
         originator_organization_public_id=row.organization.public_id,
     )
     return await numbering.plan(session, caller=caller, request=request, now=now, zone=zone)
-
-
-async def _renumber(
-    session: AsyncSession,
-    seen: SheetRow,
-    issued: numbering.Issued,
-    *,
-    caller: Caller,
-    reason: str,
-    now: datetime,
-    address: str,
-) -> None:
-    row, _, _ = await current(session, caller=caller, public_id=seen.sheet.public_id)
-    assert seen.sheet.number_uuid is not None
-    await numbering.replace_held(
-        session,
-        caller=caller,
-        holder=numbering.Holder(domain.KIND, row.sheet.public_id),
-        number=seen.sheet.number_uuid,
-        replacement=issued,
-        reason=reason,
-        now=now,
-        address=address,
-    )
-    old = row.sheet.circulation_no
-    await repository.change(
-        session,
-        sheet_id=row.sheet.id,
-        values={"circulation_no": issued.number, "number_uuid": issued.public_id, "updated_at": now},
-    )
-    await audit.write(
-        session,
-        action=f"{domain.KIND}.renumber",
-        caller=caller,
-        entity_type=domain.KIND,
-        entity_id=str(row.sheet.public_id),
-        details={"documentNumber": issued.number, "oldNumber": old, "reason": reason},
-        address=address,
-        now=now,
-    )

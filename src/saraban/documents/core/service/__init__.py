@@ -44,7 +44,7 @@ from saraban.documents.core.service.presenting import (
 )
 from saraban.documents.core.service.reading import Search, find, listing, read, revisions, visible
 from saraban.documents.core.service.register import Follower, Register
-from saraban.documents.core.service.renumbering import RENUMBERS, renumber
+from saraban.documents.core.service.renumbering import RENUMBERS, Renumbering, numbered_anew, renumber, replaced
 from saraban.documents.core.service.subject import DocumentSubject, ids_of
 from saraban.documents.core.service.withdrawing import NoDraftRevision, withdraw_revision
 
@@ -68,6 +68,7 @@ __all__ = [
     "Offers",
     "Order",
     "Register",
+    "Renumbering",
     "RevisionPending",
     "Search",
     "SentToSelf",
@@ -93,6 +94,7 @@ __all__ = [
     "issue",
     "listing",
     "merged",
+    "numbered_anew",
     "offers",
     "organization",
     "originator_of",
@@ -102,6 +104,7 @@ __all__ = [
     "read",
     "reference",
     "renumber",
+    "replaced",
     "revise",
     "revisions",
     "step_file_answers",

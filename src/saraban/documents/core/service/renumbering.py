@@ -3,7 +3,10 @@ A document gets another number: the next one of its series, by the format in for
 its alias for ever (ruling N8).
 """
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -23,7 +26,31 @@ from saraban.kit.db import Database
 from saraban.kit.idempotency import Answer, Remember, answer_once, request_token
 from saraban.numbering import service as numbering
 
+Row = TypeVar("Row")
+
 RENUMBERS = "numbering.manage_formats"
+
+
+@dataclass(frozen=True, slots=True)
+class Renumbering:
+    """
+    Somebody's wish that a document be numbered anew.
+
+    :param path: under which documents of its kind are found, as `/letters`
+    """
+
+    caller: Caller
+    kind: str
+    path: str
+    public_id: UUID
+    reason: str
+    now: datetime
+    address: str
+    key: str | None
+
+    @property
+    def holder(self) -> numbering.Holder:
+        return numbering.Holder(self.kind, self.public_id)
 
 
 async def renumber(
@@ -45,36 +72,95 @@ async def renumber(
     :raises Forbidden: for everybody but the project's administrators
     :raises DocumentIsCancelled: when the document carries no number any more
     """
-    operation, payload = f"POST /{register.kind.path}/{public_id}/renumber", {"reason": reason}
+    kind = register.kind
+    wish = Renumbering(caller, kind.name, f"/{kind.path}", public_id, reason, now, address, key)
+
+    async def seen() -> tuple[DocumentRow, numbering.Plan]:
+        async with db.reading() as session:
+            row = await find(session, kind, caller=caller, public_id=public_id)
+            return row, await _plan(session, row, caller=caller, now=now, zone=zone)
+
+    async def change(session: AsyncSession, before: DocumentRow, issued: numbering.Issued) -> None:
+        await _renumber(session, register, before, issued, wish, zone)
+
+    async def show(session: AsyncSession) -> Answer:
+        fresh = await find(session, kind, caller=caller, public_id=public_id)
+        shown = await full(session, register, caller=caller, row=fresh, now=now, zone=zone)
+        return Answer(200, shown.model_dump(mode="json", by_alias=True), {"ETag": etag(shown)})
+
+    return await numbered_anew(db, allocator, wish, seen=seen, change=change, show=show)
+
+
+async def numbered_anew(
+    db: Database,
+    allocator: numbering.Allocator,
+    wish: Renumbering,
+    *,
+    seen: Callable[[], Awaitable[tuple[Row, numbering.Plan]]],
+    change: Callable[[AsyncSession, Row, numbering.Issued], Awaitable[None]],
+    show: Callable[[AsyncSession], Awaitable[Answer]],
+) -> Answer:
+    """
+    This will have a number drawn by a plan and put in the place of the one that a document carries.
+
+    :param seen: looks the document up and plans; its refusals end the wish before a number is drawn
+    :param change: puts the number in place, in the transaction that draws it
+    """
+    operation, payload = f"POST {wish.path}/{wish.public_id}/renumber", {"reason": wish.reason}
+    user = wish.caller.public_id
 
     async def run(remember: Remember) -> Answer:
-        async with db.reading() as session:
-            row = await find(session, register.kind, caller=caller, public_id=public_id)
-            plan = await _plan(session, row, caller=caller, now=now, zone=zone)
+        before, plan = await seen()
 
         async def then(session: AsyncSession, issued: numbering.Issued) -> Answer:
-            await _renumber(session, register, row, issued, caller, reason, now, zone, address)
-            answer = await recall(session, issued)
+            await change(session, before, issued)
+            answer = await show(session)
             await remember(session, answer)
             return answer
 
-        async def recall(session: AsyncSession, _issued: numbering.Issued) -> Answer:
-            fresh = await find(session, register.kind, caller=caller, public_id=public_id)
-            shown = await full(session, register, caller=caller, row=fresh, now=now, zone=zone)
-            return Answer(200, shown.model_dump(mode="json", by_alias=True), {"ETag": etag(shown)})
-
         return await allocator.issue(
             plan,
-            caller=caller,
-            holder=numbering.Holder(register.kind.name, public_id),
-            token=request_token(key=key, user=caller.public_id, operation=operation, payload=payload),
-            address=address,
-            idempotency_key=key,
+            caller=wish.caller,
+            holder=wish.holder,
+            token=request_token(key=wish.key, user=user, operation=operation, payload=payload),
+            address=wish.address,
+            idempotency_key=wish.key,
             then=then,
-            recall=recall,
+            recall=lambda session, _issued: show(session),
         )
 
-    return await answer_once(db, key=key, user=caller.public_id, operation=operation, payload=payload, now=now, run=run)
+    return await answer_once(db, key=wish.key, user=user, operation=operation, payload=payload, now=wish.now, run=run)
+
+
+async def replaced(
+    session: AsyncSession, wish: Renumbering, *, number: UUID | None, printed: str, issued: numbering.Issued
+) -> None:
+    """
+    This will make the number that the document carried void, linked with the new one, and record it.
+
+    :param number: public id of the old number as it was when the document was looked up
+    """
+    assert number is not None
+    await numbering.replace_held(
+        session,
+        caller=wish.caller,
+        holder=wish.holder,
+        number=number,
+        replacement=issued,
+        reason=wish.reason,
+        now=wish.now,
+        address=wish.address,
+    )
+    await audit.write(
+        session,
+        action=f"{wish.kind}.renumber",
+        caller=wish.caller,
+        entity_type=wish.kind,
+        entity_id=str(wish.public_id),
+        details={"documentNumber": issued.number, "oldNumber": printed, "reason": wish.reason},
+        address=wish.address,
+        now=wish.now,
+    )
 
 
 async def _plan(
@@ -104,39 +190,15 @@ async def _renumber(
     register: Register,
     seen: DocumentRow,
     issued: numbering.Issued,
-    caller: Caller,
-    reason: str,
-    now: datetime,
+    wish: Renumbering,
     zone: ZoneInfo,
-    address: str,
 ) -> None:
-    row, _ = await current(session, register, caller=caller, public_id=seen.head.public_id, zone=zone)
-    assert seen.head.number_uuid is not None
-    await numbering.replace_held(
-        session,
-        caller=caller,
-        holder=numbering.Holder(register.kind.name, row.head.public_id),
-        number=seen.head.number_uuid,
-        replacement=issued,
-        reason=reason,
-        now=now,
-        address=address,
-    )
-    old = row.head.correspondence_number
+    row, _ = await current(session, register, caller=wish.caller, public_id=wish.public_id, zone=zone)
+    await replaced(session, wish, number=seen.head.number_uuid, printed=row.head.correspondence_number, issued=issued)
     await writes.change_revision(session, revision_id=row.revision.id, values={"correspondence_number": issued.number})
     await writes.change_head(
         session,
         document_id=row.head.id,
         values={"correspondence_number": issued.number, "number_uuid": issued.public_id},
-    )
-    await audit.write(
-        session,
-        action=f"{register.kind.name}.renumber",
-        caller=caller,
-        entity_type=register.kind.name,
-        entity_id=str(row.head.public_id),
-        details={"documentNumber": issued.number, "oldNumber": old, "reason": reason},
-        address=address,
-        now=now,
     )
     session.expire_all()
