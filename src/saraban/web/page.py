@@ -123,6 +123,7 @@ class Page:
             "unread": self.unread,
             "may_create": self.may_create,
             "may_see_numbers": self.caller.may_anywhere("numbering.view_counters"),
+            "may_see_workflows": self.caller.may_anywhere("workflow.view_definitions"),
             "may_see_formats": self.caller.may_anywhere("numbering.view_formats"),
             "projects": self.projects,
             "project": self.project,

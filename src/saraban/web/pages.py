@@ -24,6 +24,8 @@ from saraban.web import (
     resetting,
     session,
     stating,
+    workflow_editor,
+    workflows,
 )
 
 PageAnswer = Callable[[Request, DomainError, int], Response]
@@ -42,6 +44,8 @@ ROUTERS: Final = (
     ranges.router,
     imports.router,
     numbers.router,
+    workflow_editor.router,
+    workflows.router,
     number.router,
     registers.router,
     creating.router,

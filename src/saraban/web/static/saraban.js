@@ -3,6 +3,7 @@ import { $, all, make, toast, words } from "./dom.js";
 import { isUploading } from "./uploads.js";
 import { listen } from "./keys.js";
 import "./combobox.js";
+import "./editor.js";
 import "./forms.js";
 
 // Dialogs: native, so that focus stays inside, Escape closes, and focus goes back to the button that opened it.
@@ -40,6 +41,16 @@ document.addEventListener("click", async (event) => {
     button.focus();
   }
   toast(`${words.tCopied}: ${button.dataset.copy}`);
+});
+
+// A longer text is copied whole, from where it stands.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy-from]");
+  if (!button) return;
+  const text = document.getElementById(button.dataset.copyFrom);
+  getSelection().selectAllChildren(text);
+  try { await navigator.clipboard.writeText(text.textContent); } catch { document.execCommand("copy"); }
+  toast(words.tCopied);
 });
 
 // Show or hide the password.

@@ -1,0 +1,170 @@
+"""Workflows for their administrators: the list with its versions, and one version as text, picture and difference."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Path, Query
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.kit.errors import Text
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.web.page import Page, ThisPage
+from saraban.web.visit import PageRoute
+from saraban.workflow import service as workflow
+from saraban.workflow.domain import dsl, layout
+from saraban.workflow.domain.definition import Definition, Require, Transition
+from saraban.workflow.domain.writing import written
+from saraban.workflow.service import catalogue
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows")
+
+VIEW, MANAGE = "workflow.view_definitions", "workflow.manage_definitions"
+Code = Annotated[str, Path(max_length=50, pattern="^[A-Z][A-Z0-9_]*$")]
+Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
+_LONGEST = 400
+
+PARTIES: Final[dict[str, Text]] = {
+    "originator": Text("ผู้ส่ง", "the originator"),
+    "recipient": Text("ผู้รับ", "a recipient"),
+    "assignee": Text("ผู้ที่ถูกมอบหมาย", "an assignee"),
+}
+ORGANIZATIONS: Final[dict[str, Text]] = {
+    "OWNER": Text("เจ้าของงาน", "the owner"),
+    "DESIGNER": Text("ผู้ออกแบบ", "the designer"),
+    "CONSULTANT": Text("ที่ปรึกษา", "the consultant"),
+    "CONTRACTOR": Text("ผู้รับเหมา", "the contractor"),
+    "OTHER": Text("ฝ่ายอื่น", "another party"),
+}
+_NOT_WRITER = Text("ไม่ใช่ผู้เขียนเอกสาร", "not who wrote it")
+_ONE_PERSON = Text("บุคคลที่ระบุไว้", "one named person")
+_ANYBODY = Text("ทุกคนที่เห็นเอกสาร", "anybody who sees the document")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """An action of a state in words."""
+
+    action: str
+    label: Text
+    targets: tuple[str, ...]
+    who: tuple[Text, ...]
+    needs_comment: bool
+    has_condition: bool
+    optional: bool
+
+
+@router.get("")
+async def listing(page: ThisPage, session: ReadSession) -> Response:
+    page.caller.require_somewhere(VIEW)
+    found = await catalogue.workflows(session)
+    return page.show("workflows.html", workflows=found, may_manage=page.caller.may_anywhere(MANAGE))
+
+
+@router.get("/{code}/v{version}")
+async def show(
+    code: Code,
+    version: Version,
+    page: ThisPage,
+    session: ReadSession,
+    against: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    done: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    page.caller.require_somewhere(VIEW)
+    known = await catalogue.workflow(session, code=code)
+    found = await workflow.find_definition(session, code=code, version=version)
+    line = next(one for one in known.versions if one.version == version)
+    older = [one.version for one in known.versions if one.version < version]
+    before = against if against is not None else next(iter(older), None)
+    changes = await workflow.compare_versions(session, code=code, before=before, after=version) if before else []
+    definition = dsl.read(found.dsl)
+    return page.show(
+        "workflow.html",
+        workflow=known,
+        line=line,
+        definition=definition,
+        text=written(found.dsl),
+        ways={name: list(ways(definition, name)) for name in definition.states},
+        drawing=layout.draw(definition, language=page.language),
+        mermaid=await workflow.diagram(session, code=code, version=version, language=page.language),
+        before=before,
+        changes=[(one, brief(one.before), brief(one.after)) for one in changes],
+        under_way=await catalogue.under_way(session, public_id=found.public_id),
+        done=done,
+        may_manage=page.caller.may_anywhere(MANAGE),
+    )
+
+
+@router.post("/{code}/v{version}/activate")
+async def activate(code: Code, version: Version, page: ThisPage, db: Db, clock: Now) -> Response:
+    """New documents start on it."""
+    return await _switched(page, db, clock, code, version, is_active=True)
+
+
+@router.post("/{code}/v{version}/deactivate")
+async def deactivate(code: Code, version: Version, page: ThisPage, db: Db, clock: Now) -> Response:
+    """No new document starts on any version; those under way go on."""
+    return await _switched(page, db, clock, code, version, is_active=False)
+
+
+async def _switched(page: Page, db: Any, clock: Any, code: str, version: int, *, is_active: bool) -> Response:
+    page.caller.require_somewhere(MANAGE)
+
+    async def work(session: AsyncSession) -> None:
+        await workflow.set_active(
+            session,
+            caller=page.caller,
+            code=code,
+            version=version,
+            is_active=is_active,
+            now=clock.now(),
+            address=page.address,
+        )
+
+    await db.transact(work)
+    done = "activated" if is_active else "deactivated"
+    return RedirectResponse(f"/workflows/{code}/v{version}?done={done}", status_code=303)
+
+
+def ways(definition: Definition, state: str) -> Iterator[Way]:
+    """This will give the actions of a state in words."""
+    for step in definition.states[state].on.values():
+        yield _way(step)
+
+
+def _way(step: Transition) -> Way:
+    return Way(
+        step.action,
+        step.label,
+        step.targets,
+        tuple(_who(step.require)) or (_ANYBODY,),
+        step.comment_required,
+        step.condition is not None,
+        step.optional,
+    )
+
+
+def _who(require: Require) -> Iterator[Text]:
+    for known, names in ((PARTIES, require.party), (ORGANIZATIONS, require.organization_roles)):
+        if names:
+            yield _either([known[name] for name in known if name in names])
+    for plain in (require.roles, require.permissions):
+        if plain:
+            yield _either([Text(name, name) for name in sorted(plain)])
+    if require.user is not None:
+        yield _ONE_PERSON
+    if require.not_submitter:
+        yield _NOT_WRITER
+
+
+def _either(several: list[Text]) -> Text:
+    return Text(" หรือ ".join(one.th for one in several), " or ".join(one.en for one in several))
+
+
+def brief(value: Any) -> str:
+    """This will write a part of a definition on one line, cut where it gets long."""
+    if value is None:
+        return ""
+    text = written(value, room=10**9) if isinstance(value, Mapping | list) else str(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

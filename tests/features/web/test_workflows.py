@@ -1,0 +1,165 @@
+"""Workflows in the browser: the list, one version, the editor that finds faults by their lines."""
+
+import html
+import json
+import re
+from typing import Any
+
+import pytest
+
+from saraban.web.workflow_editor import STARTER
+from tests.features.web.conftest import Sit
+
+FRAGMENT = {"HX-Request": "true"}
+
+
+def changed(**parts: Any) -> dict[str, Any]:
+    return STARTER | {"workflow": "SITE_MEMO"} | parts
+
+
+def text_of(page: str) -> str:
+    found = re.search(r'<textarea[^>]*id="f-text"[^>]*>(.*?)</textarea>', page, re.DOTALL)
+    assert found
+    return html.unescape(found[1]).removeprefix("\n")
+
+
+class TestList:
+    @pytest.mark.parametrize(
+        ("language", "words"), [("th", ("ผังสายงาน", "มากับระบบ")), ("en", ("Workflows", "ships with"))]
+    )
+    async def test_shows_each_workflow_with_its_versions(self, sit: Sit, language: str, words: tuple[str, str]) -> None:
+        page = (await (await sit("admin", language)).get("/workflows")).text
+
+        assert all(word in page for word in words)
+        assert 'href="/workflows/RFA_APPROVAL/v1"' in page
+        assert "data-new" in page
+
+    async def test_names_who_published_and_what_is_in_force(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        await browser.post("/workflows/new", data={"text": json.dumps(changed())})
+
+        page = (await browser.get("/workflows")).text
+        mine = page[page.index('id="w-SITE_MEMO"') :].split("</section>")[0]
+
+        assert "No version is in force" in mine
+        assert "ships with the product" not in mine
+
+    async def test_is_closed_to_who_may_not_see_definitions(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+
+        answers = [await browser.get(path) for path in ("/workflows", "/workflows/new", "/workflows/RFA_APPROVAL/v1")]
+
+        assert [answer.status_code for answer in answers] == [403, 403, 403]
+        assert 'href="/workflows"' not in (await browser.get("/inbox")).text
+
+
+class TestVersion:
+    @pytest.mark.parametrize(("language", "state"), [("th", "รออนุมัติ"), ("en", "Pending approval")])
+    async def test_shows_picture_actions_and_text(self, sit: Sit, language: str, state: str) -> None:
+        page = (await (await sit("admin", language)).get("/workflows/RFA_APPROVAL/v1")).text
+
+        assert f">{state}</text>" in page
+        assert f"<strong>{state}</strong>" in page
+        assert "stateDiagram-v2" in page
+        assert "&#34;workflow&#34;: &#34;RFA_APPROVAL&#34;" in page
+
+    async def test_tells_what_differs_from_the_version_before_or_another(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        for description in ("one", "two", "three"):
+            await browser.post("/workflows/new", data={"text": json.dumps(changed(description=description))})
+
+        before = (await browser.get("/workflows/SITE_MEMO/v3")).text
+        first = (await browser.get("/workflows/SITE_MEMO/v3?against=1")).text
+
+        assert "What differs from version 2" in before
+        assert '<code class="pointer">two</code>' in before
+        assert '<code class="pointer">one</code>' in first
+
+    async def test_is_put_in_force_and_taken_out(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        await browser.post("/workflows/new", data={"text": json.dumps(changed())})
+
+        on = await browser.post("/workflows/SITE_MEMO/v1/activate")
+        shown = (await browser.get(on.headers["location"])).text
+        off = await browser.post("/workflows/SITE_MEMO/v1/deactivate")
+        gone = (await browser.get(off.headers["location"])).text
+
+        assert "The version is in force" in shown
+        assert "No version is in force" in gone
+
+    async def test_that_does_not_exist_is_not_found(self, sit: Sit) -> None:
+        browser = await sit("admin")
+
+        answers = [await browser.get(path) for path in ("/workflows/RFA_APPROVAL/v99", "/workflows/NO_SUCH/v1")]
+
+        assert [answer.status_code for answer in answers] == [404, 404]
+
+
+class TestEditor:
+    @pytest.mark.parametrize(
+        ("language", "words"), [("th", "เวอร์ชัน 2 ของ RFA_APPROVAL"), ("en", "version 2 of RFA_APPROVAL")]
+    )
+    async def test_begins_with_a_copy_of_a_version(self, sit: Sit, language: str, words: str) -> None:
+        browser = await sit("admin", language)
+        page = (await browser.get("/workflows/new?code=RFA_APPROVAL&version=1")).text
+
+        verdict = await browser.post("/workflows/new/check", data={"text": text_of(page)}, headers=FRAGMENT)
+
+        assert words in verdict.text
+        assert 'data-verdict="good"' in verdict.text
+
+    async def test_begins_with_something_that_can_be_published(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        text = text_of((await browser.get("/workflows/new")).text)
+
+        made = await browser.post("/workflows/new", data={"text": text, "activate": "1"})
+        page = (await browser.get(made.headers["location"])).text
+
+        assert made.status_code == 303
+        assert "The version is published." in page
+        assert "In force" in page
+
+    @pytest.mark.parametrize(("language", "words"), [("th", ("บรรทัด 2", "ไม่ใช่ JSON")), ("en", ("Line 2", "no JSON"))])
+    async def test_names_the_line_where_it_is_no_json(self, sit: Sit, language: str, words: tuple[str, str]) -> None:
+        browser = await sit("admin", language)
+
+        verdict = await browser.post("/workflows/new/check", data={"text": '{"workflow":\n oops}'}, headers=FRAGMENT)
+
+        assert all(word in verdict.text for word in words)
+        assert 'data-line="2"' in verdict.text
+
+    async def test_names_the_line_of_each_fault(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        text = json.dumps(changed(), indent=1).replace('"to": "sent"', '"to": "nowhere"')
+        line = next(at for at, one in enumerate(text.splitlines(), start=1) if "nowhere" in one)
+
+        verdict = await browser.post("/workflows/new/check", data={"text": text}, headers=FRAGMENT)
+
+        assert f'data-line="{line}"' in verdict.text
+        assert "/states/0/on/submit/to" in verdict.text
+
+    async def test_keeps_what_was_typed_when_it_is_refused(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        torn = '{"workflow": "SITE_MEMO",\n  "states": ['
+
+        refused = await browser.post("/workflows/new", data={"text": torn, "activate": "1"})
+
+        assert refused.status_code == 422
+        assert text_of(refused.text) == torn
+        assert 'data-line="2"' in refused.text
+        assert 'name="activate" value="1" checked' in refused.text
+
+    async def test_has_nothing_against_an_empty_page(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+
+        verdict = await browser.post("/workflows/new/check", data={"text": "  "}, headers=FRAGMENT)
+
+        assert (verdict.status_code, "Nothing is written yet" in verdict.text) == (200, True)
+
+    async def test_publishes_once_when_it_is_sent_twice(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        form = {"text": json.dumps(changed()), "key": "one-form"}
+
+        answers = [await browser.post("/workflows/new", data=form) for _ in range(2)]
+
+        assert [answer.headers["location"] for answer in answers] == ["/workflows/SITE_MEMO/v1?done=published"] * 2
