@@ -47,6 +47,7 @@ STEPS = [
     "0031",
     "0032",
     "0033",
+    "0034",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
@@ -74,7 +75,7 @@ def rows(url: str, sql: str) -> list[Any]:
 
 def whole_metadata() -> sa.MetaData:
     for module in pkgutil.walk_packages(saraban.__path__, "saraban."):
-        if module.name.rpartition(".")[2] in {"models", "idempotency"}:
+        if ".models" in module.name or module.name.endswith(".idempotency"):
             importlib.import_module(module.name)
     return Base.metadata
 

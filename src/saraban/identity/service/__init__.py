@@ -16,7 +16,15 @@ from saraban.identity.service.accounts import (
     set_password,
     unlock,
 )
-from saraban.identity.service.callers import Callers, Member, find_caller, load_caller, system_caller, users_of
+from saraban.identity.service.callers import (
+    Callers,
+    Member,
+    find_caller,
+    load_caller,
+    load_callers,
+    system_caller,
+    users_of,
+)
 from saraban.identity.service.delivery import Delivery, choose_delivery, deliveries
 from saraban.identity.service.directory import list_organizations, read_organization
 from saraban.identity.service.profile import profile
@@ -62,6 +70,7 @@ __all__ = [
     "list_organizations",
     "list_users",
     "load_caller",
+    "load_callers",
     "log_in",
     "log_out",
     "profile",

@@ -107,6 +107,11 @@ class WorkflowHistory(Base):
     action: Mapped[str] = mapped_column(Code(50))
     action_by_user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
     action_by_user_uuid: Mapped[str | None] = mapped_column(sa.String(36))
+    # In whose place the actor acted, while that person was away.
+    on_behalf_of_user_id: Mapped[int | None] = mapped_column(
+        sa.ForeignKey("users.user_id", name="fk_wf_hist_on_behalf")
+    )
+    on_behalf_of_user_uuid: Mapped[str | None] = mapped_column(sa.String(36))
     comment: Mapped[str | None] = mapped_column(sa.Text())
     details: Mapped[dict[str, Any] | None] = mapped_column("metadata", sa.JSON())
     created_at: Mapped[datetime]

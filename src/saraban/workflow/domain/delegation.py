@@ -1,0 +1,172 @@
+"""
+Delegation while away: which days and matters one person lends another, what of his rights goes along, and what is refused.
+
+Pure: rows, people and the present moment are arguments. Nobody can lend what was lent to him, so a chain ends after one.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import EVERYTHING, Grant
+from saraban.kit.errors import DomainError, FieldProblem, Kind, Text, invalid
+
+MOST_DAYS = 366
+
+_ANOTHER = Text("เลือกวันหรือผู้ทำแทนคนอื่น", "Choose other days or another person.")
+_TAKE_BACK = Text("ยกเลิกการมอบหมายเดิมก่อน", "Take the earlier delegation back first.")
+
+
+class DelegateAway(DomainError):
+    """The chosen person has lent his own steps in the same days: what is lent cannot be lent on."""
+
+    kind, code = Kind.CONFLICT, "DELEGATE_AWAY"
+    says = Text("ผู้ที่เลือกมอบหมายงานให้ผู้อื่นอยู่ในวันเดียวกัน", "The person you chose is away in some of these days.")
+    recovery = (_ANOTHER,)
+
+
+class DelegationChained(DomainError):
+    """Somebody counts on the caller in the same days, and would be left without anybody."""
+
+    kind, code = Kind.CONFLICT, "DELEGATION_CHAINED"
+    says = Text("มีผู้มอบหมายงานให้คุณในวันเดียวกัน จึงมอบหมายต่อไม่ได้", "Somebody has delegated to you in some of these days.")
+    recovery = (
+        Text("เลือกวันอื่น", "Choose other days."),
+        Text("ขอให้ผู้นั้นหรือผู้ดูแลผู้ใช้ยกเลิกการมอบหมาย", "Ask that person, or who manages users, to take it back."),
+    )
+
+
+class DelegationOverlaps(DomainError):
+    """One matter is lent to one person at a time."""
+
+    kind, code = Kind.CONFLICT, "DELEGATION_OVERLAPS"
+    says = Text("คุณมอบหมายงานนี้ไว้แล้วในวันเดียวกัน", "You have delegated the same in some of these days already.")
+    recovery = (_TAKE_BACK, Text("เลือกวันอื่น", "Choose other days."))
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """
+    :param workflows: codes of the workflows it is about; empty for all
+    :param project: None for every project
+    """
+
+    delegator: int
+    delegate: int
+    starts_at: datetime
+    ends_before: datetime
+    workflows: frozenset[str] = frozenset()
+    project: int | None = None
+    revoked: bool = False
+
+    def counts_at(self, moment: datetime) -> bool:
+        return not self.revoked and self.starts_at <= moment < self.ends_before
+
+    def reaches(self, workflow: str, project: int | None) -> bool:
+        about = not self.workflows or workflow in self.workflows
+        return about and (self.project is None or self.project == project)
+
+    def meets(self, other: "Delegation") -> bool:
+        """Whether there is a moment at which both count."""
+        return not (self.revoked or other.revoked) and (
+            self.starts_at < other.ends_before and other.starts_at < self.ends_before
+        )
+
+    def shares(self, other: "Delegation") -> bool:
+        """Whether there is a matter that both are about."""
+        workflows = not self.workflows or not other.workflows or bool(self.workflows & other.workflows)
+        return workflows and (self.project is None or other.project is None or self.project == other.project)
+
+
+def moments(starts_on: date, ends_on: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
+    """This will give where the first day begins and where the last one is over."""
+    return datetime.combine(starts_on, time(), zone), datetime.combine(ends_on + timedelta(days=1), time(), zone)
+
+
+def check_days(starts_on: date, ends_on: date, *, today: date) -> None:
+    """
+    :raises Invalid: for days that have passed, stand the wrong way round, or are too many
+    """
+    if starts_on < today:
+        raise invalid("/startsOn", "past", "ต้องไม่เป็นวันที่ผ่านมาแล้ว", "This day has passed.")
+    if ends_on < starts_on:
+        raise invalid("/endsOn", "before_start", "ต้องไม่ก่อนวันแรก", "This is before the first day.")
+    if (ends_on - starts_on).days + 1 > MOST_DAYS:
+        th, en = "มอบหมายได้ไม่เกิน {most} วัน", "A delegation lasts {most} days at most."
+        raise invalid("/endsOn", "too_long", th, en, most=MOST_DAYS)
+
+
+def check_people(wanted: Delegation) -> None:
+    """
+    :raises Invalid: when somebody delegates to himself
+    """
+    if wanted.delegator == wanted.delegate:
+        raise invalid("/delegatePublicId", "self", "มอบหมายให้ตนเองไม่ได้", "You cannot stand in for yourself.")
+
+
+def check_against(wanted: Delegation, known: Iterable[Delegation]) -> None:
+    """
+    This will hold a new delegation against all others of both people.
+
+    :raises DelegateAway: when the delegate lends his own steps in the same days
+    :raises DelegationChained: when somebody has lent to the delegator in the same days
+    :raises DelegationOverlaps: when the delegator has lent the same matter in the same days
+    """
+    for other in known:
+        if not wanted.meets(other):
+            continue
+        if other.delegator == wanted.delegate:
+            raise _at(DelegateAway, "/delegatePublicId")
+        if other.delegate == wanted.delegator:
+            raise _at(DelegationChained, "/startsOn")
+        if other.delegator == wanted.delegator and wanted.shares(other):
+            raise _at(DelegationOverlaps, "/startsOn")
+
+
+def _at(refusal: type[DomainError], pointer: str) -> DomainError:
+    return refusal(fields=[FieldProblem(pointer, refusal.code.lower(), refusal.says)])
+
+
+def lent(delegator: Caller, delegate: Caller) -> Caller | None:
+    """
+    This will give the delegator as the delegate may act for him, or None when nothing can be lent.
+
+    Only organizations that both work for count, because what a person sees follows them; a grant that gives everything is
+    left out whole, with all the permissions that came with it.
+    """
+    shared = delegator.organization_ids & delegate.organization_ids
+    if not shared or delegator.user_id == delegate.user_id:
+        return None
+    grants = tuple(grant for grant in delegator.grants if _is_lent(grant, shared))
+    own = delegator.organization_id
+    return replace(delegator, organization_id=own if own in shared else None, organization_ids=shared, grants=grants)
+
+
+def _is_lent(grant: Grant, shared: frozenset[int]) -> bool:
+    here = grant.organization is None or grant.organization in shared
+    return here and EVERYTHING not in grant.permissions
+
+
+def standing(
+    delegate: Caller,
+    delegations: Iterable[Delegation],
+    people: Mapping[int, Caller],
+    *,
+    moment: datetime,
+) -> tuple[tuple[Delegation, Caller], ...]:
+    """
+    This will give what counts at a moment for one person: each delegation to him with the lent caller.
+
+    :param people: the delegators whose accounts are open, with rights of their own, by user id
+    """
+    found = []
+    for one in delegations:
+        delegator = people.get(one.delegator)
+        if one.delegate != delegate.user_id or delegator is None or not one.counts_at(moment):
+            continue
+        seat = lent(delegator, delegate)
+        if seat is not None:
+            found.append((one, seat))
+    return tuple(found)

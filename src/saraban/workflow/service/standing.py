@@ -1,0 +1,69 @@
+"""
+In whose place a person may act now. Asked only when his own rights do not do; whoever asks, asks here.
+
+One statement when nobody has delegated to him, two when somebody has, however many.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.workflow.domain import delegation
+from saraban.workflow.domain.delegation import Delegation
+from saraban.workflow.models.delegations import DelegationRow
+from saraban.workflow.repository import delegations as repository
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Everybody for whom one person stands in at one moment, read once; ask it for each matter."""
+
+    lent: tuple[tuple[Delegation, Caller], ...] = ()
+
+    def of(self, workflow_code: str, project_id: int | None) -> tuple[Caller, ...]:
+        """This will give the delegators of one matter, each once, without rights over everything."""
+        found = {seat.user_id: seat for one, seat in self.lent if one.reaches(workflow_code, project_id)}
+        return tuple(found.values())
+
+    @property
+    def user_ids(self) -> frozenset[int]:
+        return frozenset(seat.user_id for _, seat in self.lent)
+
+
+async def standing(session: AsyncSession, caller: Caller, *, now: datetime) -> Standing:
+    """This will read for whom the caller stands in now, in every matter."""
+    rows = await repository.to_person(session, user_id=caller.user_id, moment=now)
+    if not rows:
+        return Standing()
+    people = await identity.load_callers(session, [public_id for _, public_id in rows])
+    known = {person.user_id: person for person in people.values()}
+    return Standing(delegation.standing(caller, [facts_of(row) for row, _ in rows], known, moment=now))
+
+
+async def standing_for(
+    session: AsyncSession, caller: Caller, *, workflow_code: str, project_id: int | None, now: datetime
+) -> Sequence[Caller]:
+    """
+    This will give those in whose place the caller may act now in one matter, each with what of his rights is lent.
+
+    A permission or a seat of theirs is as good as the caller's own, with two exceptions that the engine knows: neither of
+    both may be the submitter where a step says so, and nobody lends the right to everything.
+    """
+    return (await standing(session, caller, now=now)).of(workflow_code, project_id)
+
+
+def facts_of(row: DelegationRow) -> Delegation:
+    """This will give a row as the domain reads it."""
+    return Delegation(
+        delegator=row.delegator_user_id,
+        delegate=row.delegate_user_id,
+        starts_at=row.starts_at,
+        ends_before=row.ends_before,
+        workflows=frozenset(row.workflow_codes),
+        project=row.project_id,
+        revoked=row.revoked_at is not None,
+    )
