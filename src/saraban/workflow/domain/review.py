@@ -1,0 +1,122 @@
+"""
+Parallel review: several branches are asked at once, and the rule says when their answers are a verdict.
+
+Who stands behind a branch today, and where answers are kept, is the service's business.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from saraban.kit.errors import Text
+
+Counts = Literal["for", "against", "neither"]
+Verdict = Literal["for", "against"]
+Kind = Literal["user", "role", "team", "discipline"]
+FOR: Verdict = "for"
+AGAINST: Verdict = "against"
+
+# What the history calls the steps of a review. No action of a definition can have a colon in its name.
+ANSWER = "review:answer"
+FELL: Mapping[Verdict, str] = MappingProxyType({FOR: "review:for", AGAINST: "review:against"})
+_LABELS = MappingProxyType(
+    {
+        ANSWER: Text("ตอบการพิจารณา", "Answered the review"),
+        FELL[FOR]: Text("ผลการพิจารณา: ผ่าน", "Review passed"),
+        FELL[AGAINST]: Text("ผลการพิจารณา: ไม่ผ่าน", "Review not passed"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignee:
+    """
+    Who is to answer for a branch.
+
+    :param name: public id of the user, name of the role, code of the team or the discipline
+    """
+
+    kind: Kind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    name: str
+    label: Text
+    assignee: Assignee
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer that a branch may give, and for what it counts."""
+
+    label: Text
+    counts: Counts
+    comment_required: bool = False
+
+
+USUAL_ANSWERS: Mapping[str, Choice] = MappingProxyType(
+    {
+        "approve": Choice(Text("เห็นชอบ", "Approve"), "for"),
+        "reject": Choice(Text("ไม่เห็นชอบ", "Reject"), "against", comment_required=True),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """
+    The review that a state asks for when it is entered.
+
+    :param completion: `all`, or how many branches must be for it; `any` is 1, a majority more than half of all branches
+    :param veto: the answers that end the review at once, against
+    :param hidden: what others answered is not shown before the verdict
+    :param then: the state that each verdict leads to
+    """
+
+    branches: Mapping[str, Branch]
+    answers: Mapping[str, Choice]
+    completion: Literal["all"] | int
+    then: Mapping[Verdict, str]
+    veto: frozenset[str] = frozenset()
+    hidden: bool = False
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Every state that a verdict can lead to, the good end first."""
+        return tuple(dict.fromkeys((self.then[FOR], self.then[AGAINST])))
+
+
+def most(branches: int) -> int:
+    """This will give how many are more than half."""
+    return branches // 2 + 1
+
+
+def verdict(review: Review, answers: Mapping[str, str]) -> Verdict | None:
+    """
+    This will say what a review has come to, as soon as no further answer can change it, or None.
+
+    The order of the answers is no matter. A veto ends the review, against. While a veto can still be spoken nothing is
+    for, however many are. `all` waits for every branch, and is for when somebody is for and nobody against: there,
+    who is neither stands aside. With a number, who is neither is not among those who are for; a tie is no majority.
+
+    :param answers: code of the answer by the name of the branch
+    """
+    if any(code in review.veto for code in answers.values()):
+        return AGAINST
+    counts = [review.answers[code].counts for code in answers.values()]
+    left = len(review.branches) - len(counts)
+    if review.completion == "all":
+        if left:
+            return None
+        return FOR if "for" in counts and "against" not in counts else AGAINST
+    if counts.count("for") + left < review.completion:
+        return AGAINST
+    return FOR if counts.count("for") >= review.completion and not (left and review.veto) else None
+
+
+def label_of(action: str) -> Text | None:
+    """This will give the words of a step that a review writes into the history, None for any other."""
+    return _LABELS.get(action)
