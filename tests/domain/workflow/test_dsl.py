@@ -9,7 +9,8 @@ import pytest
 from saraban.workflow.domain import dsl
 
 WORDS = {"th": "คำ", "en": "Word"}
-KNOWN = dsl.Known(roles={"Editor"}, permissions={"workflow.action_review"})
+STRANGER = "01890a5d-ac96-774b-bcce-b302099a8057"
+KNOWN = dsl.Known(roles={"Editor"}, permissions={"workflow.action_review"}, users=frozenset())
 
 
 def letterbox() -> dict[str, Any]:
@@ -47,6 +48,7 @@ def faults(raw: Any) -> list[tuple[str, str]]:
 
 
 CLOSE = "/states/0/on/close"
+EVENT_KEY = f"/dsl{CLOSE}/events/0/template"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,41 @@ CLOSE = "/states/0/on/close"
             "/dsl/context_schema/properties/a/pattern",
             "pattern",
         ),
-        (f"{CLOSE}/events", [{"type": "webhook", "target": "originator"}], f"/dsl{CLOSE}/events/0/type", "choice"),
+        (f"{CLOSE}/events", [{"type": "fax", "target": "originator"}], f"/dsl{CLOSE}/events/0/type", "choice"),
+        (f"{CLOSE}/events", [{"type": ["notify"], "target": "x"}], f"/dsl{CLOSE}/events/0/type", "choice"),
+        (f"{CLOSE}/events", [{"type": "webhook", "target": "Not A Topic"}], f"/dsl{CLOSE}/events/0/target", "name"),
+        (f"{CLOSE}/events", [{"type": "assign", "target": "originator"}], f"/dsl{CLOSE}/events/0/target", "choice"),
+        (f"{CLOSE}/events", [{"type": "assign", "target": STRANGER}], f"/dsl{CLOSE}/events/0/target", "unknown"),
+        (f"{CLOSE}/events", [{"type": "assign", "target": "submitter"}] * 2, f"/dsl{CLOSE}/events/1", "duplicate"),
+        (f"{CLOSE}/events", [{"type": "auto_action", "target": "x"}], f"/dsl{CLOSE}/events/0/action", "required"),
+        (
+            f"{CLOSE}/events",
+            [{"type": "auto_action", "action": "go"}],
+            f"/dsl{CLOSE}/events/0/action",
+            "unknown_action",
+        ),
+        (f"{CLOSE}/events", [{"type": "notify", "target": "submitter", "template": "x"}], EVENT_KEY, "unknown_key"),
+        (f"{CLOSE}/help", {"th": "คำ", "en": "x" * 501}, f"/dsl{CLOSE}/help/en", "help"),
+        ("/states/0/help", {"th": "คำ"}, "/dsl/states/0/help/en", "required"),
+        ("/states/0/due", {"workingDays": 0}, "/dsl/states/0/due/workingDays", "range"),
+        ("/states/0/due", {"workingDays": 366}, "/dsl/states/0/due/workingDays", "range"),
+        ("/states/0/due", {"workingDays": True}, "/dsl/states/0/due/workingDays", "range"),
+        ("/states/0/due", {"days": 3}, "/dsl/states/0/due/workingDays", "required"),
+        ("/states/1/due", {"workingDays": 3}, "/dsl/states/1/due", "due_in_terminal"),
+        (f"{CLOSE}/attachments", "optional", f"/dsl{CLOSE}/attachments", "type"),
+        (f"{CLOSE}/to", ..., f"/dsl{CLOSE}/to", "required"),
+        (f"{CLOSE}/responses", {"1A": {"to": "closed"}}, f"/dsl{CLOSE}/responses", "one_of"),
+        (CLOSE, {"label": WORDS, "responses": {}}, f"/dsl{CLOSE}/responses", "length"),
+        (CLOSE, {"label": WORDS, "responses": []}, f"/dsl{CLOSE}/responses", "type"),
+        (CLOSE, {"label": WORDS, "responses": {"a b": {"to": "closed"}}}, f"/dsl{CLOSE}/responses/a b", "name"),
+        (CLOSE, {"label": WORDS, "responses": {"1A": {}}}, f"/dsl{CLOSE}/responses/1A/to", "required"),
+        (CLOSE, {"label": WORDS, "responses": {"1A": {"to": "gone"}}}, f"/dsl{CLOSE}/responses/1A/to", "unknown_state"),
+        (
+            CLOSE,
+            {"label": WORDS, "responses": {"1A": {"to": "closed", "comment": True}}},
+            f"/dsl{CLOSE}/responses/1A/comment",
+            "choice",
+        ),
         (f"{CLOSE}/events", [{"type": "notify", "target": {}}], f"/dsl{CLOSE}/events/0/target", "choice"),
     ],
 )

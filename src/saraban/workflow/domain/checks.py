@@ -5,13 +5,14 @@ What publishing asks of the graph (ruling W5): one way in, every state on a way 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from saraban.workflow.domain.definition import Definition, State
+from saraban.workflow.domain import automatic
+from saraban.workflow.domain.definition import Definition, State, Transition
 from saraban.workflow.domain.faults import Faults
-from saraban.workflow.domain.opening import TRIES, Opening, opening
+from saraban.workflow.domain.opening import CODE, TRIES, Opening, opening
 
 # What `engine.conditional_facts` gives to conditions; `*` is a path that the condition itself computes.
 MOST_TRIES = 40_000  # for all conditions of a definition; beyond it they have the benefit of the doubt
-READABLE = frozenset({"state", "comment", "context", "document", "payload", "actor", "*"})
+READABLE = frozenset({"state", "comment", "context", "document", "payload", "actor", CODE, "*"})
 
 
 def check_names(states: Sequence[State], found: Faults) -> None:
@@ -40,10 +41,18 @@ def check(definition: Definition, found: Faults) -> None:
     if not _targets(definition, found):
         return
     _names(definition, found)
+    _terms(definition, found)
+    automatic.check(definition, found)
     places = {name: index for index, name in enumerate(definition.states)}
     closed = _closed(definition, found)
     forwards = {
-        name: [target for action, step in state.on.items() if (name, action) not in closed for target in step.targets]
+        name: [
+            target
+            for action, step in state.on.items()
+            for code, target in step.outcomes
+            if (name, action, code) not in closed
+        ]
+        + list(state.review.targets if state.review else ())
         for name, state in definition.states.items()
     }
     backwards: dict[str, list[str]] = {name: [] for name in definition.states}
@@ -61,26 +70,50 @@ def check(definition: Definition, found: Faults) -> None:
             found.add(f"/states/{index}", "dead_end", th, en, name=name)
 
 
-def _closed(definition: Definition, found: Faults) -> set[tuple[str, str]]:
-    """The exits that no facts open: each is named, with facts under which it stays closed."""
+def _closed(definition: Definition, found: Faults) -> set[tuple[str, str, str | None]]:
+    """The exits (state, action, response code) that no facts open: each is named, with facts under which it stays closed."""
     closed = set()
     left = MOST_TRIES
-    known: dict[str, Opening] = {}
+    known: dict[tuple[str, str | None], Opening] = {}
     for index, (name, state) in enumerate(definition.states.items()):
         for action, step in state.on.items():
             if step.condition is None:
                 continue
             rule = json.dumps(step.condition.logic.rule, sort_keys=True)
-            if rule not in known:
-                known[rule] = opening(step.condition, definition.context_schema, tries=min(TRIES, left))
-                left = max(left - known[rule].count, 0)
-            if not known[rule].may_open:
-                closed.add((name, action))
-                at = found.below(f"/states/{index}/on", action) + "/condition/rule"
-                th = "เงื่อนไขนี้ไม่มีวันเป็นจริง ลองแล้วเช่น {example}"
-                en = "This condition never holds: not with {example}, nor with anything else that was tried."
-                found.add(at, "never_holds", th, en, example=json.dumps(known[rule].tried, ensure_ascii=False)[:300])
+            shut = []
+            for code in _asked(step):
+                if (rule, code) not in known:
+                    tries = min(TRIES, left)
+                    looked = opening(step.condition, definition.context_schema, tries=tries, codes=(code,))
+                    left = max(left - looked.count, 0)
+                    known[rule, code] = looked
+                if not known[rule, code].may_open:
+                    shut.append((code, known[rule, code]))
+            closed |= _shut(step, name, found.below(f"/states/{index}/on", action), shut, found)
     return closed
+
+
+def _asked(step: Transition) -> Sequence[str | None]:
+    """The codes for which a condition may differ: one stands for all when it does not read them."""
+    codes = [code for code, _ in step.outcomes]
+    return codes if step.condition is not None and CODE in step.condition.logic.variables else codes[:1]
+
+
+def _shut(
+    step: Transition, state: str, at: str, shut: Sequence[tuple[str | None, Opening]], found: Faults
+) -> set[tuple[str, str, str | None]]:
+    codes = [code for code, _ in step.outcomes]
+    if shut and len(shut) == len(_asked(step)):
+        th = "เงื่อนไขนี้ไม่มีวันเป็นจริง ลองแล้วเช่น {example}"
+        en = "This condition never holds: not with {example}, nor with anything else that was tried."
+        example = json.dumps(shut[0][1].tried, ensure_ascii=False)[:300]
+        found.add(f"{at}/condition/rule", "never_holds", th, en, example=example)
+        return {(state, step.action, code) for code in codes}
+    for code, _ in shut:
+        place = found.below(f"{at}/responses", str(code))
+        th, en = "เงื่อนไขไม่มีวันเป็นจริงกับรหัสนี้", "With this code the condition never holds."
+        found.add(place, "never_holds", th, en)
+    return {(state, step.action, code) for code, _ in shut}
 
 
 def _names(definition: Definition, found: Faults) -> None:
@@ -106,19 +139,36 @@ def _ends(definition: Definition, found: Faults) -> None:
         if state.terminal and state.on:
             th, en = "สถานะสุดท้ายต้องไม่มีการดำเนินการต่อ", "A terminal state has no actions."
             found.add(f"/states/{index}/on", "exit_from_terminal", th, en)
+        if state.terminal and state.review is not None:
+            th, en = "สถานะสุดท้ายไม่มีการพิจารณา", "In a terminal state nobody is asked."
+            found.add(f"/states/{index}/review", "exit_from_terminal", th, en)
         if state.terminal and state.editable:
             th, en = "เอกสารในสถานะสุดท้ายแก้ไขไม่ได้", "In a terminal state nothing can be edited."
             found.add(f"/states/{index}/editable", "editable_terminal", th, en)
+
+
+def _terms(definition: Definition, found: Faults) -> None:
+    for index, state in enumerate(definition.states.values()):
+        if state.terminal and state.due_days is not None:
+            th, en = "สถานะสุดท้ายไม่มีกำหนดวัน", "Nothing is due in a terminal state."
+            found.add(f"/states/{index}/due", "due_in_terminal", th, en)
 
 
 def _targets(definition: Definition, found: Faults) -> bool:
     sound = True
     for index, state in enumerate(definition.states.values()):
         for action, step in state.on.items():
-            if step.to not in definition.states:
-                at = found.below(f"/states/{index}/on", action) + "/to"
+            for code, target in step.outcomes:
+                if target not in definition.states:
+                    at = found.below(f"/states/{index}/on", action)
+                    at = f"{at}/to" if code is None else found.below(f"{at}/responses", code) + "/to"
+                    th, en = "DSL อ้างอิง State ที่ไม่พบ: “{name}”", "There is no state “{name}”."
+                    found.add(at, "unknown_state", th, en, name=target)
+                    sound = False
+        for way, target in state.review.then.items() if state.review else ():
+            if target not in definition.states:
                 th, en = "DSL อ้างอิง State ที่ไม่พบ: “{name}”", "There is no state “{name}”."
-                found.add(at, "unknown_state", th, en, name=step.to)
+                found.add(f"/states/{index}/review/then/{way}/to", "unknown_state", th, en, name=target)
                 sound = False
     return sound
 

@@ -8,7 +8,7 @@ from saraban.kit.errors import Text
 from saraban.workflow.domain import logic
 
 # What the client sends with an action; such a condition cannot be judged before the action is taken.
-SENT = frozenset({"payload", "comment", "*"})
+SENT = frozenset({"payload", "comment", "responseCode", "*"})
 
 
 @dataclass(frozen=True, slots=True)

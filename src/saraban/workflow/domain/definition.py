@@ -3,13 +3,14 @@ A workflow definition once it has been read and checked: frozen, so that a versi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 from saraban.kit.errors import Text
 from saraban.workflow.domain.condition import Condition
+from saraban.workflow.domain.review import Review
 from saraban.workflow.domain.schema import ContextSchema
 
 
@@ -26,11 +27,24 @@ class Require:
 
 
 @dataclass(frozen=True, slots=True)
+class Response:
+    """What one response code of an action leads to."""
+
+    to: str
+    comment_required: bool = False
+    label: Text | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Transition:
-    """One action of a state. `optional`: it is possible, but nobody is waited for because of it."""
+    """
+    One action of a state. `optional`: it is possible, but nobody is waited for because of it.
+
+    :param to: where it leads; None where `responses` say so, by the code that comes with it
+    """
 
     action: str
-    to: str
+    to: str | None
     label: Text
     require: Require
     comment_required: bool = False
@@ -38,32 +52,62 @@ class Transition:
     condition: Condition | None = None
     events: tuple[dict[str, Any], ...] = ()
     optional: bool = False
+    attachments_required: bool = False
+    responses: Mapping[str, Response] = field(default_factory=dict)
+    help: Text | None = None
+
+    @property
+    def outcomes(self) -> tuple[tuple[str | None, str], ...]:
+        """(response code, state) of every way it can end; the code is None where none is asked for."""
+        if self.to is not None:
+            return ((None, self.to),)
+        return tuple((code, response.to) for code, response in self.responses.items())
 
     @property
     def targets(self) -> tuple[str, ...]:
         """Every state that the action can lead to."""
-        return (self.to,)
+        return tuple(dict.fromkeys(target for _, target in self.outcomes))
+
+    @property
+    def automatic(self) -> tuple[str, ...]:
+        """The actions that the engine tries by itself after this one, in their order."""
+        return tuple(event["action"] for event in self.events if event["type"] == "auto_action")
 
 
 @dataclass(frozen=True, slots=True)
 class State:
+    """
+    :param due_days: working days, from the day it is entered, within which somebody is to act
+    :param review: who is asked at once when it is entered, and where their verdict leads
+    """
+
     name: str
     label: Text
     initial: bool
     terminal: bool
     editable: bool
     on: Mapping[str, Transition]
+    help: Text | None = None
+    due_days: int | None = None
+    review: Review | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:
         """Every state that can come next, each once, in the order of the definition."""
-        return tuple(dict.fromkeys(target for step in self.on.values() for target in step.targets))
+        verdicts = self.review.targets if self.review else ()
+        return tuple(dict.fromkeys((*verdicts, *(target for step in self.on.values() for target in step.targets))))
 
 
 # Every workflow ends here when its subject is withdrawn; a definition need not name it.
 CANCELLED = State(
     "cancelled", Text("ยกเลิกแล้ว", "Cancelled"), initial=False, terminal=True, editable=False, on=MappingProxyType({})
 )
+
+# And here when somebody ends it without an outcome, while its subject stays.
+TERMINATED = State(
+    "terminated", Text("ยุติแล้ว", "Terminated"), initial=False, terminal=True, editable=False, on=MappingProxyType({})
+)
+ENDS = MappingProxyType({CANCELLED.name: CANCELLED, TERMINATED.name: TERMINATED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +125,8 @@ class Definition:
     context_schema: ContextSchema | None = None
 
     def state(self, name: str) -> State:
-        """This will give a state that an instance can stand in: one of its own, or `cancelled`."""
-        return self.states.get(name, CANCELLED) if name == CANCELLED.name else self.states[name]
+        """This will give a state that an instance can stand in: one of its own, or an end that every workflow has."""
+        return self.states.get(name) or ENDS[name]
 
     @property
     def actions(self) -> frozenset[str]:
@@ -97,8 +141,15 @@ def compiled(definition: Definition) -> dict[str, Any]:
         "states": {
             state.name: {
                 "terminal": state.terminal,
-                "transitions": {action: {"to": step.to} for action, step in state.on.items()},
+                "transitions": {action: _outcome(step) for action, step in state.on.items()},
             }
+            | ({"review": {way: {"to": to} for way, to in state.review.then.items()}} if state.review else {})
             for state in definition.states.values()
         },
     }
+
+
+def _outcome(step: Transition) -> dict[str, Any]:
+    if step.to is not None:
+        return {"to": step.to}
+    return {"responses": {code: {"to": response.to} for code, response in step.responses.items()}}

@@ -13,7 +13,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.errors import REFRESH, DomainError, Invalid, Kind, Text, invalid
 from saraban.workflow.domain.definition import Definition, Require, State, Transition
-from saraban.workflow.domain.subject import ActionChoice, SubjectFacts
+from saraban.workflow.domain.subject import ActionChoice, ResponseChoice, SubjectFacts
 
 ASSIGNEE_ALONE = frozenset({"assignee"})
 
@@ -60,6 +60,7 @@ class Facts:
 
     :param context: what the instance remembers, read by conditions as `context.<name>`
     :param payload: what the client sent, read as `payload.<name>`; it can never say who acts
+    :param assigned_user_id: the one person to whom the present state was given
     """
 
     caller: Caller
@@ -68,11 +69,18 @@ class Facts:
     payload: Mapping[str, Any] = field(default_factory=dict)
     context: Mapping[str, Any] = field(default_factory=dict)
     with_files: bool = False
+    response_code: str | None = None
+    assigned_user_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a transition does: the instance leaves `state` by `action` and stands in `next_state`."""
+    """
+    What a transition does: the instance leaves `state` by `action` and stands in `next_state`.
+
+    :param forced: somebody took it against the definition
+    :param automatic: the engine took it, after somebody's step
+    """
 
     state: str
     action: str
@@ -80,6 +88,9 @@ class Step:
     terminal: bool
     events: tuple[dict[str, Any], ...] = ()
     comment: str | None = None
+    forced: bool = False
+    response_code: str | None = None
+    automatic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +109,60 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
     :raises TransitionNotPossible: when the state has no such action
     :raises ActionForbidden: when the caller may not take it
     :raises ConditionNotMet: when its condition does not hold
-    :raises Invalid: when the comment is missing, files come where none are taken, or the context would not fit its schema
+    :raises Invalid: when comment, files or response code are missing or not taken, or the context would not fit its schema
     """
     here = definition.states.get(state)
     transition = here.on.get(action) if here else None
     if transition is None:
         raise TransitionNotPossible(f"The state {state} has no action {action[:50]}.")
-    if not permitted(transition.require, facts):
+    if not (in_charge(facts) and permitted(transition.require, facts)):
         raise ActionForbidden(f"The caller does not meet what {action} requires in {state}.")
+    to, comment_required = outcome(transition, facts.response_code)
     _check_condition(transition, facts, state)
-    _check_input(transition, facts)
+    _check_input(transition, facts, comment_required)
     check_context(definition, context_after(facts.context, facts.payload))
-    terminal = definition.states[transition.to].terminal
-    return Step(state, action, transition.to, terminal, transition.events, facts.comment)
+    terminal = definition.states[to].terminal
+    return Step(state, action, to, terminal, transition.events, facts.comment, response_code=facts.response_code)
+
+
+def automatic(definition: Definition, step: Step, facts: Facts) -> Step | None:
+    """
+    This will give the step that the engine takes by itself after `step`: the first whose condition holds, if any does.
+
+    :param facts: of the state that `step` led to, with the system as the caller; nobody's permission is asked
+    """
+    taken = definition.states[step.state].on[step.action]
+    here = definition.states[step.next_state]
+    for action in taken.automatic:
+        transition = here.on.get(action)
+        if transition is None or transition.to is None:
+            continue
+        if transition.condition is None or transition.condition.holds(conditional_facts(facts, here.name)):
+            terminal = definition.states[transition.to].terminal
+            return Step(here.name, action, transition.to, terminal, transition.events, automatic=True)
+    return None
+
+
+def outcome(transition: Transition, response_code: str | None) -> tuple[str, bool]:
+    """
+    This will give where an action leads with a response code, and whether it needs a comment.
+
+    :raises Invalid: when a code is needed, is none of the action's, or is not taken
+    """
+    if transition.to is not None:
+        if response_code is not None:
+            th, en = "การดำเนินการนี้ไม่รับรหัสคำตอบ", "This action takes no response code."
+            raise invalid("/responseCode", "not_taken", th, en)
+        return transition.to, transition.comment_required
+    response = transition.responses.get(response_code or "")
+    if response is None:
+        choices = ", ".join(transition.responses)
+        if response_code is None:
+            th, en = "กรุณาระบุรหัสคำตอบ: {choices}", "A response code is needed: one of {choices}."
+            raise invalid("/responseCode", "required", th, en, choices=choices)
+        th, en = "รหัสคำตอบต้องเป็นหนึ่งใน {choices}", "The response code is one of {choices}."
+        raise invalid("/responseCode", "choice", th, en, choices=choices)
+    return response.to, transition.comment_required or response.comment_required
 
 
 def _check_condition(transition: Transition, facts: Facts, state: str) -> None:
@@ -123,11 +175,13 @@ def _check_condition(transition: Transition, facts: Facts, state: str) -> None:
         raise ConditionNotMet(detail, words=condition.message, values=read["document"])
 
 
-def _check_input(transition: Transition, facts: Facts) -> None:
-    if transition.comment_required and not (facts.comment or "").strip():
+def _check_input(transition: Transition, facts: Facts, comment_required: bool) -> None:
+    if comment_required and not (facts.comment or "").strip():
         raise invalid("/comment", "required", "กรุณาระบุความเห็น", "A comment is needed for this action.")
     if facts.with_files and not transition.attachments:
         raise invalid("/attachmentPublicIds", "not_taken", "ขั้นตอนนี้ไม่รับไฟล์แนบ", "This step takes no files.")
+    if transition.attachments_required and not facts.with_files:
+        raise invalid("/attachmentPublicIds", "required", "ขั้นตอนนี้ต้องแนบไฟล์", "This step needs a file.")
 
 
 def context_after(context: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,12 +211,26 @@ def _asked(pointer: str) -> str:
 def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionChoice, ...]:
     """This will give the actions that the caller may take now, in the order of the definition."""
     here = definition.states.get(state)
-    if here is None:
+    if here is None or not in_charge(facts):
         return ()
     return tuple(
-        ActionChoice(step.action, step.label, step.comment_required, step.attachments)
-        for step in here.on.values()
-        if permitted(step.require, facts) and _may_hold(step, facts, state)
+        _choice(step) for step in here.on.values() if permitted(step.require, facts) and _may_hold(step, facts, state)
+    )
+
+
+def _choice(step: Transition) -> ActionChoice:
+    responses = tuple(
+        ResponseChoice(code, response.label, response.comment_required or step.comment_required)
+        for code, response in step.responses.items()
+    )
+    return ActionChoice(
+        step.action,
+        step.label,
+        step.comment_required,
+        step.attachments,
+        step.attachments_required,
+        responses,
+        step.help,
     )
 
 
@@ -171,6 +239,17 @@ def _may_hold(step: Transition, facts: Facts, state: str) -> bool:
     if step.condition is None or step.condition.reads_payload:
         return True
     return step.condition.holds(conditional_facts(facts, state))
+
+
+def in_charge(facts: Facts) -> bool:
+    """This will say whether the state is the caller's to act in: it was given to nobody, to the caller, or an administrator steps in."""
+    given = facts.assigned_user_id
+    return given is None or given == facts.caller.user_id or facts.caller.may(EVERYTHING, facts.subject.scope)
+
+
+def may_act(definition: Definition, state: str, facts: Facts) -> bool:
+    """This will say whether the caller meets what any action of a state requires, whatever its condition."""
+    return any(permitted(step.require, facts) for step in definition.states[state].on.values())
 
 
 def permitted(require: Require, facts: Facts) -> bool:
@@ -248,6 +327,7 @@ def conditional_facts(facts: Facts, state: str) -> dict[str, Any]:
     return {
         "state": state,
         "comment": facts.comment,
+        "responseCode": facts.response_code,
         "context": dict(facts.context),
         "document": document,
         "payload": dict(facts.payload),
@@ -260,7 +340,7 @@ def waiting(definition: Definition, state: str, subject: SubjectFacts) -> Waitin
     organizations: set[int] = set()
     users: set[int] = set()
     named: set[UUID] = set()
-    for step in definition.states[state].on.values():
+    for step in definition.state(state).on.values():
         if step.optional:
             continue
         if step.require.user is not None:

@@ -16,6 +16,7 @@ from saraban.workflow.domain.logic.compiler import ANYTHING
 from saraban.workflow.domain.schema import ContextSchema
 
 TRIES = 4_000
+CODE = "responseCode"
 _MOST = 24  # values tried for one path
 _USUAL: tuple[Any, ...] = (None, True, False, 1, 0, -1, "a", "", ["a"], [])
 _LOGICAL = frozenset({"and", "or", "!", "!!", "if", "?:"})
@@ -40,11 +41,15 @@ class Opening:
         return self.facts is not None or not self.sure
 
 
-def opening(condition: Condition, schema: ContextSchema | None, *, tries: int = TRIES) -> Opening:
+def opening(
+    condition: Condition, schema: ContextSchema | None, *, tries: int = TRIES, codes: Sequence[str | None] = (None,)
+) -> Opening:
     """
     This will look for facts under which the condition holds, in at most `tries` evaluations.
 
     Clauses of an `and` that share no path are looked at apart: one that never holds is enough to know.
+
+    :param codes: what `responseCode` can be
     """
     if ANYTHING in condition.logic.variables:
         return Opening(None, sure=False)
@@ -54,7 +59,7 @@ def opening(condition: Condition, schema: ContextSchema | None, *, tries: int = 
         part = (
             condition if len(clauses) == 1 and clauses[0] is condition.logic.rule else Condition(compile(_all(clauses)))
         )
-        found = _search(part, schema, tries)
+        found = _search(part, schema, tries, codes)
         count += found.count
         if found.facts is None and found.sure:
             return replace(found, count=count)
@@ -68,18 +73,18 @@ def opening(condition: Condition, schema: ContextSchema | None, *, tries: int = 
     if not sure:
         return Opening(None, given, sure=False, count=count)
     # Apart they hold, together the schema does not allow them, or a path means several things.
-    whole = _search(condition, schema, tries)
+    whole = _search(condition, schema, tries, codes)
     return replace(whole, facts=None if whole.facts is None else _facts(whole.facts, _base(schema)))
 
 
-def _search(condition: Condition, schema: ContextSchema | None, tries: int) -> Opening:
+def _search(condition: Condition, schema: ContextSchema | None, tries: int, codes: Sequence[str | None]) -> Opening:
     """The facts of what this gives are values by path."""
     paths = sorted(condition.logic.variables)
     told = _Told()
     told.hear(condition.logic.rule, frozenset(paths))
     base = _base(schema)
     checked = _checking(schema)
-    values = [_values(path, told, schema) for path in paths]
+    values = [list(codes) if path == CODE else _values(path, told, schema) for path in paths]
     first: dict[str, Any] = {}
     count = 0
     for count, chosen in enumerate(_by_rank([len(each) for each in values])):

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 from saraban.workflow.domain.definition import Definition, Transition
+from saraban.workflow.domain.review import FELL, LABELS
 
 
 def mermaid(definition: Definition, *, language: str) -> str:
     """
     This will draw the states with their labels and the actions between them.
 
-    An action with a condition is marked `?`, one that needs a comment `*`.
+    An action with a condition is marked `?`, one that needs a comment `*`; each response code has an arrow of its own.
 
     :param language: `th` or `en`
     """
@@ -25,15 +26,18 @@ def _lines(definition: Definition, language: str) -> Iterator[str]:
     yield f"    [*] --> {places[definition.initial]}"
     for name, state in definition.states.items():
         for step in state.on.values():
-            for target in step.targets:
-                yield f"    {places[name]} --> {places[target]} : {_action(step, language)}"
+            for code, target in step.outcomes:
+                yield f"    {places[name]} --> {places[target]} : {_action(step, code, language)}"
+        for way, target in state.review.then.items() if state.review else ():
+            yield f"    {places[name]} --> {places[target]} : {_plain(LABELS[FELL[way]].say(language))}"
         if state.terminal:
             yield f"    {places[name]} --> [*]"
 
 
-def _action(step: Transition, language: str) -> str:
-    marks = "".join(mark for mark, holds in (("?", step.condition is not None), ("*", step.comment_required)) if holds)
-    return " ".join(filter(None, (_plain(step.label.say(language)), marks)))
+def _action(step: Transition, code: str | None, language: str) -> str:
+    commented = step.comment_required or (code is not None and step.responses[code].comment_required)
+    marks = "".join(mark for mark, holds in (("?", step.condition is not None), ("*", commented)) if holds)
+    return " ".join(filter(None, (_plain(step.label.say(language)), _plain(code or ""), marks)))
 
 
 def _plain(text: str) -> str:

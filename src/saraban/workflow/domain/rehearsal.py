@@ -4,17 +4,17 @@ A definition played through before anybody's document depends on it, and finishe
 Actors are described by what they would hold; nothing is read and nothing is kept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Grant, Scope
-from saraban.kit.errors import DomainError, Text
+from saraban.kit.errors import DomainError, Invalid, Text
 from saraban.workflow.domain import engine
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.engine import Facts
+from saraban.workflow.domain.definition import ENDS, Definition
+from saraban.workflow.domain.engine import Facts, Step
 from saraban.workflow.domain.subject import ActionChoice, SubjectFacts
 
 _NOBODY = UUID(int=0)
@@ -50,6 +50,7 @@ class Try:
     comment: str | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
     with_files: bool = False
+    response_code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Tried:
     """
     What came of it.
 
+    :param automatic: the actions that the engine took by itself after it
     :param choices: what the actor could have done at that moment
     :param refusal: why it was refused; the document then stays where it is, and the next is tried there
     """
@@ -66,6 +68,7 @@ class Tried:
     next_state: str
     terminal: bool
     refusal: DomainError | None = None
+    automatic: tuple[str, ...] = ()
 
 
 def rehearse(
@@ -94,9 +97,19 @@ def rehearse(
         except DomainError as refusal:
             tried.append(Tried(state, choices, state, definition.state(state).terminal, refusal))
             continue
-        tried.append(Tried(state, choices, step.next_state, step.terminal))
-        state, remembered = step.next_state, engine.context_after(remembered, one.payload)
+        remembered = engine.context_after(remembered, one.payload)
+        *_, last = steps = [step, *_by_itself(definition, step, _facts(Try(Actor(), ""), document, remembered))]
+        ours = tuple(each.action for each in steps[1:])
+        tried.append(Tried(state, choices, last.next_state, last.terminal, automatic=ours))
+        state = last.next_state
     return tried
+
+
+def _by_itself(definition: Definition, step: Step, facts: Facts) -> Iterator[Step]:
+    following = engine.automatic(definition, step, facts)
+    while following is not None:
+        yield following
+        following = engine.automatic(definition, following, facts)
 
 
 def _facts(one: Try, document: Mapping[str, Any], context: Mapping[str, Any]) -> Facts:
@@ -130,17 +143,23 @@ def _facts(one: Try, document: Mapping[str, Any], context: Mapping[str, Any]) ->
         priority=document.get("priority"),
         context=dict(document),
     )
-    return Facts(caller, subject, one.comment, one.payload, context, one.with_files)
+    return Facts(caller, subject, one.comment, one.payload, context, one.with_files, one.response_code)
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A step that was taken: `document` is the subject of today, since what it was then is not kept."""
+    """
+    A step that was taken.
+
+    :param imposed: an administrator's deed, which no definition provides: it counts wherever its state still is
+    """
 
     action: str
     to_state: str
     comment: str | None
     payload: Mapping[str, Any]
+    imposed: bool = False
+    response_code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +179,7 @@ _NO_ACTION = Text("สถานะนี้ไม่มีการดำเน�
 _OTHER_STATE = Text("ไปสถานะอื่น", "It goes to another state.")
 _CONDITION = Text("เงื่อนไขใหม่ไม่เป็นจริงกับเอกสารนี้", "The condition does not hold for this document.")
 _COMMENT = Text("ต้องมีความเห็น ซึ่งตอนนั้นไม่มี", "A comment is needed, and there was none.")
+_RESPONSE = Text("รหัสคำตอบของขั้นตอนนั้นใช้ไม่ได้แล้ว", "The response code of that step does not fit any more.")
 _NOT_ENDED = Text("ไม่สิ้นสุดที่ขั้นสุดท้ายนี้", "It would not have ended with its last step.")
 
 
@@ -172,7 +192,8 @@ def replay(definition: Definition, past: Sequence[Past], subject: SubjectFacts, 
     """
     state, context = definition.initial, dict[str, Any]()
     for place, step in enumerate(past, start=1):
-        parting = _parting(definition, state, step, Facts(caller, subject, step.comment, step.payload, context))
+        facts = Facts(caller, subject, step.comment, step.payload, context, response_code=step.response_code)
+        parting = _parting(definition, state, step, facts)
         if parting is not None:
             code, says, to = parting
             return Parting(place, state, step.action, step.to_state, code, says, to)
@@ -185,16 +206,20 @@ def replay(definition: Definition, past: Sequence[Past], subject: SubjectFacts, 
 
 
 def _parting(definition: Definition, state: str, step: Past, facts: Facts) -> tuple[str, Text, str | None] | None:
-    if step.to_state == "cancelled":
+    if step.to_state in ENDS or (step.imposed and step.to_state in definition.states):
         return None
     here = definition.states.get(state)
     transition = here.on.get(step.action) if here else None
     if transition is None:
         return "no_action", _NO_ACTION, None
-    if transition.comment_required and not (step.comment or "").strip():
-        return "comment_required", _COMMENT, transition.to
+    try:
+        to, comment_required = engine.outcome(transition, step.response_code)
+    except Invalid:
+        return "response_code", _RESPONSE, None
+    if comment_required and not (step.comment or "").strip():
+        return "comment_required", _COMMENT, to
     if transition.condition is not None and not transition.condition.holds(engine.conditional_facts(facts, state)):
-        return "condition", _CONDITION, transition.to
-    if transition.to != step.to_state:
-        return "other_state", _OTHER_STATE, transition.to
+        return "condition", _CONDITION, to
+    if to != step.to_state:
+        return "other_state", _OTHER_STATE, to
     return None

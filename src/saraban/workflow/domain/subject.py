@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Text
+
+BANGKOK = ZoneInfo("Asia/Bangkok")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,7 @@ class SubjectFacts:
     :param assignee_user_ids: named people who have still to act
     :param public_id: of the document, for links
     :param context: further facts for conditions, read as `document.<name>`
+    :param zone: whose days are counted
     :param edit_permission: what a member of the originator needs to edit it while the state allows editing
     """
 
@@ -41,16 +45,33 @@ class SubjectFacts:
     priority: str | None = None
     context: dict[str, Any] = field(default_factory=dict)
     edit_permission: str = "document.edit"
+    zone: ZoneInfo = BANGKOK
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseChoice:
+    """One of the codes that an action asks for."""
+
+    code: str
+    label: Text | None
+    comment_required: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ActionChoice:
-    """One action that the caller may take now."""
+    """
+    One action that the caller may take now.
+
+    :param responses: when there are any, one of them must come with it
+    """
 
     code: str
     label: Text
     comment_required: bool
     attachments: bool
+    attachments_required: bool = False
+    responses: tuple[ResponseChoice, ...] = ()
+    help: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +86,11 @@ class StepFile:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The workflow part of every workflow-aware answer (ADR-021); `actions` is for this caller, now."""
+    """
+    The workflow part of every workflow-aware answer (ADR-021); `actions` is for this caller, now.
+
+    :param due_on: the day by which somebody is to act in this state
+    """
 
     instance_public_id: UUID
     workflow_code: str
@@ -78,6 +103,8 @@ class Envelope:
     last_transition_at: datetime
     version_no: int
     step_attachments: tuple[StepFile, ...] = ()
+    state_help: Text | None = None
+    due_on: date | None = None
 
     @property
     def available_actions(self) -> list[str]:

@@ -1,0 +1,70 @@
+"""
+What publishing asks of automatic actions: each is possible where it is wanted, needs nobody's hand, and they come to an end.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from saraban.workflow.domain.definition import Definition, Transition
+from saraban.workflow.domain.faults import Faults
+
+Place = tuple[str, str]  # state, action
+
+
+def check(definition: Definition, found: Faults) -> None:
+    follows: dict[Place, tuple[Place, ...]] = {}
+    pointers: dict[Place, str] = {}
+    for index, (name, state) in enumerate(definition.states.items()):
+        for action, step in state.on.items():
+            at = found.below(f"/states/{index}/on", action)
+            pointers[name, action] = at
+            _possible(definition, step, f"{at}/events", found)
+            follows[name, action] = tuple(_next(definition, step))
+    for cycle in _cycles(follows):
+        ways = " → ".join(f"{state}.{action}" for state, action in cycle)
+        th, en = "การดำเนินการอัตโนมัติวนไม่รู้จบ: {ways}", "These automatic actions never come to an end: {ways}."
+        found.add(f"{pointers[cycle[0]]}/events", "automatic_cycle", th, en, ways=ways[:300])
+
+
+def _next(definition: Definition, step: Transition) -> Iterator[Place]:
+    for target in step.targets:
+        for action in step.automatic:
+            if action in definition.states[target].on:
+                yield target, action
+
+
+def _possible(definition: Definition, step: Transition, at: str, found: Faults) -> None:
+    for place, event in enumerate(step.events):
+        if event["type"] != "auto_action":
+            continue
+        pointer = f"{at}/{place}/action"
+        for target in step.targets:
+            taken = definition.states[target].on.get(event["action"])
+            if taken is None:
+                th, en = "สถานะ “{state}” ไม่มีการดำเนินการนี้", "The state “{state}” has no such action."
+                found.add(pointer, "unknown_action", th, en, state=target)
+            elif taken.comment_required or taken.attachments_required or taken.responses:
+                th = "ในสถานะ “{state}” การดำเนินการนี้ต้องมีความเห็น ไฟล์ หรือรหัสคำตอบ ระบบจึงทำเองไม่ได้"
+                en = "In the state “{state}” this action needs a comment, a file or a response code, so nobody is there to give it."
+                found.add(pointer, "needs_a_person", th, en, state=target)
+
+
+def _cycles(follows: Mapping[Place, tuple[Place, ...]]) -> Iterator[list[Place]]:
+    """Ways that come back to where they began, one for each place at which a walk notices it; without recursion."""
+    done: set[Place] = set()
+    for start in follows:
+        way: list[Place] = []
+        inside: dict[Place, int] = {}
+        waiting: list[tuple[Place, bool]] = [(start, True)]
+        while waiting:
+            place, enters = waiting.pop()
+            if not enters:
+                way.pop()
+                del inside[place]
+                done.add(place)
+            elif place in inside:
+                yield [*way[inside[place] :], place]
+            elif place not in done:
+                inside[place] = len(way)
+                way.append(place)
+                waiting.append((place, False))
+                waiting += [(each, True) for each in reversed(follows[place])]

@@ -1,0 +1,133 @@
+"""Reads one action of a state: where it leads, who may take it and when, what has to come with it."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from saraban.kit.errors import Text
+from saraban.workflow.domain import logic
+from saraban.workflow.domain.condition import Condition
+from saraban.workflow.domain.definition import Require, Response, Transition
+from saraban.workflow.domain.dsl import happenings, words
+from saraban.workflow.domain.dsl.known import Known, user_id
+from saraban.workflow.domain.faults import Faults
+
+MAX_RESPONSES = 30
+PARTIES = frozenset({"originator", "recipient", "assignee"})
+ORGANIZATION_ROLES = frozenset({"OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"})
+ALLOWED = frozenset({"to", "responses", "help", "comment", "attachments", "require", "condition", "events", "optional"})
+
+
+def read(action: str, raw: Any, at: str, known: Known, found: Faults) -> Transition | None:
+    part = found.keys(raw, at, needed={"label"}, allowed=set(ALLOWED))
+    if part is None:
+        return None
+    words.name(action, at, words.ACTION, found)
+    to, responses = _outcomes(part, at, found)
+    label = words.label(part["label"], f"{at}/label", found)
+    taken, needed = _attachments(part.get("attachments", True), f"{at}/attachments", found)
+    read_action = Transition(
+        action=action,
+        to=to,
+        label=label or Text("", ""),
+        require=_require(part.get("require", {}), f"{at}/require", known, found),
+        comment_required=_comment(part, at, found),
+        attachments=taken,
+        condition=_condition(part.get("condition"), f"{at}/condition", found),
+        events=happenings.read(part.get("events", []), f"{at}/events", known, found),
+        optional=words.flag(part, "optional", at, found),
+        attachments_required=needed,
+        responses=responses,
+        help=words.help_text(part, at, found),
+    )
+    return read_action if label is not None and (to is not None or responses) else None
+
+
+def _outcomes(part: Mapping[str, Any], at: str, found: Faults) -> tuple[str | None, dict[str, Response]]:
+    """One of `to` and `responses`, and not both."""
+    if "responses" not in part:
+        if "to" not in part:
+            th, en = "ต้องระบุ to หรือ responses", "This is required; or `responses` instead of it."
+            found.add(f"{at}/to", "required", th, en)
+            return None, {}
+        return words.name(part["to"], f"{at}/to", words.STATE, found), {}
+    if "to" in part:
+        th, en = "ระบุได้เพียงอย่างเดียว: to หรือ responses", "There is either `to` or `responses`, not both."
+        found.add(f"{at}/responses", "one_of", th, en)
+    return None, _responses(part["responses"], f"{at}/responses", found)
+
+
+def _responses(raw: Any, at: str, found: Faults) -> dict[str, Response]:
+    given = found.object_of(raw, at, most=MAX_RESPONSES)
+    if isinstance(raw, Mapping) and not raw:
+        th, en = "ต้องมีอย่างน้อยหนึ่งรหัส", "There must be at least one code."
+        found.add(at, "length", th, en)
+    responses = {}
+    for code, body in given.items():
+        place = found.below(at, code)
+        words.name(code, place, words.RESPONSE, found)
+        part = found.keys(body, place, needed={"to"}, allowed={"comment", "label"})
+        to = words.name(part["to"], f"{place}/to", words.STATE, found) if part is not None else None
+        if part is None or to is None:
+            continue
+        label = words.label(part["label"], f"{place}/label", found) if "label" in part else None
+        responses[code] = Response(to, _comment(part, place, found), label)
+    return responses
+
+
+def _comment(part: Mapping[str, Any], at: str, found: Faults) -> bool:
+    comment = part.get("comment", "optional")
+    if comment not in ("required", "optional"):
+        found.add(f"{at}/comment", "choice", "ต้องเป็น required หรือ optional", "This is `required` or `optional`.")
+    return bool(comment == "required")
+
+
+def _attachments(raw: Any, at: str, found: Faults) -> tuple[bool, bool]:
+    """Whether files are taken, and whether there must be some."""
+    if raw == "required":
+        return True, True
+    if type(raw) is not bool:
+        th, en = "ต้องเป็น true, false หรือ required", "This must be true, false or `required`."
+        found.add(at, "type", th, en)
+        return True, False
+    return raw, False
+
+
+def _require(raw: Any, at: str, known: Known, found: Faults) -> Require:
+    allowed = {"roles", "permissions", "organizationRoles", "party", "user", "notSubmitter"}
+    part = found.keys(raw, at, needed=set(), allowed=allowed)
+    if part is None:
+        return Require()
+    return Require(
+        roles=found.names(part, "roles", at, known.roles),
+        permissions=found.names(part, "permissions", at, known.permissions),
+        organization_roles=found.names(part, "organizationRoles", at, ORGANIZATION_ROLES),
+        party=found.names(part, "party", at, PARTIES),
+        user=_user(part.get("user"), f"{at}/user", found),
+        not_submitter=words.flag(part, "notSubmitter", at, found),
+    )
+
+
+def _user(raw: Any, at: str, found: Faults) -> UUID | None:
+    if raw is None:
+        return None
+    key = user_id(raw)
+    if key is None:
+        found.add(at, "uuid", "ต้องเป็น publicId ของผู้ใช้", "This must be the publicId of a user.")
+    return key
+
+
+def _condition(raw: Any, at: str, found: Faults) -> Condition | None:
+    if raw is None:
+        return None
+    part = found.keys(raw, at, needed={"type", "rule"}, allowed={"message"})
+    if part is None:
+        return None
+    message = words.label(part["message"], f"{at}/message", found) if "message" in part else None
+    if part.get("type") != "json-logic":
+        found.add(f"{at}/type", "choice", "เงื่อนไขต้องเป็น json-logic", "A condition is of the type `json-logic`.")
+    try:
+        return Condition(logic.compile(part.get("rule")), message)
+    except logic.RuleRefused as refused:
+        found.extend(f"{at}/rule", refused.problems)
+    return None

@@ -1,0 +1,60 @@
+"""What a definition may name: roles, permissions, people."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """
+    The names a definition may use; None leaves them unchecked.
+
+    :param users: those of the definition's `assigned` people who can work
+    """
+
+    roles: Collection[str] | None = None
+    permissions: Collection[str] | None = None
+    users: Collection[UUID] | None = None
+
+
+def assigned(raw: Any) -> frozenset[UUID]:
+    """This will give the people to whom a definition hands work by name, before it is read; of nonsense there are none."""
+    return frozenset(_assigned(raw))
+
+
+def _assigned(raw: Any) -> Iterator[UUID]:
+    for state in _values(raw, "states"):
+        for action in _values(state, "on"):
+            for event in _values(action, "events"):
+                if isinstance(event, Mapping) and event.get("type") == "assign":
+                    key = user_id(event.get("target"))
+                    if key is not None:
+                        yield key
+        yield from _asked(state)
+
+
+def _asked(state: Any) -> Iterator[UUID]:
+    """Those whom a review asks by name."""
+    review = state.get("review") if isinstance(state, Mapping) else None
+    for branch in _values(review, "branches"):
+        assignee = branch.get("assignee") if isinstance(branch, Mapping) else None
+        key = user_id(assignee.get("user")) if isinstance(assignee, Mapping) else None
+        if key is not None:
+            yield key
+
+
+def _values(raw: Any, key: str) -> list[Any]:
+    below = raw.get(key) if isinstance(raw, Mapping) else None
+    if isinstance(below, Mapping):
+        return list(below.values())
+    return below if isinstance(below, list) else []
+
+
+def user_id(raw: Any) -> UUID | None:
+    """This will give a `publicId` that is one, and None for anything else."""
+    try:
+        return UUID(raw)
+    except (ValueError, AttributeError, TypeError):
+        return None

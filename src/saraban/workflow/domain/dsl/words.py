@@ -1,0 +1,62 @@
+"""The smallest parts of a definition: names, words in two languages, switches."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from saraban.kit.errors import Text
+from saraban.kit.text import control_character, fold
+from saraban.workflow.domain.faults import Faults
+
+MOST_LABEL = 100
+MOST_HELP = 500
+
+CODE = re.compile(r"[A-Z][A-Z0-9_]{0,49}")
+STATE = re.compile(r"[a-z][a-z0-9_]{0,49}")
+ACTION = re.compile(r"[a-z][a-z0-9_-]{0,49}")
+RESPONSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+*-]{0,19}")
+TOPIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(\.[a-z0-9_-]{1,40}){0,4}")
+
+
+def name(raw: Any, at: str, pattern: re.Pattern[str], found: Faults) -> str | None:
+    if isinstance(raw, str) and pattern.fullmatch(raw):
+        return raw
+    th, en = "ชื่อต้องเป็นไปตามรูปแบบ {pattern}", "A name here matches {pattern}."
+    found.add(at, "name", th, en, pattern=pattern.pattern)
+    return None
+
+
+def label(raw: Any, at: str, found: Faults) -> Text | None:
+    """This will read `{"th": …, "en": …}`, one line each."""
+    return _both(raw, at, found, "label", MOST_LABEL)
+
+
+def help_text(part: Mapping[str, Any], at: str, found: Faults) -> Text | None:
+    """This will read the optional `help` of a state or an action."""
+    return _both(part["help"], f"{at}/help", found, "help", MOST_HELP) if "help" in part else None
+
+
+def _both(raw: Any, at: str, found: Faults, code: str, most: int) -> Text | None:
+    part = found.keys(raw, at, needed={"th", "en"}, allowed=set())
+    if part is None:
+        return None
+    for language in ("th", "en"):
+        words = part.get(language)
+        lines = code == "help"
+        if (
+            not isinstance(words, str)
+            or not 0 < len(words.strip()) <= most
+            or control_character(words, multiline=lines) is not None
+        ):
+            th, en = "ต้องเป็นข้อความ 1-{most} ตัวอักษร", "This must be text of 1 to {most} characters."
+            found.add(f"{at}/{language}", code, th, en, most=most)
+            return None
+    return Text(fold(part["th"]).strip(), fold(part["en"]).strip())
+
+
+def flag(part: Mapping[str, Any], key: str, at: str, found: Faults) -> bool:
+    value = part.get(key, False)
+    if type(value) is not bool:
+        found.add(f"{at}/{key}", "type", "ต้องเป็น true หรือ false", "This must be true or false.")
+        return False
+    return value
