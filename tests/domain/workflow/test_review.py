@@ -3,13 +3,17 @@
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Text
-from saraban.workflow.domain.review import AGAINST, FOR, Assignee, Branch, Choice, Review, most, verdict
+from saraban.workflow.domain import difference, dsl, layout, path, picture, rehearsal
+from saraban.workflow.domain.definition import compiled
+from saraban.workflow.domain.review import AGAINST, ANSWER, FELL, FOR, Assignee, Branch, Choice, Review, most, verdict
+from tests.domain.workflow.actors import person, subject
 
 WORD = Text("คำ", "Word")
 ANSWERS = {
@@ -127,3 +131,158 @@ class TestEveryReview:
             ends = {verdict(asked, given_so_far | dict.fromkeys(left, code)) for code in ANSWERS}
             if asked.completion != "all":
                 assert (verdict(asked, given_so_far) is None) == (len(ends) == 2)
+
+
+WORDS = {"th": "คำ", "en": "Word"}
+ASKED: dict[str, Any] = {
+    "branches": [
+        {"name": "structure", "label": WORDS, "assignee": {"discipline": "STR"}},
+        {"name": "electrical", "label": WORDS, "assignee": {"team": "MEP"}},
+        {"name": "control", "label": WORDS, "assignee": {"role": "Editor"}},
+    ],
+    "completion": "majority",
+    "then": {"for": {"to": "approved"}, "against": {"to": "rejected"}},
+}
+
+
+def definition(review: Any = ASKED, **changes: Any) -> dict[str, Any]:
+    reviewed = {"name": "reviewed", "label": WORDS, "initial": True, "review": review} | changes
+    ends = [{"name": name, "label": WORDS, "terminal": True} for name in ("approved", "rejected")]
+    return {"workflow": "REVIEWED", "states": [reviewed, *ends]}
+
+
+def faults(raw: Any) -> list[tuple[str, str]]:
+    known = dsl.Known(roles={"Editor"}, permissions=set(), users=set())
+    return [(fault.pointer.removeprefix("/dsl/states/0"), fault.code) for fault in dsl.problems(raw, known=known)]
+
+
+class TestReading:
+    def test_takes_what_is_right(self) -> None:
+        asked = dsl.read(definition()).states["reviewed"].review
+
+        assert asked is not None
+        assert [branch.assignee.kind for branch in asked.branches.values()] == ["discipline", "team", "role"]
+        assert (asked.completion, asked.veto, asked.hidden) == (2, frozenset(), False)
+        assert {code: choice.counts for code, choice in asked.answers.items()} == {
+            "approve": "for",
+            "reject": "against",
+        }
+
+    @pytest.mark.parametrize(
+        ("key", "value", "pointer", "code"),
+        [
+            ("branches", [], "/review/branches", "length"),
+            ("branches", [ASKED["branches"][0]] * 51, "/review/branches", "length"),
+            ("branches", [ASKED["branches"][0]] * 2, "/review/branches/1/name", "duplicate"),
+            ("completion", "most", "/review/completion", "choice"),
+            ("completion", {"atLeast": 4}, "/review/completion/atLeast", "range"),
+            ("completion", {"atLeast": True}, "/review/completion/atLeast", "range"),
+            ("completion", {"atLeast": 0}, "/review/completion/atLeast", "range"),
+            ("veto", "yes", "/review/veto", "type"),
+            ("veto", ["approve"], "/review/veto/0", "choice"),
+            ("hidden", "no", "/review/hidden", "type"),
+            ("answers", {}, "/review/answers", "one_sided"),
+            ("answers", {"1A": {"label": WORDS, "counts": "for"}}, "/review/answers", "one_sided"),
+            ("answers", {"1A": {"label": WORDS, "counts": "yes"}}, "/review/answers/1A/counts", "choice"),
+            ("then", {"for": {"to": "approved"}}, "/review/then/against", "required"),
+            ("then", {"for": {"to": "gone"}, "against": {"to": "rejected"}}, "/review/then/for/to", "unknown_state"),
+            ("colour", "red", "/review/colour", "unknown_key"),
+        ],
+    )
+    def test_names_what_is_wrong(self, key: str, value: Any, pointer: str, code: str) -> None:
+        assert (pointer, code) in faults(definition(ASKED | {key: value}))
+
+    @pytest.mark.parametrize(
+        ("assignee", "pointer", "code"),
+        [
+            ({}, "", "one_of"),
+            ({"team": "A", "role": "Editor"}, "", "one_of"),
+            ({"role": "Emperor"}, "/role", "unknown"),
+            ({"user": "me"}, "/user", "uuid"),
+            ({"user": str(UUID(int=7))}, "/user", "unknown"),
+            ({"team": "not a code"}, "/team", "name"),
+            ({"discipline": 5}, "/discipline", "name"),
+            ("Editor", "", "type"),
+        ],
+    )
+    def test_names_an_assignee_that_is_none(self, assignee: Any, pointer: str, code: str) -> None:
+        branch = {"name": "one", "label": WORDS, "assignee": assignee}
+
+        assert faults(definition(ASKED | {"branches": [branch], "completion": "all"})) == [
+            (f"/review/branches/0/assignee{pointer}", code)
+        ]
+
+    def test_no_terminal_state_asks_anybody(self) -> None:
+        assert ("/review", "exit_from_terminal") in faults(definition(terminal=True))
+
+    def test_the_people_it_names_are_found_before_it_is_read(self) -> None:
+        person = UUID(int=7)
+        branch = {"name": "one", "label": WORDS, "assignee": {"user": str(person)}}
+
+        assert dsl.assigned(definition(ASKED | {"branches": [branch]})) == {person}
+
+    def test_is_part_of_the_graph(self) -> None:
+        read = dsl.read(definition())
+
+        assert read.states["reviewed"].targets == ("approved", "rejected")
+        assert [state.name for state in path.ahead(read, "reviewed")] == ["approved"]
+        assert compiled(read)["states"]["reviewed"]["review"] == {
+            "for": {"to": "approved"},
+            "against": {"to": "rejected"},
+        }
+        assert "s0 --> s1 : Review passed" in picture.mermaid(read, language="en")
+        drawn = layout.draw(read, language="en")
+        assert drawn is not None
+        assert ("Review not passed",) in [box.lines for box in drawn.boxes]
+
+    def test_what_changed_in_it_is_told_by_place(self) -> None:
+        after = definition(ASKED | {"completion": "all"})
+
+        assert [
+            (change.place, change.before, change.after) for change in difference.difference(definition(), after)
+        ] == [("/states/reviewed/review/completion", "majority", "all")]
+
+
+class TestRehearsing:
+    STRUCTURE = rehearsal.Actor(disciplines=frozenset({"STR"}))
+    MEP = rehearsal.Actor(teams=frozenset({"MEP"}))
+
+    def played(self, *tries: rehearsal.Try) -> list[tuple[str, str | None]]:
+        read = dsl.read(definition())
+        found = rehearsal.rehearse(read, tries, document={})
+        return [(one.next_state, one.refusal.code if one.refusal else None) for one in found]
+
+    def test_plays_answers_until_they_are_a_verdict(self) -> None:
+        assert self.played(
+            rehearsal.Try(self.STRUCTURE, "approve", branch="structure"),
+            rehearsal.Try(self.MEP, "approve", branch="electrical"),
+        ) == [("reviewed", None), ("approved", None)]
+
+    def test_refuses_as_the_service_would(self) -> None:
+        assert self.played(
+            rehearsal.Try(self.MEP, "approve", branch="structure"),
+            rehearsal.Try(self.STRUCTURE, "reject", branch="structure"),
+            rehearsal.Try(self.STRUCTURE, "perhaps", branch="structure"),
+            rehearsal.Try(self.STRUCTURE, "approve", branch="roof"),
+            rehearsal.Try(self.STRUCTURE, "approve", branch="structure"),
+            rehearsal.Try(self.STRUCTURE, "approve", branch="structure"),
+        ) == [
+            ("reviewed", "WORKFLOW_ACTION_FORBIDDEN"),
+            ("reviewed", "VALIDATION_ERROR"),
+            ("reviewed", "VALIDATION_ERROR"),
+            ("reviewed", "NOT_FOUND"),
+            ("reviewed", None),
+            ("reviewed", "WORKFLOW_BRANCH_CLOSED"),
+        ]
+
+    def replayed(self, asked: Any) -> str | None:
+        codes = {"structure": "approve", "electrical": "approve"}
+        past = [rehearsal.Past(ANSWER, "reviewed", None, {}, answer=each) for each in codes.items()]
+        past.append(rehearsal.Past(FELL[FOR], "approved", None, {}))
+        parting = rehearsal.replay(dsl.read(definition(asked)), past, subject(), person())
+        return parting.code if parting else None
+
+    def test_holds_a_finished_review_against_another_version(self) -> None:
+        assert self.replayed(ASKED) is None
+        assert self.replayed(ASKED | {"completion": "all"}) == "other_state"
+        assert self.replayed(ASKED | {"branches": ASKED["branches"][1:]}) == "no_action"

@@ -92,6 +92,11 @@ class Step:
     response_code: str | None = None
     automatic: bool = False
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether the engine may have to take another step by itself."""
+        return any(event["type"] == "auto_action" for event in self.events)
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
@@ -131,7 +136,9 @@ def automatic(definition: Definition, step: Step, facts: Facts) -> Step | None:
 
     :param facts: of the state that `step` led to, with the system as the caller; nobody's permission is asked
     """
-    taken = definition.states[step.state].on[step.action]
+    taken = definition.states[step.state].on.get(step.action)
+    if taken is None:  # a verdict or an administrator's step: nothing follows it by itself
+        return None
     here = definition.states[step.next_state]
     for action in taken.automatic:
         transition = here.on.get(action)

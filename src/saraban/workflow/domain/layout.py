@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from saraban.workflow.domain.definition import Definition, Transition
+from saraban.workflow.domain.review import FELL, LABELS
 
 MOST_PLACES = 1500
 _LONGEST = 30
@@ -110,6 +111,9 @@ def _labels(definition: Definition, language: str) -> dict[tuple[str, str], tupl
                 here = found.setdefault((name, target), [])
                 sign = "↻ " if name == target else ""
                 here.append(sign + _action(step, language))
+        for way, target in state.review.then.items() if state.review else ():
+            sign = "↻ " if name == target else ""
+            found.setdefault((name, target), []).append(sign + _short(LABELS[FELL[way]].say(language)))
     return {pair: tuple(lines) for pair, lines in found.items()}
 
 

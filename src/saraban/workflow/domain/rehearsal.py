@@ -12,9 +12,11 @@ from uuid import UUID
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Grant, Scope
 from saraban.kit.errors import DomainError, Invalid, Text
-from saraban.workflow.domain import engine
+from saraban.workflow.domain import answering, engine
+from saraban.workflow.domain.answering import Answer, Seat
 from saraban.workflow.domain.definition import ENDS, Definition
 from saraban.workflow.domain.engine import Facts, Step
+from saraban.workflow.domain.review import ANSWER, FELL
 from saraban.workflow.domain.subject import ActionChoice, SubjectFacts
 
 _NOBODY = UUID(int=0)
@@ -30,6 +32,8 @@ class Actor:
     :param party: `originator`, `recipient`, both or neither: for whom he acts
     :param organization_roles: what his organization is in the contract, as `CONTRACTOR`
     :param public_id: of the user whom a definition names, where he is that one
+    :param teams: codes of the review teams he sits in
+    :param disciplines: for which he sits in one
     """
 
     roles: frozenset[str] = frozenset()
@@ -39,11 +43,23 @@ class Actor:
     is_submitter: bool = False
     is_assignee: bool = False
     public_id: UUID | None = None
+    teams: frozenset[str] = frozenset()
+    disciplines: frozenset[str] = frozenset()
+
+    @property
+    def seats(self) -> frozenset[Seat]:
+        return frozenset(
+            {Seat(team) for team in self.teams} | {Seat("", discipline) for discipline in self.disciplines}
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """An action that somebody takes, or tries to."""
+    """
+    An action that somebody takes, or tries to.
+
+    :param branch: of a review; then the action is the code of the answer for it
+    """
 
     actor: Actor
     action: str
@@ -51,6 +67,7 @@ class Try:
     payload: Mapping[str, Any] = field(default_factory=dict)
     with_files: bool = False
     response_code: str | None = None
+    branch: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +106,43 @@ def rehearse(
     engine.check_context(definition, remembered)
     state = definition.initial
     tried: list[Tried] = []
+    given: dict[str, str] = {}
     for one in tries:
         facts = _facts(one, document, remembered)
         choices = engine.available(definition, state, facts)
         try:
-            step = engine.advance(definition, state, one.action, facts)
+            step = _step(definition, state, one, facts, given)
         except DomainError as refusal:
             tried.append(Tried(state, choices, state, definition.state(state).terminal, refusal))
             continue
+        if step is None:
+            tried.append(Tried(state, choices, state, terminal=False))
+            continue
+        given.clear()
         remembered = engine.context_after(remembered, one.payload)
         *_, last = steps = [step, *_by_itself(definition, step, _facts(Try(Actor(), ""), document, remembered))]
         ours = tuple(each.action for each in steps[1:])
         tried.append(Tried(state, choices, last.next_state, last.terminal, automatic=ours))
         state = last.next_state
     return tried
+
+
+def _step(definition: Definition, state: str, one: Try, facts: Facts, given: dict[str, str]) -> Step | None:
+    """None for an answer after which others are still waited for."""
+    if one.branch is None:
+        return engine.advance(definition, state, one.action, facts)
+    answers, step = answering.answered(
+        definition,
+        state,
+        one.branch,
+        Answer(one.action, one.comment, one.with_files),
+        caller=facts.caller,
+        scope=facts.subject.scope,
+        seats=one.actor.seats,
+        given=given,
+    )
+    given.update(answers)
+    return step
 
 
 def _by_itself(definition: Definition, step: Step, facts: Facts) -> Iterator[Step]:
@@ -152,6 +192,7 @@ class Past:
     A step that was taken.
 
     :param imposed: an administrator's deed, which no definition provides: it counts wherever its state still is
+    :param answer: (branch, code) of an answer in a review
     """
 
     action: str
@@ -160,6 +201,7 @@ class Past:
     payload: Mapping[str, Any]
     imposed: bool = False
     response_code: str | None = None
+    answer: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +233,14 @@ def replay(definition: Definition, past: Sequence[Past], subject: SubjectFacts, 
     (`cancelled`) is open from every state and is no difference.
     """
     state, context = definition.initial, dict[str, Any]()
+    given: dict[str, str] = {}
     for place, step in enumerate(past, start=1):
+        given = given if step.to_state == state or step.action in FELL.values() else {}
+        if step.answer is not None:
+            given = {**given, step.answer[0]: step.answer[1]}
         facts = Facts(caller, subject, step.comment, step.payload, context, response_code=step.response_code)
-        parting = _parting(definition, state, step, facts)
+        reviewed = step.action == ANSWER or step.action in FELL.values()
+        parting = (_falling if reviewed else _parting)(definition, state, step, facts, given)
         if parting is not None:
             code, says, to = parting
             return Parting(place, state, step.action, step.to_state, code, says, to)
@@ -205,7 +252,25 @@ def replay(definition: Definition, past: Sequence[Past], subject: SubjectFacts, 
     return None
 
 
-def _parting(definition: Definition, state: str, step: Past, facts: Facts) -> tuple[str, Text, str | None] | None:
+def _falling(
+    definition: Definition, state: str, step: Past, _facts: Facts, given: Mapping[str, str]
+) -> tuple[str, Text, str | None] | None:
+    """A verdict is played again from its answers; while they come in, a review need only know them."""
+    here = definition.states.get(state)
+    review = here.review if here else None
+    if review is None or not set(given) <= set(review.branches) or not set(given.values()) <= set(review.answers):
+        return "no_action", _NO_ACTION, None
+    if step.action == ANSWER:
+        return None
+    fell = answering.moved(definition, state, given)
+    if fell is None or fell.next_state != step.to_state:
+        return "other_state", _OTHER_STATE, fell.next_state if fell else None
+    return None
+
+
+def _parting(
+    definition: Definition, state: str, step: Past, facts: Facts, _given: Mapping[str, str]
+) -> tuple[str, Text, str | None] | None:
     if step.to_state in ENDS or (step.imposed and step.to_state in definition.states):
         return None
     here = definition.states.get(state)

@@ -20,7 +20,7 @@ AGAINST: Verdict = "against"
 # What the history calls the steps of a review. No action of a definition can have a colon in its name.
 ANSWER = "review:answer"
 FELL: Mapping[Verdict, str] = MappingProxyType({FOR: "review:for", AGAINST: "review:against"})
-_LABELS = MappingProxyType(
+LABELS: Mapping[str, Text] = MappingProxyType(
     {
         ANSWER: Text("ตอบการพิจารณา", "Answered the review"),
         FELL[FOR]: Text("ผลการพิจารณา: ผ่าน", "Review passed"),
@@ -115,8 +115,3 @@ def verdict(review: Review, answers: Mapping[str, str]) -> Verdict | None:
     if counts.count("for") + left < review.completion:
         return AGAINST
     return FOR if counts.count("for") >= review.completion and not (left and review.veto) else None
-
-
-def label_of(action: str) -> Text | None:
-    """This will give the words of a step that a review writes into the history, None for any other."""
-    return _LABELS.get(action)
