@@ -40,6 +40,7 @@ from saraban.kit.ids import new_secret
 from saraban.kit.limits import Limiter
 from saraban.kit.locks import DatabaseOnly, RedisLocks
 from saraban.kit.redis_pool import redis_pool
+from saraban.kit.shelf import Shelf
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
 from saraban.notifications.service import Post
@@ -53,6 +54,8 @@ from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedPost
 from saraban.workflow import service as workflow
 from saraban.workflow.service import Subjects
+from saraban.workflow.service import kept as kept_definitions
+from saraban.workflow.service.kept import KeptDefinitions
 
 log = structlog.get_logger(__name__)
 
@@ -89,6 +92,7 @@ class System:
     rates: Rates
     sealer: Sealer
     subjects: Subjects
+    definitions: KeptDefinitions
     followers: Followers
     handlers: Handlers
     bell: Bell
@@ -130,6 +134,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         rates=rates,
         sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
         subjects=subjects,
+        definitions=KeptDefinitions(db, Shelf(redis, name=kept_definitions.NAME, rest=settings.redis_breaker)),
         followers=_followers(),
         handlers=_handlers(settings, db, clock, rates.limiter, post),
         bell=bell,
@@ -147,6 +152,7 @@ async def closing(system: System) -> AsyncIterator[System]:
         yield system
     finally:
         await system.bell.close()
+        await system.definitions.close()
         await system.allocator.close()
         await system.rates.limiter.close()
         for redis in (system.redis, *system.lock_masters):

@@ -149,7 +149,8 @@ class Database:
     :param url: `sqlite:///path` or `mysql://user:password@host:port/name`; the driver is chosen here
     :param read_timeout: seconds until a silent MariaDB connection counts as lost (ruling N9)
 
-    `listener`, when somebody sets it, is called after the commit of a transaction for which `announce` was called.
+    `listener`, when somebody sets it, is called after the commit of a transaction for which `announce` was called;
+    each of `hearers`, by topic, with the words of `tell_after` when the transaction has ended, whichever way.
     """
 
     def __init__(
@@ -164,6 +165,7 @@ class Database:
         self.url = _with_driver(make_url(url))
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.listener: Callable[[], None] | None = None
+        self.hearers: dict[str, Callable[[str], None]] = {}
         self._writer = asyncio.Lock()
         self._pool_limit = 2 * pool_size
         options: dict[str, Any] = {
@@ -259,10 +261,18 @@ class Database:
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncSession]:
         async with AsyncSession(self._writing_engine, expire_on_commit=False) as session:
-            async with session.begin():
-                yield session
+            try:
+                async with session.begin():
+                    yield session
+            finally:  # a commit that failed may have reached the database all the same
+                self._tell(session)
             if self.listener is not None and session.info.get(_NEWS):
                 self.listener()
+
+    def _tell(self, session: AsyncSession) -> None:
+        for topic, word in session.info.get(_TOLD, ()):
+            if topic in self.hearers:
+                self.hearers[topic](word)
 
     async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], *, attempts: int = 3) -> T:
         """
@@ -347,11 +357,17 @@ def _teach_sqlite(engine: sa.Engine) -> None:
 
 
 _NEWS = "saraban_news"
+_TOLD = "saraban_told"
 
 
 def announce(session: AsyncSession) -> None:
     """This will have the database's listener called once the session's transaction is committed."""
     session.info[_NEWS] = True
+
+
+def tell_after(session: AsyncSession, topic: str, word: str) -> None:
+    """This will have the hearer of a topic told once the session's transaction has ended: what it keeps may be old then."""
+    session.info.setdefault(_TOLD, []).append((topic, word))
 
 
 async def returning_id(connection: AsyncConnection | AsyncSession, statement: sa.Insert) -> int:

@@ -1,4 +1,4 @@
-"""What the workflow endpoints fetch from the application: the registered subjects, and versions from `If-Match`."""
+"""What the workflow endpoints fetch from the application: subjects, kept definitions, and versions from `If-Match`."""
 
 from typing import Annotated
 
@@ -7,10 +7,15 @@ from fastapi import Depends, Header, Request
 from saraban.kit.errors import invalid
 from saraban.kit.http import at_once
 from saraban.workflow.service import Subjects
+from saraban.workflow.service.kept import KeptDefinitions
 
 
 def subjects(request: Request) -> Subjects:
     return request.app.state.subjects  # type: ignore[no-any-return]
+
+
+def kept_definitions(request: Request) -> KeptDefinitions:
+    return request.app.state.definitions  # type: ignore[no-any-return]
 
 
 def if_match(
@@ -38,5 +43,6 @@ def if_match(
     return tags
 
 
+Kept = Annotated[KeptDefinitions, Depends(at_once(kept_definitions))]
 RegisteredSubjects = Annotated[Subjects, Depends(at_once(subjects))]
 IfMatch = Annotated[frozenset[str] | None, Depends(at_once(if_match))]

@@ -1,57 +1,209 @@
-"""The definitions that ship with the product, case by case: definition, state, actor, action, facts, expected step."""
+"""
+The definitions that ship with the product, each against its matrix: every state, every action, every actor.
 
-import json
+A matrix (`matrices/CODE.yaml`) is written by hand from who may do what, not from the definition. Under a state stands
+whom it waits for, who may edit, and for each action an outcome with its actors: a state, `forbidden`, or
+`condition not met`; `the others` are all actors of `actors.yaml` that the action does not name. An action that the state
+does not have is `not possible`, for everybody. `situations` change the document for the states that name them.
+"""
+
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
+from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import DomainError, Invalid
 from saraban.workflow.domain import dsl, engine
-from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.definition import Definition, State
+from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.service.definitions import shipped
 from tests.domain.workflow.actors import person, subject
 
-MATRIX = json.loads(Path(__file__).with_name("matrix.json").read_text("utf-8"))
+FOLDER = Path(__file__).with_name("matrices")
 DEFINITIONS = {raw["workflow"]: dsl.read(raw) for raw in shipped()}
+CAST = yaml.safe_load((FOLDER / "actors.yaml").read_text("utf-8"))
+ORGANIZATIONS: dict[str, int] = CAST["organizations"]
+MATRICES: dict[str, dict[str, Any]] = {
+    path.stem: yaml.safe_load(path.read_text("utf-8"))
+    for path in sorted(FOLDER.glob("*.yaml"))
+    if path.stem != "actors"
+}
+NOT_POSSIBLE = "not possible"
+OUTCOMES = {
+    "WF_INVALID_TRANSITION": NOT_POSSIBLE,
+    "WORKFLOW_ACTION_FORBIDDEN": "forbidden",
+    "WORKFLOW_CONDITION_NOT_MET": "condition not met",
+}
 
 
-def facts(actor: str, given: dict[str, Any]) -> engine.Facts:
-    who = dict(MATRIX["actors"][actor])
-    caller = person(
-        who["organization"],
+class Cell(NamedTuple):
+    """What is expected of one action in one state; `outcomes` is None where nobody can take it."""
+
+    code: str
+    state: str
+    situation: str
+    action: str
+    outcomes: dict[str, str] | None
+    comment: bool
+
+    def __str__(self) -> str:
+        return "-".join(part for part in (self.code, self.state, self.situation, self.action) if part)
+
+
+@cache
+def actor(name: str) -> Caller:
+    who = CAST["actors"][name]
+    return person(
+        ORGANIZATIONS.get(who["organization"]),
         user=who.get("user", 60),
-        also=tuple(who.get("also", ())),
-        grants=tuple(tuple(grant) for grant in who["grants"]),
+        also=tuple(ORGANIZATIONS[each] for each in who.get("also", ())),
+        grants=tuple((grant["role"], grant["permissions"], _place(grant["in"])) for grant in who["grants"]),
     )
-    about = subject(
-        originator_organization_id=given.get("originator", 3),
-        assignee_user_ids=frozenset(given.get("assignees", ())),
-        context={"openRoutings": given["openRoutings"]} if "openRoutings" in given else {},
-    )
-    return engine.Facts(caller, about, given.get("comment"))
 
 
-@pytest.mark.parametrize(
-    ("code", "state", "actor", "action", "given", "expected"),
-    MATRIX["cases"],
-    ids=[f"{case[0]}-{case[1]}-{case[2]}-{case[3]}-{n}" for n, case in enumerate(MATRIX["cases"])],
-)
-def test_takes_the_expected_step(
-    code: str, state: str, actor: str, action: str, given: dict[str, Any], expected: str
-) -> None:
-    definition = DEFINITIONS[code]
+def _place(given: dict[str, Any]) -> dict[str, int]:
+    return {kind: ORGANIZATIONS[name] if kind == "organization" else name for kind, name in given.items()}
+
+
+def document(code: str, situation: str) -> SubjectFacts:
+    matrix = MATRICES[code]
+    given = {**matrix.get("document", {}), **(matrix["situations"][situation] if situation else {})}
+    return subject(
+        originator_organization_id=ORGANIZATIONS[given.get("from", "contractor")],
+        recipient_organization_ids=frozenset(ORGANIZATIONS[name] for name in given.get("to", ["consultant"])),
+        parties={role: frozenset(ORGANIZATIONS[name] for name in names) for role, names in CAST["parties"].items()},
+        assignee_user_ids=frozenset(actor(name).user_id for name in given.get("assigned", ())),
+        context=given.get("context", {}),
+        edit_permission=matrix["edit_permission"],
+    )
+
+
+def outcome(cell: Cell, who: str, comment: str | None) -> str:
+    facts = engine.Facts(actor(who), document(cell.code, cell.situation), comment)
     try:
-        step = engine.advance(definition, state, action, facts(actor, given))
+        step = engine.advance(DEFINITIONS[cell.code], cell.state, cell.action, facts)
     except Invalid as error:
-        outcome = error.fields[0].pointer
+        return error.fields[0].pointer
     except DomainError as error:
-        outcome = error.code
-    else:
-        outcome = step.next_state
-        assert step.terminal is definition.states[step.next_state].terminal
+        return OUTCOMES[error.code]
+    assert step.terminal is DEFINITIONS[cell.code].states[step.next_state].terminal
+    return step.next_state
 
-    assert outcome == expected
+
+def cells() -> Iterator[Cell]:
+    for code, matrix in MATRICES.items():
+        for state, row in matrix["states"].items():
+            for action, entry in row["actions"].items():
+                for situation in row.get("in", [""]):
+                    yield _cell(code, state, situation, action, entry)
+
+
+def _cell(code: str, state: str, situation: str, action: str, entry: Any) -> Cell:
+    if entry == NOT_POSSIBLE:
+        return Cell(code, state, situation, action, None, comment=False)
+    entry = entry[situation] if situation else entry
+    told = {who: result for result, names in entry.items() if isinstance(names, list) for who in names}
+    (rest,) = [result for result, names in entry.items() if names == "the others"]
+    return Cell(
+        code, state, situation, action, dict.fromkeys(CAST["actors"], rest) | told, entry["comment"] == "required"
+    )
+
+
+CELLS = list(cells())
+ROWS = [(code, state) for code, matrix in MATRICES.items() for state in matrix["states"]]
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_has_the_outcome_that_the_matrix_states(cell: Cell) -> None:
+    actors = cell.outcomes or dict.fromkeys(CAST["actors"], NOT_POSSIBLE)
+
+    found = {who: outcome(cell, who, "เพราะว่า") for who in actors}
+
+    assert found == actors
+
+
+@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.outcomes], ids=str)
+def test_asks_for_a_comment_where_the_matrix_does(cell: Cell) -> None:
+    assert cell.outcomes is not None
+    for who, expected in cell.outcomes.items():
+        refused = cell.comment and expected in DEFINITIONS[cell.code].states
+        assert {outcome(cell, who, comment) for comment in (None, "", "   ")} == {"/comment" if refused else expected}
+
+
+@pytest.mark.parametrize(("code", "state"), ROWS)
+def test_waits_for_whom_the_matrix_names(code: str, state: str) -> None:
+    row = MATRICES[code]["states"][state]
+    for situation in row.get("in", [""]):
+        waiting = engine.waiting(DEFINITIONS[code], state, document(code, situation))
+
+        wanted = row["waits_for"][situation] if situation else row["waits_for"]
+        assert waiting.organizations == {ORGANIZATIONS[name] for name in wanted.get("organizations", ())}
+        assert waiting.users == {actor(name).user_id for name in wanted.get("people", ())}
+        assert waiting.named == frozenset()
+
+
+@pytest.mark.parametrize(("code", "state"), ROWS)
+def test_lets_those_edit_whom_the_matrix_names(code: str, state: str) -> None:
+    row = MATRICES[code]["states"][state]
+    for situation in row.get("in", [""]):
+        facts = document(code, situation)
+        found = [who for who in CAST["actors"] if engine.can_edit(DEFINITIONS[code].states[state], actor(who), facts)]
+
+        wanted = row["editable_by"][situation] if situation and row["editable_by"] else row["editable_by"]
+        assert sorted(found) == sorted(wanted)
+
+
+@pytest.mark.parametrize(("code", "state"), ROWS)
+def test_offers_each_what_the_matrix_lets_them_take(code: str, state: str) -> None:
+    here = [cell for cell in CELLS if (cell.code, cell.state) == (code, state)]
+    for situation in {cell.situation for cell in here}:
+        for who in CAST["actors"]:
+            facts = engine.Facts(actor(who), document(code, situation))
+            offered = {choice.code for choice in engine.available(DEFINITIONS[code], state, facts)}
+
+            open_ = [cell for cell in here if cell.situation == situation and cell.outcomes]
+            assert offered == {cell.action for cell in open_ if cell.outcomes[who] in DEFINITIONS[code].states}
+
+
+class TestMatrices:
+    def test_there_is_one_for_each_definition_and_none_for_another(self) -> None:
+        assert MATRICES.keys() == DEFINITIONS.keys()
+
+    @pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=list(DEFINITIONS))
+    def test_leave_out_no_state_and_no_action(self, definition: Definition) -> None:
+        rows = MATRICES[definition.code]["states"]
+
+        assert list(rows) == list(definition.states)
+        for name, row in rows.items():
+            assert set(row["actions"]) == definition.actions, name
+            assert {action for action, entry in row["actions"].items() if entry != NOT_POSSIBLE} == set(
+                definition.states[name].on
+            )
+
+    @pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=list(DEFINITIONS))
+    def test_play_every_situation_in_every_action_that_can_be_taken(self, definition: Definition) -> None:
+        matrix = MATRICES[definition.code]
+        played = {situation for row in matrix["states"].values() for situation in row.get("in", ())}
+
+        assert played == set(matrix.get("situations", ()))
+
+    @pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=list(DEFINITIONS))
+    def test_reach_every_state(self, definition: Definition) -> None:
+        results = {
+            result
+            for cell in CELLS
+            if cell.code == definition.code and cell.outcomes
+            for result in cell.outcomes.values()
+        }
+
+        assert set(definition.states) - {definition.initial} <= results
+
+    def test_name_only_actors_that_there_are(self) -> None:
+        assert {who for cell in CELLS if cell.outcomes for who in cell.outcomes} == set(CAST["actors"])
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=list(DEFINITIONS))
@@ -63,8 +215,16 @@ class TestShipped:
         assert all(any("\u0e00" <= letter <= "\u0e7f" for letter in text.th) for text in words)
         assert all(text.en.isascii() for text in words)
 
-    def test_is_played_in_every_state(self, definition: Definition) -> None:
-        played = {(case[1], case[3]) for case in MATRIX["cases"] if case[0] == definition.code}
-        possible = {(state.name, action) for state in definition.states.values() for action in state.on}
+    @pytest.mark.parametrize("state", ["nowhere", "cancelled"])
+    def test_takes_no_step_from_elsewhere(self, definition: Definition, state: str) -> None:
+        if state in definition.states:
+            assert definition.states[state].terminal
+        for action in definition.actions:
+            cell = Cell(definition.code, state, "", action, None, comment=False)
+            assert {outcome(cell, who, "x") for who in CAST["actors"]} == {NOT_POSSIBLE}
 
-        assert possible <= played
+    def test_ends_without_an_editor(self, definition: Definition) -> None:
+        ends: list[State] = [state for state in definition.states.values() if state.terminal]
+
+        assert ends
+        assert not any(state.editable or state.on for state in ends)

@@ -205,7 +205,11 @@ class TestDefinitions:
         assert read.json()["dsl"] == shorter()
         listed = await admin.get(f"{API}/workflow/definitions", params={"code": "RFA_APPROVAL"})
         assert [(row["version"], row["isActive"]) for row in listed.json()["items"]] == [(2, True), (1, False)]
+        in_force = await admin.get(f"{API}/workflow/definitions/RFA_APPROVAL/active")
+        assert (in_force.json()["version"], in_force.json()["dsl"]) == (2, shorter())
         off = await admin.post(f"{API}/workflow/definitions/RFA_APPROVAL/versions/2/deactivate")
+        assert (await admin.get(f"{API}/workflow/definitions/RFA_APPROVAL/active")).status_code == 404
+        assert (await admin.get(f"{API}/workflow/definitions/NOWHERE/active")).status_code == 404
         assert off.json()["isActive"] is False
 
     async def test_are_refused_with_every_fault(self, signed_in: SignIn) -> None:

@@ -11,7 +11,7 @@ from saraban.kit.errors import FieldProblem
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.workflow import schemas, service
-from saraban.workflow.dependencies import RegisteredSubjects
+from saraban.workflow.dependencies import Kept, RegisteredSubjects
 from saraban.workflow.endpoints.answers import sent
 
 router = APIRouter()
@@ -39,7 +39,13 @@ async def list_definitions(
     dependencies=[guarded(MAY_MANAGE)],
 )
 async def publish_definition(
-    body: schemas.DefinitionIn, caller: CurrentCaller, db: Db, clock: Now, address: Address, key: IdempotencyKey
+    body: schemas.DefinitionIn,
+    caller: CurrentCaller,
+    db: Db,
+    kept: Kept,
+    clock: Now,
+    address: Address,
+    key: IdempotencyKey,
 ) -> RawResponse:
     """Keeps a definition as the next version of its code; it can never change afterwards."""
     now = clock.now()
@@ -62,6 +68,7 @@ async def publish_definition(
         now=now,
         run=lambda remember: db.transact(lambda session: publish(session, remember)),
     )
+    await kept.settled()
     return sent(answer)
 
 
@@ -88,8 +95,18 @@ async def validate_definition(body: schemas.DefinitionText, session: ReadSession
     response_model=schemas.DefinitionDetailOut,
     dependencies=[guarded(MAY_VIEW)],
 )
-async def read_definition(code: Code, version: Version, session: ReadSession) -> Any:
-    return await service.find_definition(session, code=code, version=version)
+async def read_definition(code: Code, version: Version, kept: Kept) -> Any:
+    return await kept.version(code=code, version=version)
+
+
+@router.get(
+    "/workflow/definitions/{code}/active",
+    response_model=schemas.DefinitionDetailOut,
+    dependencies=[guarded(MAY_VIEW)],
+)
+async def read_active_definition(code: Code, kept: Kept) -> Any:
+    """The version that new instances start on; 404 while none is active."""
+    return await kept.active(code=code)
 
 
 @router.post(
@@ -98,14 +115,16 @@ async def read_definition(code: Code, version: Version, session: ReadSession) ->
     dependencies=[guarded(MAY_MANAGE)],
 )
 async def activate_definition(
-    code: Code, version: Version, caller: CurrentCaller, db: Db, clock: Now, address: Address
+    code: Code, version: Version, caller: CurrentCaller, db: Db, kept: Kept, clock: Now, address: Address
 ) -> Any:
     """New instances start on this version; running ones keep theirs."""
-    return await db.transact(
+    shown = await db.transact(
         lambda session: service.set_active(
             session, caller=caller, code=code, version=version, is_active=True, now=clock.now(), address=address
         )
     )
+    await kept.settled()
+    return shown
 
 
 @router.post(
@@ -114,14 +133,16 @@ async def activate_definition(
     dependencies=[guarded(MAY_MANAGE)],
 )
 async def deactivate_definition(
-    code: Code, version: Version, caller: CurrentCaller, db: Db, clock: Now, address: Address
+    code: Code, version: Version, caller: CurrentCaller, db: Db, kept: Kept, clock: Now, address: Address
 ) -> Any:
     """Without an active version no new instance can start; running ones go on."""
-    return await db.transact(
+    shown = await db.transact(
         lambda session: service.set_active(
             session, caller=caller, code=code, version=version, is_active=False, now=clock.now(), address=address
         )
     )
+    await kept.settled()
+    return shown
 
 
 @router.get("/workflow/definitions/{code}/difference", dependencies=[guarded(MAY_VIEW)])
@@ -204,7 +225,7 @@ def _try(step: schemas.RehearsedStepIn) -> service.Try:
         is_assignee=who.is_assignee,
         public_id=who.user_public_id,
     )
-    return service.Try(actor, step.action, step.comment, step.payload, step.with_files)
+    return service.Try(actor, step.action, step.comment, step.payload, step.with_files, step.response_code)
 
 
 def _tried(one: service.Tried) -> schemas.RehearsedStepOut:
@@ -216,6 +237,7 @@ def _tried(one: service.Tried) -> schemas.RehearsedStepOut:
         terminal=one.terminal,
         code=refusal.code if refusal else None,
         message=_refused(refusal) if refusal else None,
+        automatic=list(one.automatic),
     )
 
 

@@ -15,7 +15,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
+from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.kit.db import tell_after
 from saraban.kit.errors import RETRY, DomainError, FieldProblem, Kind, NotFound, Text, invalid
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, cut
@@ -25,6 +27,7 @@ from saraban.workflow.domain.definition import Definition, compiled
 from saraban.workflow.models import WorkflowDefinition
 
 _CACHED = 512
+CHANGED = "workflow definition"  # what hearers at the database are told, as `code:version`
 _cache: OrderedDict[UUID, Definition] = OrderedDict()
 
 
@@ -84,7 +87,7 @@ async def active(session: AsyncSession, *, code: str) -> tuple[UUID, Definition]
 
 async def validate(session: AsyncSession, *, raw: Any) -> tuple[FieldProblem, ...]:
     """This will say what `create` would refuse, and save nothing."""
-    return dsl.problems(raw, known=await _known(session))
+    return dsl.problems(raw, known=await _known(session, raw))
 
 
 async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[FieldProblem, ...], dict[str, int]]:
@@ -98,7 +101,7 @@ async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[Fiel
         return (FieldProblem("/text", "not_json", words, {"line": fault.line, "column": fault.column}),), {
             "": fault.line
         }
-    return dsl.problems(raw, known=await _known(session), root="/text"), places
+    return dsl.problems(raw, known=await _known(session, raw), root="/text"), places
 
 
 def line_of(fault: FieldProblem, places: Mapping[str, int]) -> int | None:
@@ -124,7 +127,7 @@ async def create(
     :param caller: None for the definitions that ship with the product
     :raises WorkflowNotValid: when it cannot be published
     """
-    definition = dsl.read(raw, known=await _known(session))
+    definition = dsl.read(raw, known=await _known(session, raw))
     versions = await repository.locked_versions(session, definition.code)
     version = versions[-1].version + 1 if versions else 1
     if raw.get("version", version) != version:
@@ -183,6 +186,17 @@ async def find(session: AsyncSession, *, code: str, version: int) -> DefinitionV
     return _view(row)
 
 
+async def find_active(session: AsyncSession, *, code: str) -> DefinitionView:
+    """
+    :raises NotFound: when no version is active
+    """
+    definition_id = await repository.active_id(session, code)
+    row = await repository.definition(session, definition_id) if definition_id else None
+    if row is None:
+        raise NotFound(f"No version of {code} is active.")
+    return _view(row)
+
+
 async def version(session: AsyncSession, *, code: str, version: int) -> Definition:
     """
     This will give a version to be worked with.
@@ -225,9 +239,10 @@ async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
         await create(session, caller=None, raw=raw, activate=ours, now=now, address="")
 
 
-async def _known(session: AsyncSession) -> dsl.Known:
+async def _known(session: AsyncSession, raw: Any) -> dsl.Known:
     roles, permissions = await repository.known_names(session)
-    return dsl.Known(roles, permissions)
+    people = await identity.load_callers(session, dsl.assigned(raw))
+    return dsl.Known(roles, permissions, people.keys())
 
 
 async def _activate(
@@ -257,6 +272,7 @@ async def _told(
     now: datetime,
     address: str,
 ) -> None:
+    tell_after(session, CHANGED, f"{row.workflow_code}:{row.version}")
     await audit.write(
         session,
         action=action,

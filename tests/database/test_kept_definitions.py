@@ -1,0 +1,341 @@
+"""Definitions kept in Redis: two servers, one database; Redis stopped, frozen, emptied; readers that are slow."""
+
+import asyncio
+import copy
+import shutil
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+from redis.asyncio import Redis as Client
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.kit.db import Database
+from saraban.kit.errors import NotFound
+from saraban.kit.redis_pool import redis_pool
+from saraban.kit.shelf import KEPT, Shelf
+from saraban.workflow import service as workflow
+from saraban.workflow.models import WorkflowDefinition, WorkflowInstance
+from saraban.workflow.service import kept
+from saraban.workflow.service.definitions import shipped
+from saraban.workflow.service.kept import KeptDefinitions
+from tests.conftest import run_apart
+from tests.factories.letterbox import NOW, Office, new_office, office_in
+from tests.servers import running_redis
+
+pytestmark = pytest.mark.servers
+
+CODE = "RFA_APPROVAL"
+RFA: dict[str, Any] = next(raw for raw in shipped() if raw["workflow"] == CODE)
+TIMEOUT = 0.3
+
+
+class SlowDatabase(Database):
+    """Counts its reading sessions; what was read is handed on when the gate opens."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.reads = 0
+        self.gate: asyncio.Event | None = None
+        self.has_read = asyncio.Event()
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncSession]:
+        self.reads += 1
+        async with super().reading() as session:
+            yield session
+        self.has_read.set()
+        if self.gate is not None:
+            await self.gate.wait()
+
+
+@dataclass
+class Server:
+    db: SlowDatabase
+    redis: Client
+    definitions: KeptDefinitions
+
+    async def publish(self, office: Office, description: str) -> None:
+        admin = await office.person("admin")
+        raw = {**copy.deepcopy(RFA), "description": description}
+        await self.db.transact(
+            lambda session: workflow.create(session, caller=admin, raw=raw, activate=True, now=NOW, address="")
+        )
+
+    async def set_active(self, office: Office, version: int, *, is_active: bool) -> None:
+        admin = await office.person("admin")
+        await self.db.transact(
+            lambda session: workflow.set_active(
+                session, caller=admin, code=CODE, version=version, is_active=is_active, now=NOW, address=""
+            )
+        )
+
+    async def active(self) -> int | None:
+        try:
+            return (await self.definitions.active(code=CODE)).version
+        except NotFound:
+            return None
+
+
+class Deployment:
+    """Servers of one database, each with connections of its own."""
+
+    def __init__(self, url: str, office: Office) -> None:
+        self.url, self.office = url, office
+        self._stack = AsyncExitStack()
+
+    async def server(self, redis_url: str, *, patience: float = 10.0, rest: float = 0.2) -> Server:
+        db = SlowDatabase(self.url)
+        redis = Client.from_pool(redis_pool(redis_url, timeout=patience, connections=10))
+        definitions = KeptDefinitions(db, Shelf(redis, name=kept.NAME, rest=rest))
+        self._stack.push_async_callback(db.close)
+        self._stack.push_async_callback(redis.aclose)
+        self._stack.push_async_callback(definitions.close)
+        return Server(db, redis, definitions)
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+
+
+@pytest.fixture(scope="module")
+def office_file(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with the demo people and the shipped definitions, made once."""
+    path = tmp_path_factory.mktemp("office") / "saraban.db"
+    shutil.copy(migrated_file, path)
+
+    async def fill() -> None:
+        database = Database(f"sqlite:///{path}")
+        await new_office(database)
+        await database.close()
+
+    run_apart(fill())
+    return path
+
+
+@pytest_asyncio.fixture
+async def deployment(office_file: Path, tmp_path: Path) -> AsyncIterator[Deployment]:
+    shutil.copy(office_file, tmp_path / "saraban.db")
+    url = f"sqlite:///{tmp_path / 'saraban.db'}"
+    database = Database(url)
+    found = Deployment(url, await office_in(database))
+    yield found
+    await found.close()
+    await database.close()
+
+
+async def warm(server: Server) -> None:
+    """This will read until the version is kept: the first read of all only begins a turn."""
+    for _ in range(3):
+        await server.active()
+
+
+class TestTwoServers:
+    async def test_read_what_either_of_them_has_kept(self, deployment: Deployment, redis_url: str) -> None:
+        one, two = await deployment.server(redis_url), await deployment.server(redis_url)
+        await warm(one)
+
+        view = await two.definitions.version(code=CODE, version=1)
+
+        assert two.db.reads == 0
+        async with one.db.reading() as session:
+            assert view == await workflow.find_definition(session, code=CODE, version=1)
+        assert view == await two.definitions.active(code=CODE)
+        assert two.db.reads == 0
+        names = {key.decode() for key in await one.redis.keys("wf:def:*")}
+        assert names == {f"wf:def:{CODE}:{name}" for name in ("1", "active", "turn")}
+        assert KEPT - 60 < await one.redis.ttl(f"wf:def:{CODE}:active") <= KEPT == 3600
+        assert KEPT - 60 < await one.redis.ttl(f"wf:def:{CODE}:1") <= KEPT
+
+    async def test_hear_of_every_change_of_each_other(self, deployment: Deployment, redis_url: str) -> None:
+        one, two = await deployment.server(redis_url), await deployment.server(redis_url)
+        office = deployment.office
+        found = []
+        for change in (
+            one.publish(office, "second"),
+            two.set_active(office, 1, is_active=True),
+            one.set_active(office, 1, is_active=False),
+            two.set_active(office, 2, is_active=True),
+        ):
+            await warm(one)
+            await warm(two)
+            await change
+            for server in (one, two):
+                await server.definitions.settled()
+            found.append((await one.active(), await two.active()))
+
+        assert found == [(2, 2), (1, 1), (None, None), (2, 2)]
+        assert (await one.definitions.version(code=CODE, version=1)).is_active is False
+
+    async def test_keep_nothing_of_names_that_are_not_there(self, deployment: Deployment, redis_url: str) -> None:
+        server = await deployment.server(redis_url)
+
+        for _ in range(3):
+            with pytest.raises(NotFound):
+                await server.definitions.active(code="NOWHERE")
+            with pytest.raises(NotFound):
+                await server.definitions.version(code=CODE, version=9)
+
+        assert await server.redis.keys("*") == []
+
+    async def test_take_what_they_cannot_read_for_no_find(self, deployment: Deployment, redis_url: str) -> None:
+        server = await deployment.server(redis_url)
+        await warm(server)
+
+        for text in (b"", b"[]", b"{}", b"\xff", b'["x","RFA_APPROVAL",1,null,"x",{}]', b"null", b"5"):
+            await server.redis.set(f"wf:def:{CODE}:1", text)
+            assert (await server.definitions.version(code=CODE, version=1)).dsl == RFA
+        await server.redis.set(f"wf:def:{CODE}:active", b"one")
+        assert await server.active() == 1
+
+
+class TestSlowReader:
+    async def test_cannot_put_an_old_value_back(self, deployment: Deployment, redis_url: str) -> None:
+        one, two = await deployment.server(redis_url), await deployment.server(redis_url)
+        await warm(one)
+        await two.redis.delete(f"wf:def:{CODE}:active")
+        two.db.gate = asyncio.Event()
+        slow = asyncio.create_task(two.definitions.active(code=CODE))
+        await two.db.has_read.wait()
+
+        await one.publish(deployment.office, "second")
+        await one.definitions.settled()
+        two.db.gate.set()
+
+        assert (await slow).version == 1  # what stood in the database when it asked
+        assert await one.redis.get(f"wf:def:{CODE}:active") is None
+        assert (await one.active(), await two.active()) == (2, 2)
+
+    async def test_cannot_do_it_after_redis_was_emptied_either(self, deployment: Deployment, redis_url: str) -> None:
+        one, two = await deployment.server(redis_url), await deployment.server(redis_url)
+        await warm(one)
+        await two.redis.delete(f"wf:def:{CODE}:active")
+        two.db.gate = asyncio.Event()
+        slow = asyncio.create_task(two.definitions.active(code=CODE))
+        await two.db.has_read.wait()
+
+        await one.publish(deployment.office, "second")
+        await one.definitions.settled()
+        await one.redis.flushdb()
+        two.db.gate.set()
+        await slow
+
+        assert (await one.active(), await two.active()) == (2, 2)
+
+
+class TestTransactions:
+    async def test_that_are_rolled_back_change_nothing_that_is_read(
+        self, deployment: Deployment, redis_url: str
+    ) -> None:
+        server = await deployment.server(redis_url)
+        await warm(server)
+        admin = await deployment.office.person("admin")
+
+        async def work(session: AsyncSession) -> None:
+            raw = {**RFA, "description": "second"}
+            await workflow.create(session, caller=admin, raw=raw, activate=True, now=NOW, address="")
+            # Not yet: whoever reads now must not keep the old version for the time after the commit.
+            assert await server.redis.exists(f"wf:def:{CODE}:active")
+            raise sa.exc.InvalidRequestError("away")
+
+        with pytest.raises(sa.exc.InvalidRequestError):
+            await server.db.transact(work)
+        await server.definitions.settled()
+
+        assert await server.active() == 1
+
+
+class TestWithoutRedis:
+    async def test_reads_and_changes_work_without_one(self, deployment: Deployment) -> None:
+        db = SlowDatabase(deployment.url)
+        server = Server(db, None, KeptDefinitions(db, Shelf(None, name=kept.NAME)))  # type: ignore[arg-type]
+
+        await server.publish(deployment.office, "second")
+        await server.definitions.settled()
+
+        assert await server.active() == 2
+        await server.definitions.close()
+        await db.close()
+
+    async def test_one_that_is_stopped_costs_nothing_but_the_database(self, deployment: Deployment) -> None:
+        office = deployment.office
+        with running_redis() as redis:
+            one = await deployment.server(redis.url, patience=TIMEOUT)
+            two = await deployment.server(redis.url, patience=TIMEOUT)
+            await warm(one)
+            await warm(two)
+            redis.stop()
+            await one.publish(office, "second")
+            await one.definitions.settled()
+            assert [await server.active() for server in (one, two)] == [2, 2]
+            redis.start()
+            await eventually(one, two, version=2)
+
+    async def test_one_that_is_frozen_is_waited_for_once_and_hears_of_the_change_later(
+        self, deployment: Deployment
+    ) -> None:
+        office = deployment.office
+        with running_redis() as redis:
+            one = await deployment.server(redis.url, patience=TIMEOUT, rest=1.5)
+            two = await deployment.server(redis.url, patience=TIMEOUT, rest=1.5)
+            await warm(one)
+            await warm(two)
+            redis.freeze()
+            started = time.monotonic()
+            await one.publish(office, "second")
+            await one.definitions.settled()
+            assert [await server.active() for server in (one, two) for _ in range(20)] == [2] * 40
+            took = time.monotonic() - started
+            redis.thaw()
+            await eventually(one, two, version=2)
+
+        # One wait for each server, and the forty reads themselves; without the rest it would be forty waits.
+        assert took < 10 * TIMEOUT
+
+    async def test_one_that_stays_away_does_not_keep_a_server_from_closing(self, deployment: Deployment) -> None:
+        with running_redis() as redis:
+            server = await deployment.server(redis.url, patience=TIMEOUT, rest=60)
+            redis.freeze()
+            await server.publish(deployment.office, "second")
+            await server.definitions.settled()
+
+            started = time.monotonic()
+            await server.definitions.close()
+            assert time.monotonic() - started < 5 * TIMEOUT
+
+    async def test_no_instance_starts_on_what_it_says(self, deployment: Deployment, redis_url: str) -> None:
+        """The pointer is read from the database (ruling W5), whatever stands in Redis."""
+        server = await deployment.server(redis_url)
+        office = deployment.office
+        await server.publish(office, "second")
+        await server.definitions.settled()
+        await warm(server)
+        await server.redis.set(f"wf:def:{CODE}:active", b"1")
+
+        started = await office.start(office.letter())
+
+        running = sa.select(WorkflowDefinition.version).join(
+            WorkflowInstance, WorkflowInstance.definition_id == WorkflowDefinition.id
+        )
+        async with office.db.reading() as session:
+            found = await session.scalar(running.where(WorkflowInstance.id == started.instance_public_id))
+        assert found == 2
+
+
+async def eventually(*servers: Server, version: int) -> None:
+    """This will wait until nobody has anything left to forget, and ask all of them, through Redis again."""
+    deadline = time.monotonic() + 10
+    for server in servers:
+        while server.definitions._shelf._stale or time.monotonic() < server.definitions._shelf._closed_until:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.02)
+    for server in servers:
+        await warm(server)
+        before = server.db.reads
+        assert await server.active() == version
+        assert server.db.reads == before
