@@ -7,6 +7,7 @@ Pure: rows, people and the present moment are arguments. Nobody can lend what wa
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.caller import Caller
@@ -98,11 +99,11 @@ def check_days(starts_on: date, ends_on: date, *, today: date) -> None:
         raise invalid("/endsOn", "too_long", th, en, most=MOST_DAYS)
 
 
-def check_people(wanted: Delegation) -> None:
+def check_people(delegator: UUID, delegate: UUID) -> None:
     """
     :raises Invalid: when somebody delegates to himself
     """
-    if wanted.delegator == wanted.delegate:
+    if delegator == delegate:
         raise invalid("/delegatePublicId", "self", "มอบหมายให้ตนเองไม่ได้", "You cannot stand in for yourself.")
 
 

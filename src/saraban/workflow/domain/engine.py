@@ -61,6 +61,7 @@ class Facts:
     :param context: what the instance remembers, read by conditions as `context.<name>`
     :param payload: what the client sent, read as `payload.<name>`; it can never say who acts
     :param assigned_user_id: the one person to whom the present state was given
+    :param deputy: who really acts, in the place of `caller`, who is away and has lent it to him
     """
 
     caller: Caller
@@ -71,6 +72,11 @@ class Facts:
     with_files: bool = False
     response_code: str | None = None
     assigned_user_id: int | None = None
+    deputy: Caller | None = None
+
+    def acts(self, user_id: int | None) -> bool:
+        """Whether somebody is one of those whose act this would be."""
+        return user_id == self.caller.user_id or (self.deputy is not None and user_id == self.deputy.user_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +273,7 @@ def permitted(require: Require, facts: Facts) -> bool:
     permission in one organization does not count for the seat of another.
     """
     caller, subject = facts.caller, facts.subject
-    if require.not_submitter and caller.user_id == subject.submitter_user_id:
+    if require.not_submitter and facts.acts(subject.submitter_user_id):
         return False
     if require.user is not None and caller.public_id != require.user:
         return False
@@ -328,7 +334,7 @@ def conditional_facts(facts: Facts, state: str) -> dict[str, Any]:
     actor = {
         "publicId": str(caller.public_id),
         "roles": sorted(caller.roles),
-        "isSubmitter": caller.user_id == subject.submitter_user_id,
+        "isSubmitter": facts.acts(subject.submitter_user_id),
         "isAssignee": caller.user_id in subject.assignee_user_ids,
     }
     return {

@@ -58,11 +58,21 @@ class ResponseChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class Represented:
+    """Somebody who is away, and in whose place the caller may act."""
+
+    public_id: UUID
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ActionChoice:
     """
     One action that the caller may take now.
 
     :param responses: when there are any, one of them must come with it
+    :param in_own_right: whether the caller may take it without standing in for anybody
+    :param on_behalf_of: in whose place the caller may take it
     """
 
     code: str
@@ -72,6 +82,8 @@ class ActionChoice:
     attachments_required: bool = False
     responses: tuple[ResponseChoice, ...] = ()
     help: Text | None = None
+    in_own_right: bool = True
+    on_behalf_of: tuple[Represented, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,19 @@
 """Rows of delegations; whom they concern is read by their indices, by people and the end of the last day."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from saraban.identity.models import User
+from saraban.kit.pagination import newest_first
+from saraban.projects.models import Project
+from saraban.workflow.models import WorkflowDefinition
 from saraban.workflow.models.delegations import DelegationRow
 
 
@@ -35,3 +41,69 @@ async def of_people(session: AsyncSession, *, user_ids: Collection[int], after: 
         DelegationRow.revoked_at.is_(None),
     )
     return (await session.scalars(statement.order_by(DelegationRow.id))).all()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRow:
+    """A delegation with both people, and its project if it has one."""
+
+    row: DelegationRow
+    delegator: User
+    delegate: User
+    project: Project | None
+
+
+async def one(session: AsyncSession, *, public_id: UUID, locked: bool = False) -> NamedRow | None:
+    statement = _named().where(DelegationRow.public_id == public_id)
+    if locked:
+        statement = statement.with_for_update(of=DelegationRow)
+    found = (await session.execute(statement.execution_options(populate_existing=True))).one_or_none()
+    return None if found is None else NamedRow(*found)
+
+
+async def page(session: AsyncSession, *, user_id: int, cursor: str | None, limit: int) -> list[NamedRow]:
+    """What a person has lent and was lent, newest first, one more than `limit`."""
+    mine = sa.or_(DelegationRow.delegator_user_id == user_id, DelegationRow.delegate_user_id == user_id)
+    statement = newest_first(
+        _named().where(mine),
+        at=DelegationRow.created_at,
+        public_id=DelegationRow.public_id,
+        cursor=cursor,
+        limit=limit,
+    )
+    return [NamedRow(*found) for found in (await session.execute(statement)).all()]
+
+
+async def hold_people(session: AsyncSession, user_ids: Collection[int]) -> None:
+    """This will lock people, always in the same order, so that what two of them do at once happens one after the other."""
+    statement = sa.select(User.user_id).where(User.user_id.in_(user_ids)).order_by(User.user_id).with_for_update()
+    await session.execute(statement)
+
+
+async def codes(session: AsyncSession) -> Sequence[str]:
+    """The codes of all workflows that are in use."""
+    statement = sa.select(WorkflowDefinition.workflow_code).where(WorkflowDefinition.is_active).distinct()
+    return (await session.scalars(statement.order_by(WorkflowDefinition.workflow_code))).all()
+
+
+async def delegates_of(
+    session: AsyncSession, *, user_ids: Collection[int], moment: datetime
+) -> Sequence[DelegationRow]:
+    """What these people have lent and counts at a moment."""
+    statement = sa.select(DelegationRow).where(
+        DelegationRow.delegator_user_id.in_(user_ids),
+        DelegationRow.ends_before > moment,
+        DelegationRow.starts_at <= moment,
+        DelegationRow.revoked_at.is_(None),
+    )
+    return (await session.scalars(statement.order_by(DelegationRow.id))).all()
+
+
+def _named() -> sa.Select[Any]:
+    delegator, delegate = aliased(User), aliased(User)
+    return (
+        sa.select(DelegationRow, delegator, delegate, Project)
+        .join(delegator, delegator.user_id == DelegationRow.delegator_user_id)
+        .join(delegate, delegate.user_id == DelegationRow.delegate_user_id)
+        .outerjoin(Project, Project.id == DelegationRow.project_id)
+    )

@@ -1,0 +1,86 @@
+"""
+Who takes a step: the caller in his own right, or in the place of somebody who is away and has lent it to him.
+
+Decides among people whose rights are known; whose those are is for `delegation` to say, what a step asks for for `engine`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import FieldProblem, Invalid, Text, invalid
+from saraban.workflow.domain import engine
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.engine import Facts
+from saraban.workflow.domain.subject import ActionChoice, Represented
+
+POINTER = "/onBehalfOf"
+
+
+def in_place_of(own: Facts, seat: Caller) -> Facts:
+    """This will give the same question with the rights of `seat`, asked by who asks."""
+    return replace(own, caller=seat, deputy=own.caller)
+
+
+def choices(definition: Definition, state: str, own: Facts, seats: Iterable[Caller]) -> tuple[ActionChoice, ...]:
+    """This will give what the caller may do now, in his own right or for others, in the order of the definition."""
+    mine = {choice.code: choice for choice in engine.available(definition, state, own)}
+    others: dict[str, list[Represented]] = {}
+    words: dict[str, ActionChoice] = {}
+    for seat in seats:
+        for choice in engine.available(definition, state, in_place_of(own, seat)):
+            words[choice.code] = choice
+            others.setdefault(choice.code, []).append(Represented(seat.public_id, seat.display_name))
+    if not others:
+        return tuple(mine.values())
+    return tuple(
+        replace(mine.get(code) or words[code], in_own_right=code in mine, on_behalf_of=tuple(others.get(code, ())))
+        for code in definition.states[state].on
+        if code in mine or code in words
+    )
+
+
+def chosen(
+    definition: Definition, state: str, action: str, own: Facts, seats: Sequence[Caller], *, named: UUID | None
+) -> Facts:
+    """
+    This will give the facts of the one in whose place the caller acts.
+
+    :param named: whom the request names; without it there must be one alone who could
+    :raises ActionForbidden: when nobody who has lent his steps to the caller may take this one
+    :raises Invalid: when the one who is named has lent nothing here, or several could and none is named
+    """
+    if named is not None:
+        seat = next((one for one in seats if one.public_id == named), None)
+        if seat is None:
+            th, en = "ผู้นี้ไม่ได้มอบหมายงานนี้ให้คุณในวันนี้", "This person has not delegated this to you today."
+            raise invalid(POINTER, "not_delegated", th, en)
+        return in_place_of(own, seat)
+    able = [asked for seat in seats if _may(definition, state, action, asked := in_place_of(own, seat))]
+    if not able:
+        raise engine.ActionForbidden(
+            f"Nobody who delegates to the caller meets what {action[:50]} requires in {state}."
+        )
+    ready = [asked for asked in able if action in {one.code for one in engine.available(definition, state, asked)}]
+    if len(ready or able) > 1:
+        raise _ambiguous(ready or able)
+    return (ready or able)[0]
+
+
+def _may(definition: Definition, state: str, action: str, asked: Facts) -> bool:
+    here = definition.states.get(state)
+    step = here.on.get(action) if here else None
+    return step is not None and engine.in_charge(asked) and engine.permitted(step.require, asked)
+
+
+def _ambiguous(able: Sequence[Facts]) -> Invalid:
+    """One fault for each person, so that a program can read the choices and a reader sees the names."""
+    says = Text("ระบุว่าทำแทนผู้ใด เช่น {name} ({publicId})", "Say for whom you act; it could be {name} ({publicId}).")
+    fields = [
+        FieldProblem(
+            POINTER, "ambiguous", says, {"name": one.caller.display_name, "publicId": str(one.caller.public_id)}
+        )
+        for one in able
+    ]
+    return Invalid("Several people have delegated this to the caller: name one.", fields=fields)
