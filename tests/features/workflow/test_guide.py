@@ -1,29 +1,203 @@
-"""The example of docs/workflow.md is published and played, so that the page stays true."""
+"""The examples of docs/workflow.md are published and played, and its table of words is the reader's own: the page stays true."""
 
 import json
 import re
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from saraban.workflow.service import ConditionNotMet
+from saraban.kit.errors import Invalid
+from saraban.workflow import service as workflow
+from saraban.workflow.domain import dsl
+from saraban.workflow.domain.faults import Faults
+from saraban.workflow.service import ActionForbidden, Actor, ConditionNotMet, Tried, Try
 from tests.factories.letterbox import Office
 
-GUIDE = Path(__file__).resolve().parents[3] / "docs" / "workflow.md"
+GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "workflow.md").read_text("utf-8")
+BLOCKS = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", GUIDE, re.DOTALL)]
+EXAMPLES: dict[str, dict[str, Any]] = {block["workflow"]: block for block in BLOCKS if "workflow" in block}
+
+CONTRACTOR, CONSULTANT, OWNER = "dc.contractor", "reviewer.consultant", "approver.owner"
+Story = Callable[[Office], Awaitable[None]]
 
 
-async def test_the_example_does_what_the_page_says(office: Office) -> None:
-    (example,) = re.findall(r"```json\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
-    await office.define(json.loads(example))
-    calm = (await office.start(office.letter(priority="LOW"), code="NOTICE_FLOW")).instance_public_id
-    urgent = (await office.start(office.letter(priority="URGENT"), code="NOTICE_FLOW")).instance_public_id
-    for instance in (calm, urgent):
-        await office.act(instance, "submit", by="dc.contractor")
-
-    returned = await office.act(calm, "return", by="reviewer.consultant", comment="page 2")
-    with pytest.raises(ConditionNotMet):
-        await office.act(urgent, "return", by="reviewer.consultant", comment="page 2")
-    acknowledged = await office.act(urgent, "acknowledge", by="reviewer.consultant")
+async def memo_two_steps(office: Office) -> None:
+    memo = (await office.start(office.letter(), code="MEMO_TWO_STEPS")).instance_public_id
+    await office.act(memo, "submit", by=CONTRACTOR)
+    with pytest.raises(Invalid):
+        await office.act(memo, "return", by=CONSULTANT)
+    returned = await office.act(memo, "return", by=CONSULTANT, comment="page 2")
+    await office.act(memo, "submit", by=CONTRACTOR)
+    with pytest.raises(ActionForbidden):
+        await office.act(memo, "pass-on", by=OWNER)
+    await office.act(memo, "pass-on", by=CONSULTANT)
+    decided = await office.act(memo, "approve", by=OWNER)
 
     assert returned["currentState"] == "draft"
-    assert acknowledged["status"] == "COMPLETED"
+    assert decided["status"] == "COMPLETED"
+
+
+async def purchase_limit(office: Office) -> None:
+    async def asked(amount: Any, priority: str = "LOW") -> Any:
+        order = (await office.start(office.letter(priority=priority), code="PURCHASE_LIMIT")).instance_public_id
+        await office.act(order, "submit", by=CONTRACTOR, payload={"amount": amount})
+        return order
+
+    small, large, urgent = await asked(420_000), await asked(2_000_000), await asked(1, "URGENT")
+    with pytest.raises(Invalid) as refused:
+        await asked(900_000_000)
+    silent = (await office.start(office.letter(), code="PURCHASE_LIMIT")).instance_public_id
+    with pytest.raises(ConditionNotMet) as nothing:
+        await office.act(silent, "submit", by=CONTRACTOR)
+    with pytest.raises(ConditionNotMet) as too_much:
+        await office.act(large, "approve", by=CONSULTANT)
+    with pytest.raises(ConditionNotMet) as pressing:
+        await office.act(urgent, "return", by=CONSULTANT, comment="page 2")
+    await office.act(large, "pass-on", by=CONSULTANT)
+    ends = [await office.act(small, "approve", by=CONSULTANT), await office.act(large, "approve", by=OWNER)]
+
+    assert nothing.value.words.en == "Please state the amount."
+    assert too_much.value.words.en.startswith("Above 500,000 the owner approves.")
+    assert pressing.value.words.th == "เรื่องด่วนที่สุดส่งกลับไม่ได้"
+    assert [field.pointer for field in refused.value.fields] == ["/payload/amount"]
+    assert [end["status"] for end in ends] == ["COMPLETED", "COMPLETED"]
+
+
+CONSULTING = Actor(permissions=frozenset({"workflow.action_review"}), organization_roles=frozenset({"CONSULTANT"}))
+WRITING = Actor(permissions=frozenset({"correspondence.submit"}), party=frozenset({"originator"}), is_submitter=True)
+
+
+async def material_review(office: Office) -> None:
+    async def played(priority: str, *tries: Try) -> list[Tried]:
+        async with office.db.reading() as session:
+            return await workflow.rehearse(
+                session, code="MATERIAL_REVIEW", version=1, tries=tries, document={"priority": priority}, context={}
+            )
+
+    submit = Try(WRITING, "submit", with_files=True)
+    bare, urgent = await played("URGENT", Try(WRITING, "submit"), submit)
+    first, *answers = await played(
+        "LOW",
+        submit,
+        Try(CONSULTING, "respond"),
+        Try(CONSULTING, "respond", response_code="3"),
+        Try(CONSULTING, "respond", "page 2", response_code="3"),
+        submit,
+        Try(CONSULTING, "respond", response_code="1A"),
+    )
+
+    assert (bare.refusal is not None, urgent.next_state, urgent.automatic) == (True, "with_owner", ("express",))
+    assert (first.next_state, first.automatic) == ("with_consultant", ("ordinary",))
+    assert [one.refusal is not None for one in answers] == [True, True, False, False, False]
+    assert [one.next_state for one in answers[2:]] == ["draft", "with_consultant", "approved"]
+
+
+STRUCTURE = Actor(disciplines=frozenset({"STR"}))
+ARCHITECTURE = Actor(disciplines=frozenset({"ARC"}))
+CONTROL = Actor(roles=frozenset({"Document Control"}))
+
+
+async def design_review(office: Office) -> None:
+    async def answered(*tries: Try) -> list[Tried]:
+        async with office.db.reading() as session:
+            told = await workflow.rehearse(
+                session,
+                code="DESIGN_REVIEW",
+                version=1,
+                tries=[Try(WRITING, "submit"), *tries],
+                document={},
+                context={},
+            )
+        return told[1:]
+
+    for_it = Try(STRUCTURE, "agree", branch="structure")
+    split = await answered(
+        for_it,
+        Try(ARCHITECTURE, "object", branch="architecture"),
+        Try(ARCHITECTURE, "object", "page 2", branch="architecture"),
+        Try(CONTROL, "agree", branch="control"),
+    )
+    stopped = await answered(Try(STRUCTURE, "veto", "cracks", branch="structure"))
+    stranger = await answered(Try(CONTROL, "agree", branch="structure"))
+
+    assert [one.refusal is not None for one in split] == [False, True, False, False]
+    assert [one.next_state for one in split] == ["in_review", "in_review", "in_review", "accepted"]
+    assert stopped[0].next_state == "draft"
+    assert stranger[0].refusal is not None
+
+
+STORIES: dict[str, Story] = {
+    "MEMO_TWO_STEPS": memo_two_steps,
+    "PURCHASE_LIMIT": purchase_limit,
+    "MATERIAL_REVIEW": material_review,
+    "DESIGN_REVIEW": design_review,
+}
+
+
+class TestExamples:
+    def test_have_a_story_each(self) -> None:
+        assert EXAMPLES.keys() == STORIES.keys()
+
+    @pytest.mark.parametrize("code", sorted(EXAMPLES))
+    async def test_do_what_the_page_says(self, office: Office, code: str) -> None:
+        await office.define(EXAMPLES[code])
+
+        await STORIES[code](office)
+
+
+# Where a word stands, by the end of its pointer; what has only `th` and `en` is said once, at `label`.
+PLACES = (
+    ("definition", r""),
+    ("state", r"/states/\d+"),
+    ("due", r"/states/\d+/due"),
+    ("action", r"/states/\d+/on/[^/]+"),
+    ("require", r".*/require"),
+    ("condition", r".*/condition"),
+    ("response", r".*/responses/[^/]+"),
+    ("event", r".*/events/\d+"),
+    ("review", r".*/review"),
+    ("verdict", r".*/review/then"),
+    ("outcome", r".*/review/then/\w+"),
+    ("branch", r".*/branches/\d+"),
+    ("assignee", r".*/assignee"),
+    ("answer", r".*/answers/[^/]+"),
+)
+BOTH_LANGUAGES = {"th", "en"}
+
+
+def place_of(pointer: str) -> str:
+    return next((name for name, pattern in PLACES if re.fullmatch(pattern, pointer)), pointer)
+
+
+@pytest.fixture
+def words(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
+    """Every (place, word) that the reader asks for while it reads the examples."""
+    found: set[tuple[str, str]] = set()
+
+    class Recorder(Faults):
+        def keys(self, raw: Any, at: str, *, needed: set[str], allowed: set[str]) -> Mapping[str, Any] | None:
+            found.update((place_of(at), word) for word in (needed | allowed) - BOTH_LANGUAGES)
+            return super().keys(raw, at, needed=needed, allowed=allowed)
+
+    monkeypatch.setattr(dsl, "Faults", Recorder)
+    for example in EXAMPLES.values():
+        dsl.read(example)
+    return found
+
+
+def table() -> set[tuple[str, str]]:
+    section = GUIDE.split("## Every word of a definition")[1].split("\n## ")[0]
+    return set(re.findall(r"^\| (\w+) \| `(\w+)` \|", section, re.MULTILINE))
+
+
+class TestWords:
+    def test_of_the_table_are_those_that_the_reader_knows(self, words: set[tuple[str, str]]) -> None:
+        assert table() == words
+
+    def test_have_a_link_to_every_section_in_the_contents(self) -> None:
+        headings = re.findall(r"^## (.+)$", GUIDE, re.MULTILINE)
+        linked = re.findall(r"^- \[(.+)\]\(#.+\)$", GUIDE, re.MULTILINE)
+
+        assert linked == headings
