@@ -50,6 +50,11 @@ _REVISE = (
 _CANCEL = ("CANCEL_ONLY_DRAFT", "WITHDRAW_REVISION_FIRST", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD")
 _WITHDRAW = ("NO_DRAFT_REVISION", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD")
 
+_STEER = (
+    *("WORKFLOW_STEERING_FORBIDDEN", "WF_INVALID_TRANSITION"),
+    *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED"),
+)
+
 OF: Final[dict[str, tuple[str, ...]]] = {
     "auth_log_in": ("INVALID_CREDENTIALS", "ACCOUNT_LOCKED"),
     "auth_refresh": ("SESSION_ENDED",),
@@ -129,6 +134,8 @@ OF: Final[dict[str, tuple[str, ...]]] = {
         *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED", "INVALID_ATTACHMENTS"),
         *("CIRCULATION_NOT_ASSIGNED", "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
     ),
+    "workflow_force_step": _STEER,
+    "workflow_terminate_instance": _STEER,
     "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),
     "webhooks_create": ("WEBHOOKS_TOO_MANY",),
     "webhooks_change": ("WEBHOOK_CHANGED",),

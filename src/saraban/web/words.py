@@ -18,6 +18,7 @@ STATES: Final[dict[str, Text]] = {
     "revision_requested": Text("ขอให้แก้ไข", "Revision requested"),
     "returned": Text("ส่งคืนแล้ว", "Returned"),
     "cancelled": Text("ยกเลิกแล้ว", "Cancelled"),
+    "terminated": Text("ยุติแล้ว", "Terminated"),
 }
 
 NUMBER_STATES: Final[dict[str, tuple[Text, str]]] = {
@@ -80,6 +81,7 @@ TONES: Final[dict[str, str]] = {
     "revision_requested": "red",
     "returned": "red",
     "cancelled": "grey",
+    "terminated": "grey",
 }
 
 PRIORITIES: Final[dict[str, tuple[Text, str]]] = {
@@ -127,7 +129,8 @@ ACTIONS: Final[dict[str, Text]] = {
     "cancel": Text("ยกเลิกเอกสาร", "Cancelled"),
     "renumber": Text("ออกเลขที่ใหม่", "Gave it another number"),
     "withdraw-revision": Text("ถอนฉบับแก้ไข", "Withdrew the revision"),
-    "terminate": Text("ยุติขั้นตอน", "Terminated"),
+    "terminate": Text("ยุติแล้ว", "Terminated"),
+    "force": Text("ผลักดันไปขั้นตอนอื่น", "Moved on by force"),
 }
 
 # What may end badly for somebody is shown in its colour; everything else is the way on.

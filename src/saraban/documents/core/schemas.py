@@ -222,6 +222,7 @@ class HistoryEntry(Schema):
     to_state: str | None = None
     to_label: LabelOut | None = None
     comment: str | None = None
+    forced: bool = False
     attachments: list[HistoryFileOut] = Field(default_factory=list)
     details: dict[str, Any] = Field(default_factory=dict)
 

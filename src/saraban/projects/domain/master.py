@@ -63,6 +63,7 @@ CORRESPONDENCE_STATUSES = _offers(
         for part, part_th, part_en in _PARTS
         if part != "OTH" or deed in {"SUB", "REP", "CLB"}
     ),
+    ("TERMINATED", "ยุติ", "Terminated"),
 )
 
 RFA_STATUSES = _offers(
@@ -73,6 +74,7 @@ RFA_STATUSES = _offers(
     ("ASB", "แบบสร้างจริง", "As Built"),
     ("OBS", "เลิกใช้", "Obsolete"),
     ("CC", "ยกเลิก", "Cancelled"),
+    ("TRM", "ยุติ", "Terminated"),
 )
 
 RFA_APPROVE_CODES = _offers(
@@ -91,6 +93,7 @@ CIRCULATION_STATUSES = _offers(
     ("IN_REVIEW", "อยู่ระหว่างเวียน", "In Review"),
     ("COMPLETED", "เสร็จสิ้น", "Completed"),
     ("CANCELLED", "ยกเลิก", "Cancelled"),
+    ("TERMINATED", "ยุติ", "Terminated"),
 )
 
 

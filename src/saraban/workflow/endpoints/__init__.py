@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from saraban.workflow.endpoints import definitions, instances
+from saraban.workflow.endpoints import definitions, instances, steering
 
 router = APIRouter(tags=["workflow"])
-for subject in (definitions, instances):
+for subject in (definitions, instances, steering):
     router.include_router(subject.router)

@@ -121,7 +121,7 @@ class HistoryFileOut(Schema):
 
 
 class HistoryOut(Schema):
-    """One step; `actor` is null for steps from before the actors were recorded."""
+    """One step; `actor` is null for steps from before the actors were recorded, `forced` one against the definition."""
 
     public_id: UUID
     from_state: str
@@ -131,6 +131,7 @@ class HistoryOut(Schema):
     action: str
     action_label: LabelOut
     comment: str | None
+    forced: bool
     actor: ActorOut | None
     attachments: list[HistoryFileOut]
     created_at: datetime

@@ -13,14 +13,13 @@ from saraban.attachments import service as attachments
 from saraban.identity.domain.caller import Caller
 from saraban.kit.ids import new_id
 from saraban.workflow import repository
-from saraban.workflow.domain import engine
+from saraban.workflow.domain import engine, steering
 from saraban.workflow.domain.definition import CANCELLED, Definition
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import definitions
 
 ACTIVE, ENDED = "ACTIVE", "CANCELLED"
-CANCEL = "cancel"
 
 
 async def start(
@@ -86,7 +85,7 @@ async def terminate(
             instance_id=row.id,
             from_state=row.current_state,
             to_state=CANCELLED.name,
-            action=CANCEL,
+            action=steering.CANCEL,
             action_by_user_id=caller.user_id,
             action_by_user_uuid=str(caller.public_id),
             comment=reason,

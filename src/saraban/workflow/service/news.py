@@ -14,6 +14,7 @@ from saraban.events import service as events
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import Text
 from saraban.workflow import repository
+from saraban.workflow.domain import steering
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step, Waiting
 from saraban.workflow.domain.subject import SubjectFacts
@@ -60,7 +61,6 @@ async def publish(session: AsyncSession, news: News, *, now: datetime) -> None:
 
 def _facts(news: News) -> dict[str, Any]:
     step, facts, definition = news.step, news.facts, news.definition
-    action = definition.states[step.state].on[step.action]
     return {
         "instancePublicId": str(news.instance.id),
         "historyPublicId": str(news.history_id),
@@ -74,12 +74,13 @@ def _facts(news: News) -> dict[str, Any]:
         "title": facts.title,
         "from": step.state,
         "to": step.next_state,
-        "stateLabel": _both(definition.states[step.next_state].label),
+        "stateLabel": _both(definition.state(step.next_state).label),
         "action": step.action,
-        "actionLabel": _both(action.label),
+        "actionLabel": _both(steering.told(definition, step)),
         "comment": step.comment,
         "actor": {"publicId": str(news.caller.public_id), "displayName": news.caller.display_name},
         "terminal": step.terminal,
+        "forced": step.forced,
     }
 
 

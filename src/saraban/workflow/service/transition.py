@@ -18,7 +18,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text, invalid
 from saraban.kit.ids import new_id
 from saraban.workflow import repository
-from saraban.workflow.domain import engine
+from saraban.workflow.domain import engine, steering
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step, TransitionNotPossible
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
@@ -124,7 +124,7 @@ async def look(session: AsyncSession, *, caller: Caller, subjects: Subjects, pub
 
 
 def watch(seen: Seen, *, command: Command, caller: Caller) -> Watch:
-    known = command.action in seen.actions
+    known = command.action in seen.actions or command.action in steering.WORDS
     return Watch(seen.public_id, seen.workflow_code, command.action, known, seen.state, caller.public_id)
 
 
@@ -168,7 +168,8 @@ async def transition(
     :raises VersionConflict, StaleInstance, TransitionNotPossible, ActionForbidden, ConditionNotMet: nothing happened
     """
     held = await hold(session, caller=caller, subjects=subjects, public_id=public_id, command=command)
-    step = await _decide(session, held, command=command, seen=seen)
+    await check_running(session, held, command=command, seen=seen)
+    step = await _decide(session, held, command=command)
     return await settle(session, held, step, command=command, now=now, address=address)
 
 
@@ -223,14 +224,21 @@ async def _facts(session: AsyncSession, port: SubjectPort, *, caller: Caller, en
     return found[entity_id]
 
 
-async def _decide(session: AsyncSession, held: Held, *, command: Command, seen: Seen | None) -> Step:
-    row, definition = held.row, held.definition
+async def check_running(session: AsyncSession, held: Held, *, command: Command, seen: Seen | None) -> None:
+    """
+    :raises TransitionNotPossible: when the instance has ended, or has moved since it was seen
+    """
+    row = held.row
     if not command.names_a_version and seen is not None and seen.version_no != row.version_no:
         raise TransitionNotPossible("Somebody else moved the instance first.", raced=True)
     if row.status != instances.ACTIVE:
         raise TransitionNotPossible(
             f"The instance is {row.status.lower()}.", raced=await _just_done(session, row, command)
         )
+
+
+async def _decide(session: AsyncSession, held: Held, *, command: Command) -> Step:
+    row, definition = held.row, held.definition
     asked = engine.Facts(
         held.caller,
         held.facts,
@@ -311,21 +319,22 @@ async def _write(
 
 def _moved(row: WorkflowInstance, step: Step, command: Command, kept: Kept, now: datetime) -> WorkflowInstance:
     """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
-    return WorkflowInstance(
-        id=row.id,
-        definition_id=row.definition_id,
-        contract_id=row.contract_id,
-        entity_type=row.entity_type,
-        entity_id=row.entity_id,
-        current_state=step.next_state,
-        status=kept.values.get("status", "COMPLETED" if step.terminal else row.status),
-        context=engine.context_after(row.context or {}, command.payload),
-        version_no=row.version_no + 1,
-        started_by_user_id=row.started_by_user_id,
-        last_transition_at=now,
-        created_at=row.created_at,
-        updated_at=now,
-    )
+    columns: dict[str, Any] = {
+        "id": row.id,
+        "definition_id": row.definition_id,
+        "contract_id": row.contract_id,
+        "entity_type": row.entity_type,
+        "entity_id": row.entity_id,
+        "current_state": step.next_state,
+        "status": "COMPLETED" if step.terminal else row.status,
+        "context": engine.context_after(row.context or {}, command.payload),
+        "version_no": row.version_no + 1,
+        "started_by_user_id": row.started_by_user_id,
+        "last_transition_at": now,
+        "created_at": row.created_at,
+        "updated_at": now,
+    }
+    return WorkflowInstance(**(columns | dict(kept.values)))
 
 
 async def _facts_after(

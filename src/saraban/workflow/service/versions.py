@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.workflow import repository
-from saraban.workflow.domain import difference, picture, rehearsal
+from saraban.workflow.domain import difference, picture, rehearsal, steering
 from saraban.workflow.domain.difference import Change
 from saraban.workflow.domain.rehearsal import Parting, Past, Tried, Try
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
@@ -101,8 +101,9 @@ async def _steps(session: AsyncSession, rows: Sequence[WorkflowInstance]) -> dic
 
 
 def _past(step: WorkflowHistory) -> Past:
-    payload = (step.details or {}).get("payload")
-    return Past(step.action, step.to_state, step.comment, payload if isinstance(payload, dict) else {})
+    details = step.details or {}
+    payload, imposed = details.get("payload"), bool(steering.IMPOSED & details.keys())
+    return Past(step.action, step.to_state, step.comment, payload if isinstance(payload, dict) else {}, imposed)
 
 
 async def _subjects_of(

@@ -16,8 +16,8 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.pagination import Cursor, Page
 from saraban.workflow import repository
-from saraban.workflow.domain import engine, path
-from saraban.workflow.domain.definition import CANCELLED, Definition
+from saraban.workflow.domain import engine, path, steering
+from saraban.workflow.domain.definition import ENDS, Definition
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import definitions, instances
@@ -25,8 +25,6 @@ from saraban.workflow.service.subjects import Subjects
 
 MOST_STEPS = 1_000
 MOST_ROUNDS = 5
-
-_OF_THE_ENGINE = {instances.CANCEL: Text("ยกเลิก", "Cancelled")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class TakenStep:
-    """One row of a history, with the words of the version it ran on."""
+    """One row of a history, with the words of the version it ran on; `forced` is a step against that definition."""
 
     public_id: UUID
     instance_public_id: UUID
@@ -69,6 +67,7 @@ class TakenStep:
     actor: Actor | None
     attachments: tuple[AttachmentRow, ...]
     created_at: datetime
+    forced: bool = False
 
 
 async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> InstanceView:
@@ -140,7 +139,8 @@ def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow]) -> T
         to_state=step.to_state,
         to_label=_state_label(definition, step.to_state),
         action=step.action,
-        action_label=_action_label(definition, step),
+        action_label=steering.words_of(definition, step.from_state, step.action),
+        forced=bool((step.details or {}).get("forced")),
         comment=step.comment,
         actor=_actor(row),
         attachments=tuple(files),
@@ -149,14 +149,8 @@ def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow]) -> T
 
 
 def _state_label(definition: Definition, name: str) -> Text:
-    known = name in definition.states or name == CANCELLED.name
+    known = name in definition.states or name in ENDS
     return definition.state(name).label if known else Text(name, name)
-
-
-def _action_label(definition: Definition, step: WorkflowHistory) -> Text:
-    state = definition.states.get(step.from_state)
-    taken = state.on.get(step.action) if state else None
-    return taken.label if taken else _OF_THE_ENGINE.get(step.action, Text(step.action, step.action))
 
 
 def _actor(row: Any) -> Actor | None:

@@ -15,7 +15,14 @@ RESPOND = "circulation.respond"
 ACKNOWLEDGE = "circulation.acknowledge"
 
 DRAFT, ROUTING, COMPLETED, CANCELLED = "draft", "routing", "completed", "cancelled"
-STATUSES = {DRAFT: "OPEN", ROUTING: "IN_REVIEW", COMPLETED: "COMPLETED", CANCELLED: "CANCELLED"}
+TERMINATED = "terminated"
+STATUSES = {
+    DRAFT: "OPEN",
+    ROUTING: "IN_REVIEW",
+    COMPLETED: "COMPLETED",
+    CANCELLED: "CANCELLED",
+    TERMINATED: "TERMINATED",
+}
 
 MUST_ANSWER = frozenset({"MAIN", "ACTION"})
 WAITING = frozenset({"PENDING", "IN_PROGRESS"})

@@ -54,7 +54,7 @@ class CirculationSubject:
         if step.action == RESPOND:
             own = _part_of(caller, parts)
             await take_answer(session, own, status="COMPLETED", comment=step.comment, now=now)
-        if step.next_state == domain.CANCELLED:
+        if step.next_state in {domain.CANCELLED, domain.TERMINATED} or (step.forced and step.terminal):
             await close_parts(session, parts, reason=step.comment, now=now)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 DRAFT = "draft"
 CANCELLED = "cancelled"
+TERMINATED = "terminated"  # its workflow was ended without an outcome
 
 _ROLE_SUFFIX = {"OWNER": "OWN", "DESIGNER": "DSN", "CONSULTANT": "CSC", "CONTRACTOR": "CON"}
 

@@ -17,7 +17,7 @@ from saraban.workflow.schemas import HistoryFileOut, LabelOut
 
 _PAGE = 100
 # The workflow's own history tells these better.
-_TOLD_ELSEWHERE = {"workflow.transition"}
+_TOLD_ELSEWHERE = {"workflow.transition", "workflow.force_proceed", "workflow.terminate", "workflow.reassign"}
 
 
 async def history(session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID) -> HistoryList:
@@ -91,6 +91,7 @@ def _step(step: workflow.TakenStep, label: str | None) -> HistoryEntry:
         to_state=step.to_state,
         to_label=LabelOut.model_validate(step.to_label),
         comment=step.comment,
+        forced=step.forced,
         attachments=[HistoryFileOut.model_validate(file) for file in step.attachments],
     )
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import CANCELLED, DRAFT
+from saraban.documents.core.domain.kind import CANCELLED, DRAFT, TERMINATED
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
@@ -91,7 +91,7 @@ async def show_state(
     role = await _role_of_main_recipient(session, row)
     code = register.kind.status_code(state, role, left=left)
     values: dict[str, Any] = {"correspondence_status_id": await repository.status_id(session, code=code)}
-    if state not in {DRAFT, CANCELLED} and row.revision.issued_date is None:
+    if state not in {DRAFT, CANCELLED, TERMINATED} and row.revision.issued_date is None:
         values["issued_date"] = now
     await writes.change_revision(session, revision_id=row.revision.id, values=values)
     await register.moved(session, row.revision.id, state, local_date(now, zone))

@@ -15,8 +15,9 @@ CORRESPONDENCE = Kind(
         "rejected": "REJECTED",
         "revision_requested": "REP*",
         "cancelled": "CANCELLED",
+        "terminated": "TERMINATED",
     },
     create="correspondence.create",
     edit="correspondence.edit",
-    finished=frozenset({"approved", "rejected", "revision_requested", "cancelled"}),
+    finished=frozenset({"approved", "rejected", "revision_requested", "cancelled", "terminated"}),
 )

@@ -21,10 +21,11 @@ RFA = Kind(
         "rejected": "REJECTED",
         "revision_requested": "REP*",
         "cancelled": "CANCELLED",
+        "terminated": "TERMINATED",
     },
     create="rfa.create",
     edit="rfa.edit",
-    finished=frozenset({"approved", "rejected", "revision_requested", "cancelled"}),
+    finished=frozenset({"approved", "rejected", "revision_requested", "cancelled", "terminated"}),
     cancel_after_issue=False,
     deciders={"pending_review": "CONSULTANT", "pending_approval": "OWNER"},
 )
@@ -47,6 +48,7 @@ VERDICTS = {
     "rejected": Verdict("FRE", "4X"),
     "revision_requested": Verdict("FRE", "3R"),
     "cancelled": Verdict("CC"),
+    "terminated": Verdict("TRM"),
 }
 
 

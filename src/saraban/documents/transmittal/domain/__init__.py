@@ -16,8 +16,9 @@ TRANSMITTAL = Kind(
         "completed": "CLB*",
         "returned": "REP*",
         "cancelled": "CANCELLED",
+        "terminated": "TERMINATED",
     },
     create="transmittal.create",
     edit="transmittal.edit",
-    finished=frozenset({"completed", "returned", "cancelled"}),
+    finished=frozenset({"completed", "returned", "cancelled", "terminated"}),
 )

@@ -1,0 +1,161 @@
+"""
+What an administrator does to a running instance against its definition or beside it: who may, and what step comes of it.
+
+Like `engine.advance` it decides and saves nothing. Nobody steers what his own organization has sent to others.
+"""
+
+from typing import Any, Final
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.kit.errors import Invalid, Text, invalid
+from saraban.kit.text import fold
+from saraban.workflow.domain.definition import TERMINATED, Definition, Transition
+from saraban.workflow.domain.engine import Step, TransitionNotPossible, Waiting
+from saraban.workflow.domain.subject import SubjectFacts
+
+PERMISSION = "workflow.force_proceed"
+SHORTEST, LONGEST = 10, 500
+OWNER = "OWNER"
+
+CANCEL, FORCE, TERMINATE, REASSIGN, MIGRATE = "cancel", "force", "terminate", "reassign", "migrate"
+# Steps that no definition knows, as histories call them.
+WORDS: Final[dict[str, Text]] = {
+    CANCEL: Text("ยกเลิก", "Cancelled"),
+    FORCE: Text("ผลักดันไปขั้นตอนอื่น", "Moved on by force"),
+    TERMINATE: Text("ยุติแล้ว", "Terminated"),
+    REASSIGN: Text("เปลี่ยนผู้รับผิดชอบ", "Reassigned"),
+    MIGRATE: Text("ย้ายไปใช้ Workflow รุ่นใหม่", "Moved to another version of the workflow"),
+}
+
+# What the record of such a step has beside those of every step.
+IMPOSED: Final = frozenset({"forced", "terminated", "reassigned", "migrated"})
+
+_SIDES = ("originator", "recipient", "submitter", "assignee")
+EVERYBODY: Final[tuple[dict[str, Any], ...]] = tuple({"type": "notify", "target": side} for side in _SIDES)
+_AT_HOME: Final[tuple[dict[str, Any], ...]] = tuple(
+    {"type": "notify", "target": side} for side in ("originator", "submitter")
+)
+
+
+def checked_reason(reason: str) -> str:
+    """
+    This will give a reason as it is kept: folded, without outer blanks.
+
+    :raises Invalid: at `/reason`, when it tells a reader years from now too little, or is too long
+    """
+    text = fold(reason).strip()
+    if not text:
+        raise invalid("/reason", "required", "จำเป็นต้องระบุเหตุผล", "A reason is needed.")
+    if len(text) < SHORTEST:
+        th, en = "ต้องมีอย่างน้อย {least} ตัวอักษร", "At least {least} characters are needed."
+        raise invalid("/reason", "too_short", th, en, least=SHORTEST)
+    if len(text) > LONGEST:
+        th, en = "ยาวได้ไม่เกิน {most} ตัวอักษร", "At most {most} characters are allowed."
+        raise invalid("/reason", "too_long", th, en, most=LONGEST)
+    return text
+
+
+def may_push(caller: Caller, subject: SubjectFacts, waiting: Waiting) -> bool:
+    """This will say whether the caller may take an action in place of those whom the step waits for, or give it to one."""
+    return _may(caller, subject, waiting.organizations)
+
+
+def may_steer(caller: Caller, subject: SubjectFacts) -> bool:
+    """This will say whether the caller may put the instance into any state, or end it."""
+    return _may(caller, subject, frozenset())
+
+
+def _may(caller: Caller, subject: SubjectFacts, waited_for: frozenset[int]) -> bool:
+    """
+    The permission counts in an organization that the step waits for, in the owner's, in the project and in the contract.
+
+    The originator's own people have it only over what stays inside their organization: whoever asks for an approval
+    does not force it.
+    """
+    if caller.may(EVERYTHING, subject.scope):
+        return True
+    originator = subject.originator_organization_id
+    if subject.scope.organizations <= {originator}:
+        return caller.may(PERMISSION, subject.scope)
+    if originator in caller.organization_ids:
+        return False
+    seats = (waited_for | subject.parties.get(OWNER, frozenset())) - {originator}
+    return caller.may(PERMISSION, Scope(seats, subject.scope.project, subject.scope.contract))
+
+
+def forced(definition: Definition, state: str, *, action: str | None, to: str | None, reason: str) -> Step:
+    """
+    This will decide a step that asks neither who may take it nor whether its condition holds.
+
+    :param action: one of the present state's, or None to go to `to` whatever leads there
+    :raises TransitionNotPossible: when the state has no such action, or is an end
+    :raises Invalid: at `/to`, when that is no state to go to, or the action leads to several and none is named
+    """
+    if definition.state(state).terminal:
+        raise TransitionNotPossible("There is no way out of an end.")
+    if action is None:
+        target, name, events = _named(definition, state, to), FORCE, EVERYBODY
+    else:
+        transition = definition.states[state].on.get(action)
+        if transition is None:
+            raise TransitionNotPossible(f"The state {state} has no action {action[:50]}.")
+        target, name = _led_to(transition, to), action
+        events = transition.events + EVERYBODY
+    return Step(state, name, target, definition.states[target].terminal, events, reason, forced=True)
+
+
+def _named(definition: Definition, state: str, to: str | None) -> str:
+    if to is None:
+        raise invalid("/to", "required", "ระบุการดำเนินการ หรือสถานะปลายทาง", "Name an action, or a state to go to.")
+    if to not in definition.states:
+        raise _no_such_state(to)
+    if to == state:
+        raise invalid("/to", "same_state", "เอกสารอยู่ในสถานะนี้แล้ว", "It is in this state already.")
+    return to
+
+
+def _led_to(transition: Transition, to: str | None) -> str:
+    targets = transition.targets
+    if to is None and len(targets) == 1:
+        return targets[0]
+    if to is None:
+        th, en = "การดำเนินการนี้ไปได้หลายสถานะ: {states}", "This action leads to several states; name one of {states}."
+        raise invalid("/to", "required", th, en, states=", ".join(targets))
+    if to not in targets:
+        raise _no_such_state(to)
+    return to
+
+
+def _no_such_state(to: str) -> Invalid:
+    return invalid(
+        "/to", "unknown_state", "ไม่มีสถานะ “{name}” ให้ไป", "There is no state “{name}” to go to.", name=to[:50]
+    )
+
+
+def terminated(definition: Definition, state: str, *, reason: str) -> Step:
+    """
+    This will decide the end of an instance without an outcome.
+
+    :raises TransitionNotPossible: when it has come to an end already
+    """
+    here = definition.state(state)
+    if here.terminal:
+        raise TransitionNotPossible("It has come to its end already.")
+    told = _AT_HOME if here.initial else EVERYBODY
+    return Step(state, TERMINATE, TERMINATED.name, terminal=True, events=told, comment=reason)
+
+
+def words_of(definition: Definition, state: str, action: str) -> Text:
+    """This will give the label of a step that was taken: the definition's, or ours for what no definition knows."""
+    here = definition.states.get(state)
+    taken = here.on.get(action) if here else None
+    return taken.label if taken else WORDS.get(action, Text(action, action))
+
+
+def told(definition: Definition, step: Step) -> Text:
+    """This will give the label of a step for those who hear of it and see no marks beside it."""
+    words = words_of(definition, step.state, step.action)
+    if not step.forced or step.action == FORCE:
+        return words
+    return Text(f"{words.th} (ผลักดันโดยผู้ดูแล)", f"{words.en} (forced)")

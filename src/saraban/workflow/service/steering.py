@@ -1,0 +1,157 @@
+"""
+What an administrator does to a running instance: a step by force, and an end without an outcome.
+
+The choreography is that of every transition (ruling W1); what differs is who may, and what the record says.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.errors import Forbidden, NotFound, Text
+from saraban.kit.idempotency import Answer
+from saraban.workflow import repository
+from saraban.workflow.domain import engine, steering
+from saraban.workflow.domain.definition import Definition, State
+from saraban.workflow.domain.engine import Step
+from saraban.workflow.domain.steering import FORCE, TERMINATE
+from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.service import definitions
+from saraban.workflow.service.perform import Asking, once
+from saraban.workflow.service.subjects import Subjects
+from saraban.workflow.service.transition import Held, Kept, Seen, check_running, hold, settle
+
+ENDED = "TERMINATED"
+
+
+class SteeringForbidden(Forbidden):
+    """The caller may see the document, and is not one who may take its workflow out of its course."""
+
+    code = "WORKFLOW_STEERING_FORBIDDEN"
+    says = Text(
+        "คุณไม่มีสิทธิ์ผลักดัน ยุติ หรือเปลี่ยนผู้รับผิดชอบของ Workflow นี้",
+        "You may not force, end or reassign this workflow.",
+    )
+    recovery = (
+        Text(
+            "ให้เจ้าหน้าที่ควบคุมเอกสารของเจ้าของงาน หรือขององค์กรที่ขั้นตอนนี้รออยู่ เป็นผู้ดำเนินการ",
+            "Ask the document control of the owner, or of the organization that this step waits for.",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way on that can be forced; `targets` are where it can lead."""
+
+    code: str
+    label: Text
+    targets: tuple[State, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Steerable:
+    """What a caller may do to an instance besides its actions."""
+
+    actions: tuple[Way, ...] = ()
+    states: tuple[State, ...] = ()
+    terminate: bool = False
+    reassign: bool = False
+
+
+NOTHING = Steerable()
+
+
+async def force(db: Database, asking: Asking, *, action: str | None, to: str | None, address: str) -> Answer:
+    """
+    This will take an action in place of those who should, or put the instance into a state of its definition.
+
+    :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
+    """
+    reason = steering.checked_reason(asking.command.comment or "")
+
+    def decide(held: Held) -> tuple[Step, Kept]:
+        _require(held, anywhere=action is None)
+        step = steering.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
+        return step, Kept("workflow.force_proceed", "WARN", {"forced": True, "reason": reason})
+
+    return await _done(db, asking, decide, door="force", address=address)
+
+
+async def terminate(db: Database, asking: Asking, *, address: str) -> Answer:
+    """
+    This will end an instance without an outcome; its subject stays, and shows that it was ended.
+
+    :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
+    """
+    reason = steering.checked_reason(asking.command.comment or "")
+
+    def decide(held: Held) -> tuple[Step, Kept]:
+        _require(held, anywhere=True)
+        step = steering.terminated(held.definition, held.row.current_state, reason=reason)
+        values = {"status": ENDED}
+        return step, Kept("workflow.terminate", "WARN", {"terminated": True, "reason": reason}, values)
+
+    return await _done(db, asking, decide, door="terminate", address=address)
+
+
+async def _done(
+    db: Database, asking: Asking, decide: Callable[[Held], tuple[Step, Kept]], *, door: str, address: str
+) -> Answer:
+    command = asking.command
+
+    async def step(session: AsyncSession, seen: Seen) -> Envelope:
+        held = await hold(
+            session, caller=asking.caller, subjects=asking.subjects, public_id=asking.public_id, command=command
+        )
+        await check_running(session, held, command=command, seen=seen)
+        taken, kept = decide(held)
+        return await settle(session, held, taken, command=command, now=asking.now, address=address, kept=kept)
+
+    return await once(db, asking, door=door, step=step)
+
+
+def _require(held: Held, *, anywhere: bool) -> None:
+    waiting = engine.waiting(held.definition, held.row.current_state, held.facts)
+    allowed = (
+        steering.may_steer(held.caller, held.facts) if anywhere else steering.may_push(held.caller, held.facts, waiting)
+    )
+    if not allowed:
+        raise SteeringForbidden(f"The permission {steering.PERMISSION} is needed in a place that counts here.")
+
+
+async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> Steerable:
+    """
+    This will say what a caller may do to an instance besides its actions.
+
+    :raises NotFound: when there is none, or the caller may not see what it moves
+    """
+    row = await repository.instance(session, public_id)
+    if row is None or row.entity_type not in subjects:
+        raise NotFound(f"There is no workflow instance {public_id}.")
+    port = subjects.port(row.entity_type)
+    facts = (await port.facts(session, caller=caller, entity_ids=[row.entity_id])).get(row.entity_id)
+    if facts is None:
+        raise NotFound("The caller may not see what this workflow moves.")
+    return _offered(await definitions.load(session, row.definition_id), row.current_state, caller, facts)
+
+
+def _offered(definition: Definition, state: str, caller: Caller, facts: SubjectFacts) -> Steerable:
+    here = definition.state(state)
+    if here.terminal:
+        return NOTHING
+    pushes = steering.may_push(caller, facts, engine.waiting(definition, state, facts))
+    steers = steering.may_steer(caller, facts)
+    ways = tuple(
+        Way(step.action, step.label, tuple(definition.states[name] for name in step.targets))
+        for step in here.on.values()
+    )
+    elsewhere = tuple(each for each in definition.states.values() if each.name != state)
+    return Steerable(ways if pushes else (), elsewhere if steers else (), terminate=steers, reassign=pushes)
+
+
+__all__ = ["FORCE", "TERMINATE", "Steerable", "SteeringForbidden", "Way", "find", "force", "terminate"]

@@ -1,0 +1,278 @@
+"""What an administrator does to a running instance: force, end, give to another person."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+
+from saraban.audit.models import AuditLog
+from saraban.events.models import OutboxEvent
+from saraban.kit.errors import Invalid, NotFound
+from saraban.kit.problem import to_problem
+from saraban.workflow import service as workflow
+from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.service import Command, StaleInstance, TransitionNotPossible, VersionConflict, steering
+from saraban.workflow.service.perform import Asking
+from saraban.workflow.service.steering import SteeringForbidden
+from tests.factories.letterbox import NOW, Office
+
+WHY = "ผู้ตรวจลาออกแล้ว งานหน้างานรอไม่ได้"
+# The owner's document control; the contractor's is the one who asks for the approval.
+OWNER, CONSULTANT, CONTRACTOR = "approver.owner", "dc.consultant", "dc.contractor"
+
+
+async def rows(office: Office, model: Any) -> list[Any]:
+    async with office.db.reading() as session:
+        return list((await session.scalars(sa.select(model))).all())
+
+
+async def asking(office: Office, instance: UUID, by: str, action: str, reason: str = WHY, **more: Any) -> Asking:
+    key, later = more.pop("key", None), more.pop("more", {})
+    command = Command(action, reason, **more)
+    return Asking(await office.person(by), office.subjects, instance, command, NOW + timedelta(hours=1), key, later)
+
+
+async def force(
+    office: Office, instance: UUID, action: str | None = None, *, by: str = OWNER, to: str | None = None, **more: Any
+) -> Any:
+    said = {"action": action, "to": to}
+    asked = await asking(office, instance, by, action or steering.FORCE, more=said, **more)
+    return (await steering.force(office.db, asked, action=action, to=to, address="127.0.0.1")).body["workflow"]
+
+
+async def end(office: Office, instance: UUID, *, by: str = OWNER, **more: Any) -> Any:
+    asked = await asking(office, instance, by, steering.TERMINATE, **more)
+    return (await steering.terminate(office.db, asked, address="127.0.0.1")).body["workflow"]
+
+
+class TestForce:
+    async def test_takes_an_action_that_is_somebody_elses_and_marks_it(self, office: Office) -> None:
+        instance = await office.pending()
+
+        moved = await force(office, instance, "approve", client_version_no=2)
+
+        assert (moved["currentState"], moved["versionNo"], moved["status"]) == ("pending_approval", 3, "ACTIVE")
+        history = (await rows(office, WorkflowHistory))[-1]
+        assert (history.action, history.comment, history.details["forced"]) == ("approve", WHY, True)
+        assert history.action_by_user_uuid == str((await office.person(OWNER)).public_id)
+        assert office.box.steps[-1][1].forced
+        async with office.db.reading() as session:
+            taken = await workflow.history(
+                session, caller=await office.person(OWNER), subjects=office.subjects, public_id=instance
+            )
+        assert [step.forced for step in taken] == [False, True]
+
+    async def test_tells_everybody_who_takes_part_and_the_audit(self, office: Office) -> None:
+        instance = await office.pending()
+
+        await force(office, instance, "approve")
+
+        event = (await rows(office, OutboxEvent))[-1]
+        assert (event.name, event.payload["forced"]) == ("workflow.transitioned", True)
+        assert event.payload["actionLabel"]["en"] == "Approve and pass on (forced)"
+        assert {each["code"] for each in event.payload["notify"]["organizations"]} == {"ผรม.2", "คคง."}
+        assert [each["code"] for each in event.payload["waiting"]["organizations"]] == ["กทท.", "สคฉ.3"]
+        audited = (await rows(office, AuditLog))[-1]
+        assert (audited.action, audited.severity, audited.details_json["reason"]) == (
+            "workflow.force_proceed",
+            "WARN",
+            WHY,
+        )
+
+    async def test_goes_to_any_state_of_the_definition(self, office: Office) -> None:
+        instance = await office.pending()
+
+        moved = await force(office, instance, to="approved")
+
+        assert (moved["currentState"], moved["status"], moved["terminal"]) == ("approved", "COMPLETED", True)
+        assert await rows(office, WorkflowWorkItem) == []
+        history = (await rows(office, WorkflowHistory))[-1]
+        assert (history.from_state, history.to_state, history.action) == ("pending_review", "approved", "force")
+
+    @pytest.mark.parametrize(
+        ("ask", "pointer"),
+        [
+            ({"to": "nowhere"}, "/to"),
+            ({"to": "pending_review"}, "/to"),
+            ({"to": "cancelled"}, "/to"),
+            ({}, "/to"),
+            ({"action": "approve", "to": "approved"}, "/to"),
+            ({"action": "approve", "reason": "too short"}, "/reason"),
+            ({"action": "approve", "reason": "  \n "}, "/reason"),
+            ({"action": "approve", "reason": "x" * 501}, "/reason"),
+        ],
+    )
+    async def test_needs_a_place_to_go_to_and_a_reason(self, office: Office, ask: dict[str, Any], pointer: str) -> None:
+        instance = await office.pending()
+
+        with pytest.raises(Invalid) as refused:
+            await force(office, instance, **ask)
+
+        assert refused.value.fields[0].pointer == pointer
+        assert (await rows(office, WorkflowInstance))[0].version_no == 2
+
+    async def test_leads_out_of_no_end(self, office: Office) -> None:
+        instance = await office.pending()
+        await force(office, instance, to="rejected")
+
+        for ask in ({"to": "pending_review"}, {"action": "approve"}):
+            with pytest.raises(TransitionNotPossible) as refused:
+                await force(office, instance, **ask)
+            assert to_problem(refused.value, language="en", trace_id="")["status"] == 409
+        with pytest.raises(TransitionNotPossible):
+            await end(office, instance)
+
+    async def test_takes_no_action_that_the_state_does_not_have(self, office: Office) -> None:
+        instance = await office.pending()
+
+        with pytest.raises(TransitionNotPossible):
+            await force(office, instance, "submit")
+
+    @pytest.mark.parametrize("by", [CONTRACTOR, "reviewer.consultant", "viewer", "padmin", "svc.loadtest"])
+    async def test_is_not_for_the_originator_nor_without_the_permission(self, office: Office, by: str) -> None:
+        # The service account holds the permission for the consultant too, and belongs to the contractor.
+        instance = await office.pending()
+
+        for deed in (force(office, instance, "approve", by=by), end(office, instance, by=by)):
+            with pytest.raises(SteeringForbidden):
+                await deed
+
+        assert len(await rows(office, WorkflowHistory)) == 1
+
+    async def test_lets_those_who_are_waited_for_push_on_but_not_leap(self, office: Office) -> None:
+        instance = await office.pending()
+
+        for deed in (force(office, instance, to="approved", by=CONSULTANT), end(office, instance, by=CONSULTANT)):
+            with pytest.raises(SteeringForbidden):
+                await deed
+        moved = await force(office, instance, "approve", by=CONSULTANT)
+        assert moved["currentState"] == "pending_approval"
+        with pytest.raises(SteeringForbidden):
+            await force(office, instance, "approve", by=CONSULTANT)
+
+    async def test_asks_for_no_condition(self, office: Office) -> None:
+        instance = await self._closed_door(office)
+
+        with pytest.raises(workflow.ConditionNotMet):
+            await office.act(instance, "leave", by=CONTRACTOR)
+        moved = await force(office, instance, "leave", by="admin")
+
+        assert moved["currentState"] == "outside"
+
+    async def _closed_door(self, office: Office) -> UUID:
+        words = {"th": "คำ", "en": "Word"}
+        urgent = {"type": "json-logic", "rule": {"==": [{"var": "document.priority"}, "URGENT"]}}
+        states = [
+            {
+                "name": "inside",
+                "label": words,
+                "initial": True,
+                "on": {
+                    "leave": {"to": "outside", "label": words, "condition": urgent},
+                    "stay": {"to": "outside", "label": words},
+                },
+            },
+            {"name": "outside", "label": words, "terminal": True},
+        ]
+        await office.define({"workflow": "CLOSED_DOOR", "states": states})
+        return (await office.start(office.letter(), code="CLOSED_DOOR")).instance_public_id
+
+    async def test_keeps_what_may_not_be_seen_unknown(self, office: Office) -> None:
+        instance = await office.pending()
+        office.box.hidden[next(iter(office.box.letters))] = {CONTRACTOR}
+
+        for deed in (force(office, instance, "approve"), end(office, instance)):
+            with pytest.raises(NotFound):
+                await deed
+
+
+class TestRaces:
+    async def test_are_decided_by_the_version_that_was_seen(self, office: Office) -> None:
+        instance = await office.pending()
+        await office.act(instance, "approve", by="reviewer.consultant")
+
+        with pytest.raises(VersionConflict):
+            await force(office, instance, "approve", client_version_no=2)
+        with pytest.raises(StaleInstance):
+            await end(office, instance, if_match=frozenset({"2"}))
+        assert (await rows(office, WorkflowInstance))[0].current_state == "pending_approval"
+
+    async def test_one_key_has_one_effect(self, office: Office) -> None:
+        instance = await office.pending()
+
+        first = await force(office, instance, "approve", key="k1")
+        second = await force(office, instance, "approve", key="k1")
+
+        assert first == second
+        assert len(await rows(office, WorkflowHistory)) == 2
+
+
+class TestTerminate:
+    async def test_ends_it_without_an_outcome_and_leaves_nobody_waiting(self, office: Office) -> None:
+        instance = await office.pending()
+
+        ended = await end(office, instance, client_version_no=2)
+
+        assert (ended["status"], ended["currentState"], ended["versionNo"]) == ("TERMINATED", "terminated", 3)
+        assert ended["stateLabel"] == {"th": "ยุติแล้ว", "en": "Terminated"}
+        assert (ended["terminal"], ended["availableActions"], ended["canEdit"]) == (True, [], False)
+        assert await rows(office, WorkflowWorkItem) == []
+        (row,) = await rows(office, WorkflowInstance)
+        assert (row.status, row.current_state) == ("TERMINATED", "terminated")
+        history = (await rows(office, WorkflowHistory))[-1]
+        assert (history.action, history.to_state, history.comment) == ("terminate", "terminated", WHY)
+        event = (await rows(office, OutboxEvent))[-1]
+        assert (event.payload["to"], event.payload["terminal"]) == ("terminated", True)
+        assert {each["code"] for each in event.payload["notify"]["organizations"]} == {"ผรม.2", "คคง."}
+        assert (await rows(office, AuditLog))[-1].action == "workflow.terminate"
+        assert office.box.steps[-1][1].next_state == "terminated"
+
+    async def test_of_a_draft_is_told_to_its_originator_alone(self, office: Office) -> None:
+        instance = (await office.start(office.letter())).instance_public_id
+
+        await end(office, instance, by="admin")
+
+        event = (await rows(office, OutboxEvent))[-1]
+        assert [each["code"] for each in event.payload["notify"]["organizations"]] == ["ผรม.2"]
+
+    async def test_is_followed_by_no_action(self, office: Office) -> None:
+        instance = await office.pending()
+        await end(office, instance)
+
+        with pytest.raises(TransitionNotPossible):
+            await office.act(instance, "approve", by="reviewer.consultant")
+
+    async def test_is_another_thing_than_a_subject_that_was_withdrawn(self, office: Office) -> None:
+        instance = await office.pending()
+        caller = await office.person(CONTRACTOR)
+        (key,) = office.box.letters
+
+        await office.db.transact(
+            lambda session: workflow.terminate(
+                session, entity_type=office.box.entity_type, entity_id=key, caller=caller, reason="gone", now=NOW
+            )
+        )
+
+        (row,) = await rows(office, WorkflowInstance)
+        assert (row.id, row.status, row.current_state) == (instance, "CANCELLED", "cancelled")
+
+
+class TestWhatIsOpen:
+    async def test_is_told_to_those_who_may(self, office: Office) -> None:
+        instance = await office.pending()
+
+        async def open_to(by: str) -> steering.Steerable:
+            async with office.db.reading() as session:
+                return await steering.find(
+                    session, caller=await office.person(by), subjects=office.subjects, public_id=instance
+                )
+
+        owner, consultant, contractor = [await open_to(by) for by in (OWNER, CONSULTANT, CONTRACTOR)]
+        assert [way.code for way in owner.actions] == ["approve", "reject", "request-revision"]
+        assert (owner.terminate, next(state.name for state in owner.states)) == (True, "draft")
+        assert (len(consultant.actions), consultant.states, consultant.terminate) == (3, (), False)
+        assert contractor == steering.NOTHING
+        await end(office, instance)
+        assert await open_to(OWNER) == steering.NOTHING
