@@ -48,6 +48,7 @@ STEPS = [
     "0032",
     "0033",
     "0034",
+    "0035",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

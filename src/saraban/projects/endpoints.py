@@ -19,7 +19,11 @@ from saraban.projects.schemas import (
     NewCalendarDay,
     ProjectDetail,
     ProjectPage,
+    ReviewTeamIn,
+    ReviewTeamList,
+    ReviewTeamOut,
     SubTypeList,
+    TeamMemberIn,
     TypeList,
     Weekend,
 )
@@ -27,6 +31,11 @@ from saraban.projects.schemas import (
 router = APIRouter()
 
 Contract = Annotated[UUID | None, Query(alias="contractPublicId", description="Only those of this contract.")]
+
+TeamCode = Annotated[
+    str, Path(max_length=50, pattern="^[A-Z0-9][A-Z0-9_-]*$", description="Code of a review team.", examples=["DESIGN"])
+]
+MemberId = Annotated[UUID, Path(alias="userPublicId", description="Public id of the person.")]
 
 DayOf = Annotated[Day, Path(description="The day, A.D.", examples=["2026-12-07"])]
 
@@ -154,5 +163,100 @@ async def remove_day(
     await db.transact(
         lambda session: service.remove_day(
             session, caller=caller, project_public_id=public_id, day=day, now=now, address=address
+        )
+    )
+
+
+@router.get("/projects/{publicId}/review-teams", tags=["projects"], summary="List a project's review teams")
+async def review_teams(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> ReviewTeamList:
+    """The teams that parallel reviews ask, with their members."""
+    return ReviewTeamList(items=await service.review_teams(session, caller=caller, project_public_id=public_id))
+
+
+@router.put("/projects/{publicId}/review-teams/{code}", tags=["projects"], summary="Make or change a review team")
+async def save_review_team(
+    body: ReviewTeamIn, caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId, code: TeamCode
+) -> ReviewTeamOut:
+    """Sending it again changes nothing. Open reviews then wait for the people whom the team has now."""
+    now = clock.now()
+    return await db.transact(
+        lambda session: service.save_team(
+            session, caller=caller, project_public_id=public_id, code=code, order=body, now=now, address=address
+        )
+    )
+
+
+@router.delete(
+    "/projects/{publicId}/review-teams/{code}", status_code=204, tags=["projects"], summary="Remove a review team"
+)
+async def remove_review_team(
+    caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId, code: TeamCode
+) -> None:
+    """What its members have answered stays; a review that still asks for the team waits until there is one again."""
+    now = clock.now()
+    await db.transact(
+        lambda session: service.remove_team(
+            session, caller=caller, project_public_id=public_id, code=code, now=now, address=address
+        )
+    )
+
+
+@router.put(
+    "/projects/{publicId}/review-teams/{code}/members/{userPublicId}",
+    tags=["projects"],
+    summary="Put somebody into a review team",
+)
+async def save_team_member(
+    body: TeamMemberIn,
+    caller: CurrentCaller,
+    db: Db,
+    clock: Now,
+    address: Address,
+    public_id: PathId,
+    code: TeamCode,
+    user_public_id: MemberId,
+) -> ReviewTeamOut:
+    """Somebody who takes part in the project; a discipline is one of the project's."""
+    now = clock.now()
+    return await db.transact(
+        lambda session: service.save_member(
+            session,
+            caller=caller,
+            project_public_id=public_id,
+            code=code,
+            user_public_id=user_public_id,
+            order=body,
+            now=now,
+            address=address,
+        )
+    )
+
+
+@router.delete(
+    "/projects/{publicId}/review-teams/{code}/members/{userPublicId}",
+    status_code=204,
+    tags=["projects"],
+    summary="Take somebody out of a review team",
+)
+async def remove_team_member(
+    caller: CurrentCaller,
+    db: Db,
+    clock: Now,
+    address: Address,
+    public_id: PathId,
+    code: TeamCode,
+    user_public_id: MemberId,
+) -> None:
+    """Open reviews ask that person no more, unless another team does."""
+    now = clock.now()
+    await db.transact(
+        lambda session: service.remove_member(
+            session,
+            caller=caller,
+            project_public_id=public_id,
+            code=code,
+            user_public_id=user_public_id,
+            now=now,
+            address=address,
         )
     )

@@ -193,3 +193,32 @@ class ProjectDay(Base):
     name_en: Mapped[str] = mapped_column(sa.String(200))
     created_by_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
     created_at: Mapped[datetime]
+
+
+class ReviewTeam(Base):
+    """People of a project who are asked together in a parallel review; a workflow names it by its code."""
+
+    __tablename__ = "review_teams"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    team_code: Mapped[str] = mapped_column(Code(50))
+    name_th: Mapped[str] = mapped_column(sa.String(200))
+    name_en: Mapped[str] = mapped_column(sa.String(200))
+    is_active: Mapped[bool] = mapped_column(default=True)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+    __table_args__ = (sa.UniqueConstraint("project_id", "team_code", name="uk_review_team_project_code"),)
+
+
+class ReviewTeamMember(Base):
+    """A place in a team, for one discipline or for none in particular."""
+
+    __tablename__ = "review_team_members"
+
+    team_id: Mapped[int] = mapped_column(sa.ForeignKey("review_teams.id"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"), primary_key=True)
+    discipline_code: Mapped[str | None] = mapped_column(Code(10))
+    member_role: Mapped[str] = mapped_column(sa.String(20))
+    created_at: Mapped[datetime]

@@ -188,3 +188,54 @@ class Weekend(Schema):
     model_config = _example({"weekend": ["SUNDAY"]})
 
     weekend: list[Weekday] = Field(max_length=6, description="Weekdays that are not worked; one at least must be left.")
+
+
+_SEAT = {"disciplineCode": "STR", "role": "REVIEWER"}
+_TEAM = {"nameTh": "ทีมตรวจแบบ", "nameEn": "Design review", "isActive": True}
+
+
+class ReviewTeamIn(Schema):
+    model_config = _example(_TEAM)
+
+    name_th: Annotated[str, Line(200)]
+    name_en: Annotated[str, Line(200)]
+    is_active: bool = Field(default=True, strict=True, description="A team that is not active is not asked.")
+
+
+class TeamMemberIn(Schema):
+    model_config = _example(_SEAT)
+
+    discipline_code: Annotated[str, Line(10)] | None = None
+    role: Literal["REVIEWER", "LEAD"] = "REVIEWER"
+
+
+class TeamMemberOut(Schema):
+    model_config = _example({"userPublicId": _PROJECT["publicId"], "displayName": "สมชาย ตรวจดี", **_SEAT})
+
+    user_public_id: UUID
+    display_name: str
+    discipline_code: str | None
+    role: Literal["REVIEWER", "LEAD"]
+
+
+class ReviewTeamOut(Schema):
+    """People who are asked together in a parallel review; workflows name the team by its code."""
+
+    model_config = _example(
+        {
+            "code": "DESIGN",
+            **_TEAM,
+            "members": [{"userPublicId": _PROJECT["publicId"], "displayName": "สมชาย ตรวจดี", **_SEAT}],
+        }
+    )
+
+    code: str
+    name_th: str
+    name_en: str
+    is_active: bool
+    members: list[TeamMemberOut]
+
+
+class ReviewTeamList(Schema):
+    items: list[ReviewTeamOut]
+    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")

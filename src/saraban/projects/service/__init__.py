@@ -41,8 +41,19 @@ from saraban.projects.service.reading import (
     rfa_types,
     sub_types,
 )
+from saraban.projects.service.teams import CHANGED as TEAM_CHANGED
+from saraban.projects.service.teams import (
+    TeamSeat,
+    remove_member,
+    remove_team,
+    review_teams,
+    save_member,
+    save_team,
+    seats,
+)
 
 __all__ = [
+    "TEAM_CHANGED",
     "ContractRef",
     "DisciplineRef",
     "OrganizationRef",
@@ -50,6 +61,7 @@ __all__ = [
     "ProjectRef",
     "RfaTypeRef",
     "SubTypeRef",
+    "TeamSeat",
     "TypeRef",
     "add_day",
     "contracts",
@@ -72,7 +84,13 @@ __all__ = [
     "read_calendar",
     "read_project",
     "remove_day",
+    "remove_member",
+    "remove_team",
+    "review_teams",
     "rfa_types",
+    "save_member",
+    "save_team",
+    "seats",
     "set_weekend",
     "sub_types",
     "work_calendar",

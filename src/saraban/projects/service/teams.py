@@ -1,0 +1,238 @@
+"""
+Review teams: who in a project answers for a team, or for a discipline, when a workflow asks for a parallel review.
+
+Whoever changes a team tells it as `review_team.changed`; workflows then ask the people who are its members now.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.events import service as events
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import NotFound, invalid
+from saraban.projects.models import Project, ReviewTeam, ReviewTeamMember
+from saraban.projects.repository import calendar
+from saraban.projects.repository import teams as repository
+from saraban.projects.schemas import ReviewTeamIn, ReviewTeamOut, TeamMemberIn, TeamMemberOut
+from saraban.projects.service.reading import seen
+
+MANAGE = "project.edit"
+CHANGED = "review_team.changed"
+MOST_TEAMS, MOST_MEMBERS = 100, 100
+
+
+@dataclass(frozen=True, slots=True)
+class TeamSeat:
+    """A place in an active team of a project."""
+
+    project_id: int
+    user_id: int
+    team: str
+    discipline: str | None
+
+
+async def seats(
+    session: AsyncSession, *, project_ids: Collection[int], user_ids: Collection[int] | None = None
+) -> tuple[TeamSeat, ...]:
+    """
+    This will give who sits in the active teams of projects.
+
+    :param user_ids: only these people; None for all
+    """
+    rows = await repository.seats(session, project_ids=project_ids, user_ids=user_ids)
+    return tuple(TeamSeat(row.project_id, row.user_id, row.team_code, row.discipline_code) for row in rows)
+
+
+async def review_teams(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[ReviewTeamOut]:
+    """
+    This will give the teams of a project with their members, by code.
+
+    :raises NotFound: when there is no such project that the caller may see
+    """
+    project = await seen(session, caller, project_public_id)
+    teams = await repository.teams(session, project_id=project.id)
+    rows = await repository.members(session, team_ids=[team.id for team in teams])
+    return [_shown(team, [row for row in rows if row.ReviewTeamMember.team_id == team.id]) for team in teams]
+
+
+async def save_team(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    code: str,
+    order: ReviewTeamIn,
+    now: datetime,
+    address: str,
+) -> ReviewTeamOut:
+    """
+    This will make a team, or change what it is called and whether it is asked.
+
+    :raises Forbidden: when the caller does not manage the project
+    """
+    project = await _managed(session, caller, project_public_id)
+    team = await repository.team(session, project_id=project.id, code=code)
+    if team is None:
+        if len(await repository.teams(session, project_id=project.id)) >= MOST_TEAMS:
+            raise invalid("", "too_many", "มีทีมได้ไม่เกิน {most} ทีม", "There may be at most {most} teams.", most=MOST_TEAMS)
+        team = ReviewTeam(project_id=project.id, team_code=code, created_at=now)
+        session.add(team)
+    team.name_th, team.name_en, team.is_active, team.updated_at = order.name_th, order.name_en, order.is_active, now
+    details = {"team": code, "isActive": order.is_active}
+    await _record(session, "review_team.saved", project, caller, details, now, address)
+    return _shown(team, await repository.members(session, team_ids=[team.id]))
+
+
+async def remove_team(
+    session: AsyncSession, *, caller: Caller, project_public_id: UUID, code: str, now: datetime, address: str
+) -> None:
+    """
+    This will remove a team with its members; what they have answered stays theirs.
+
+    :raises NotFound: when there is no such team
+    """
+    project = await _managed(session, caller, project_public_id)
+    team = await _team(session, project, code)
+    await repository.remove_members(session, team_id=team.id)
+    await session.delete(team)
+    await _record(session, "review_team.removed", project, caller, {"team": code}, now, address)
+
+
+async def save_member(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    code: str,
+    user_public_id: UUID,
+    order: TeamMemberIn,
+    now: datetime,
+    address: str,
+) -> ReviewTeamOut:
+    """
+    This will give somebody a place in a team, or change it.
+
+    :raises NotFound: when there is no such team, or no such person who takes part in the project
+    :raises Invalid: when no contract of the project has the discipline
+    """
+    project = await _managed(session, caller, project_public_id)
+    team = await _team(session, project, code)
+    user_id = await _participant(session, project, user_public_id)
+    discipline = order.discipline_code
+    if discipline and not await repository.has_discipline(session, project_id=project.id, code=discipline):
+        th, en = "โครงการไม่มีสาขางานนี้", "The project has no such discipline."
+        raise invalid("/disciplineCode", "unknown", th, en)
+    row = await repository.member(session, team_id=team.id, user_id=user_id)
+    if row is None:
+        if len(await repository.members(session, team_ids=[team.id])) >= MOST_MEMBERS:
+            th, en = "ทีมหนึ่งมีได้ไม่เกิน {most} คน", "A team may have at most {most} members."
+            raise invalid("", "too_many", th, en, most=MOST_MEMBERS)
+        row = ReviewTeamMember(team_id=team.id, user_id=user_id, created_at=now)
+        session.add(row)
+    row.discipline_code, row.member_role = discipline, order.role
+    details = {"team": code, "user": str(user_public_id), "discipline": discipline, "role": order.role}
+    await _record(session, "review_team.member_saved", project, caller, details, now, address)
+    return _shown(team, await repository.members(session, team_ids=[team.id]))
+
+
+async def remove_member(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    code: str,
+    user_public_id: UUID,
+    now: datetime,
+    address: str,
+) -> None:
+    """
+    This will take somebody out of a team.
+
+    :raises NotFound: when there is no such team, or the person is not in it
+    """
+    project = await _managed(session, caller, project_public_id)
+    team = await _team(session, project, code)
+    rows = await repository.members(session, team_ids=[team.id])
+    row = next((each.ReviewTeamMember for each in rows if each.public_id == user_public_id), None)
+    if row is None:
+        raise NotFound(f"{user_public_id} is not in the team {code}.")
+    await session.delete(row)
+    details = {"team": code, "user": str(user_public_id)}
+    await _record(session, "review_team.member_removed", project, caller, details, now, address)
+
+
+async def _managed(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
+    project = await seen(session, caller, public_id)
+    caller.require(MANAGE, Scope(project=project.id))
+    await calendar.lock(session, project_id=project.id)
+    return project
+
+
+async def _team(session: AsyncSession, project: Project, code: str) -> ReviewTeam:
+    team = await repository.team(session, project_id=project.id, code=code)
+    if team is None:
+        raise NotFound(f"The project has no review team {code}.")
+    return team
+
+
+async def _participant(session: AsyncSession, project: Project, public_id: UUID) -> int:
+    person = (await identity.load_callers(session, [public_id])).get(public_id)
+    taking_part = await repository.organization_ids(session, project_id=project.id)
+    if person is None or not (
+        person.organization_ids & taking_part or any(grant.project == project.id for grant in person.grants)
+    ):
+        raise NotFound(f"Nobody with the id {public_id} takes part in the project.")
+    return person.user_id
+
+
+def _shown(team: ReviewTeam, rows: Collection[Any]) -> ReviewTeamOut:
+    members = [
+        TeamMemberOut(
+            user_public_id=row.public_id,
+            display_name=" ".join(part for part in (row.first_name, row.last_name) if part) or row.username,
+            discipline_code=row.ReviewTeamMember.discipline_code,
+            role=row.ReviewTeamMember.member_role,
+        )
+        for row in rows
+    ]
+    return ReviewTeamOut(
+        code=team.team_code, name_th=team.name_th, name_en=team.name_en, is_active=team.is_active, members=members
+    )
+
+
+async def _record(
+    session: AsyncSession,
+    action: str,
+    project: Project,
+    caller: Caller,
+    details: dict[str, Any],
+    now: datetime,
+    address: str,
+) -> None:
+    await session.flush()
+    await events.record(
+        session,
+        name=CHANGED,
+        aggregate_type="project",
+        aggregate_id=str(project.public_id),
+        payload={"projectPublicId": str(project.public_id), "team": details["team"]},
+        now=now,
+    )
+    await audit.write(
+        session,
+        action=action,
+        caller=caller,
+        entity_type="project",
+        entity_id=str(project.public_id),
+        details=details,
+        address=address,
+        now=now,
+    )
