@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -13,6 +14,7 @@ from saraban.documents.core.models import CorrespondenceRevision
 from saraban.notifications.models import ReminderSent
 from saraban.notifications.service import remind
 from saraban.worker import Worker
+from saraban.workflow.models import WorkflowInstance
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk
 from tests.features.notifications.test_story import titles
@@ -160,3 +162,61 @@ class TestPlan:
         plan = {"before": [3], "after": [1], "every": 5, "hour": 8} | change
 
         assert (await admin.put(f"/api/v1/projects/{desk.project}/reminders", json=plan)).status_code == 422
+
+
+STEP_DUE = date(2025, 11, 26)  # the Wednesday before
+
+
+@pytest.fixture
+async def step(app: FastAPI, rfa: dict[str, Any]) -> dict[str, Any]:
+    """The same RFA, whose present step has a day of its own."""
+    await _give_day(app, rfa, STEP_DUE)
+    return rfa
+
+
+async def _give_day(app: FastAPI, rfa: dict[str, Any], day: date) -> None:
+    async with app.state.db.writing() as session:
+        await session.execute(
+            sa.update(WorkflowInstance)
+            .where(WorkflowInstance.id == UUID(rfa["workflow"]["instancePublicId"]))
+            .values(due_on=day, last_transition_at=ISSUED)
+        )
+
+
+class TestStepsWithTheirOwnDay:
+    async def test_are_reminded_of_by_that_day_instead_of_the_documents(
+        self, app: FastAPI, desk: Desk, worker: Worker, step: dict[str, Any]
+    ) -> None:
+        number, told = step["documentNumber"], []
+        for offset in range(14):
+            await reminded(app, worker, morning(date(2025, 11, 17) + timedelta(days=offset)))
+            told += await titles(desk, "reviewer.consultant")
+
+        assert told == [
+            f"{number} is due, working days left: 3",
+            f"{number} is due, working days left: 1",
+            f"{number} is overdue, working days: 1",
+        ]
+        async with app.state.db.reading() as session:
+            days = set((await session.scalars(sa.select(ReminderSent.due_day))).all())
+        assert days == {STEP_DUE}
+
+    async def test_give_way_to_a_document_that_is_due_before(
+        self, app: FastAPI, worker: Worker, rfa: dict[str, Any]
+    ) -> None:
+        await _give_day(app, rfa, DUE + timedelta(days=3))
+
+        await reminded(app, worker, morning(DUE))
+
+        async with app.state.db.reading() as session:
+            assert (await session.scalars(sa.select(ReminderSent.due_day))).all() == [DUE]
+
+    async def test_speak_no_more_when_the_step_was_taken(
+        self, app: FastAPI, desk: Desk, worker: Worker, step: dict[str, Any]
+    ) -> None:
+        after = await desk.act("reviewer.consultant", step, "approve")
+
+        assert after["workflow"]["dueOn"] is None
+        assert await reminded(app, worker, morning(STEP_DUE)) == 1
+        async with app.state.db.reading() as session:
+            assert (await session.scalars(sa.select(ReminderSent.due_day))).all() == [DUE]

@@ -20,23 +20,40 @@ SHEET = "circulation"
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A revision or a sheet with a due date; `key` is for going on page by page."""
+    """
+    A revision or a sheet with a due date, or with a step that has one; `key` is for going on page by page.
+
+    :param of_step: the date is the present step's own
+    """
 
     key: int
     subject: UUID
     project_id: int
     due: datetime | date
     since: datetime
+    of_step: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An instance whose present state has a due day."""
+
+    instance: UUID
+    entity_type: str
+    entity_id: str
+    due_on: date
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The instance that moves a subject, with the public ids of those it waits for."""
+    """The instance that moves a subject, with the public ids of those it waits for and the due day of its state."""
 
     instance: UUID
     entity_type: str
     organizations: frozenset[UUID]
     users: frozenset[UUID]
+    due_on: date | None
 
 
 async def revisions(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[Due]:
@@ -66,11 +83,32 @@ async def sheets(session: AsyncSession, *, before: datetime, after_key: int, lim
     return [Due(*row) for row in rows]
 
 
+async def steps(session: AsyncSession, *, before: date, after: UUID | None, limit: int) -> list[Step]:
+    """This will give running instances with a due day of their own before `before`, by key, from the one after `after`."""
+    row = WorkflowInstance
+    statement = sa.select(row.id, row.entity_type, row.entity_id, row.due_on, row.last_transition_at).where(
+        row.status == "ACTIVE", row.due_on < before
+    )
+    if after is not None:
+        statement = statement.where(row.id > after)
+    found: Any = await session.execute(
+        statement.order_by(row.id).limit(limit)
+    )  # no date is null: the statement says so
+    return [Step(*each) for each in found]
+
+
 async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[UUID, Running]:
     """This will give those subjects whose instance runs and waits for somebody."""
     instance, item = WorkflowInstance, WorkflowWorkItem
     statement = (
-        sa.select(instance.id, instance.entity_type, instance.entity_id, Organization.public_id, User.public_id)
+        sa.select(
+            instance.id,
+            instance.entity_type,
+            instance.entity_id,
+            Organization.public_id,
+            User.public_id,
+            instance.due_on,
+        )
         .join(item, item.instance_id == instance.id)
         .outerjoin(Organization, Organization.id == item.organization_id)
         .outerjoin(User, User.user_id == item.user_id)
@@ -85,6 +123,7 @@ async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[
             rows[0][1],
             frozenset(row[3] for row in rows if row[3] is not None),
             frozenset(row[4] for row in rows if row[4] is not None),
+            rows[0][5],
         )
         for subject, rows in found.items()
     }

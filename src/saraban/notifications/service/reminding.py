@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Final
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.exc import IntegrityError
@@ -20,7 +21,7 @@ from saraban.kit.db import Database
 from saraban.notifications.domain.reminders import Plan, Reminder, due_reminder
 from saraban.notifications.models import ReminderPlan, ReminderSent
 from saraban.notifications.repository import reminders as repository
-from saraban.notifications.repository.reminders import Due, Running
+from saraban.notifications.repository.reminders import Due, Running, Step
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WorkCalendar
 from saraban.workflow.service import SubjectFacts, Subjects
@@ -52,7 +53,43 @@ async def remind(db: Database, *, subjects: Subjects, now: datetime, zone: ZoneI
             if len(found) < PAGE:
                 break
             last = found[-1].key
-    return count
+    return count + await _remind_of_steps(db, subjects=subjects, now=now, zone=zone)
+
+
+async def _remind_of_steps(db: Database, *, subjects: Subjects, now: datetime, zone: ZoneInfo) -> int:
+    """The same for steps that have a due day of their own."""
+    count = 0
+    last: UUID | None = None
+    while True:
+        async with db.reading() as session:
+            steps = await repository.steps(session, before=local_date(now + HORIZON, zone), after=last, limit=PAGE)
+            wanted = await _wanted(session, await _of_steps(session, subjects, steps), now, zone)
+        for one in wanted:
+            count += await _remind(db, subjects, one, now)
+        if len(steps) < PAGE:
+            return count
+        last = steps[-1].instance
+
+
+async def _of_steps(session: AsyncSession, subjects: Subjects, steps: Sequence[Step]) -> list[Due]:
+    """Those steps whose day is to be reminded of: a document that is due before its step is reminded of by its own date."""
+    caller = await identity.system_caller(session)
+    found: list[Due] = []
+    for kind in sorted({step.entity_type for step in steps if step.entity_type in subjects}):
+        own = {step.entity_id: step for step in steps if step.entity_type == kind}
+        facts = await subjects.port(kind).facts(session, caller=caller, entity_ids=list(own))
+        for key, about in facts.items():
+            day, project = own[key].due_on, about.scope.project
+            if project is not None and (about.due_date is None or about.due_date >= day):
+                found.append(Due(0, UUID(key), project, day, own[key].since, of_step=True))
+    return found
+
+
+def _is_for(due: Due, waits: Running, zone: ZoneInfo) -> bool:
+    """Of a step's day and the document's, the earlier is reminded of; of one day, the step's."""
+    if due.of_step:
+        return waits.due_on == due.due
+    return waits.due_on is None or _day(due.due, zone) < waits.due_on
 
 
 async def _wanted(session: AsyncSession, found: Sequence[Due], now: datetime, zone: ZoneInfo) -> list[_Wanted]:
@@ -69,7 +106,10 @@ async def _wanted(session: AsyncSession, found: Sequence[Due], now: datetime, zo
         plan = plans.get(one.project_id, Plan())
         reminder = _due_now(plan, calendars[one.project_id], one, now, zone)
         day = _day(one.due, zone)
-        if reminder and one.subject in waits and (one.subject, day, reminder.stage) not in done:
+        waiting = waits.get(one.subject)
+        if not (reminder and waiting and _is_for(one, waiting, zone)):
+            continue
+        if (one.subject, day, reminder.stage) not in done:
             wanted.append(_Wanted(one, day, reminder))
     return wanted
 
@@ -89,7 +129,7 @@ async def _remind(db: Database, subjects: Subjects, wanted: _Wanted, now: dateti
     async def work(session: AsyncSession) -> int:
         subject = wanted.due.subject
         waits = (await repository.running(session, subjects=[subject])).get(subject)
-        if waits is None:
+        if waits is None or (wanted.due.of_step and waits.due_on != wanted.day):
             return 0  # somebody acted in the meantime
         caller = await identity.system_caller(session)
         port = subjects.port(waits.entity_type)

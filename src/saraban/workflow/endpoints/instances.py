@@ -59,6 +59,7 @@ async def take_step(
         attachment_public_ids=tuple(body.attachment_public_ids),
         client_version_no=body.client_version_no,
         if_match=if_match,
+        response_code=body.response_code,
     )
     answer = await service.perform(
         db,

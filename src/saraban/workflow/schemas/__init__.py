@@ -41,17 +41,28 @@ class LabelOut(Schema):
     en: str
 
 
+class ResponseOut(Schema):
+    """A response code, as `1A`."""
+
+    code: str = Field(examples=["1A"])
+    label: LabelOut | None
+    comment_required: bool
+
+
 class ActionOut(Schema):
-    """One action the caller may take now."""
+    """One action the caller may take now; where there are `responses`, one of them must come as `responseCode`."""
 
     code: str
     label: LabelOut
     comment_required: bool
     attachments: bool
+    attachments_required: bool = False
+    responses: list[ResponseOut] = Field(default_factory=list)
+    help: LabelOut | None = None
 
 
 class WorkflowOut(Schema):
-    """The envelope of ADR-021; `availableActions` is for this caller, now."""
+    """The envelope of ADR-021; `availableActions` is for this caller, now; `dueOn` is the day of this state, if it has one."""
 
     instance_public_id: UUID
     workflow_code: str
@@ -64,6 +75,8 @@ class WorkflowOut(Schema):
     can_edit: bool
     last_transition_at: datetime
     version_no: int
+    state_help: LabelOut | None = None
+    due_on: date | None = None
 
 
 class StepAttachmentOut(Schema):
@@ -106,6 +119,7 @@ class TransitionIn(Schema):
     payload: Payload = Field(default_factory=dict)
     attachment_public_ids: Annotated[list[UUID], Field(max_length=20)] = Field(default_factory=list)
     client_version_no: Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)] | None = None
+    response_code: Annotated[str, Line(20)] | None = Field(None, examples=["1A"])
 
 
 class ActorOut(Schema):
@@ -120,6 +134,13 @@ class HistoryFileOut(Schema):
     download_url: str
 
 
+class AssignmentOut(Schema):
+    """To whom a state was given. `dropped` says why it was not after all; then everybody who may act is asked."""
+
+    user_public_id: UUID | None
+    dropped: Literal["inactive", "not_permitted"] | None
+
+
 class HistoryOut(Schema):
     """One step; `actor` is null for steps from before the actors were recorded, `forced` one against the definition."""
 
@@ -132,6 +153,9 @@ class HistoryOut(Schema):
     action_label: LabelOut
     comment: str | None
     forced: bool
+    response_code: str | None = Field(None, examples=["1A"])
+    automatic: bool = Field(default=False, description="The engine took it by itself after the step before.")
+    assignment: AssignmentOut | None = None
     actor: ActorOut | None
     attachments: list[HistoryFileOut]
     created_at: datetime
@@ -246,6 +270,7 @@ class RehearsedStepIn(Schema):
     comment: Annotated[str, Paragraphs(4000)] | None = None
     payload: Payload = Field(default_factory=dict)
     with_files: bool = Field(default=False, strict=True)
+    response_code: Annotated[str, Line(20)] | None = Field(None, examples=["1A"])
 
 
 class RehearsalIn(Schema):
@@ -267,6 +292,7 @@ class RehearsedStepOut(Schema):
     terminal: bool
     code: str | None = Field(None, examples=[None])
     message: LabelOut | None = None
+    automatic: list[str] = Field(default_factory=list, description="Actions that the engine took by itself after it.")
 
 
 class RehearsalOut(Schema):
@@ -287,7 +313,7 @@ class DifferingOut(Schema):
     action: str
     went_to: str
     would_go_to: str | None
-    code: Literal["no_action", "other_state", "condition", "comment_required", "not_ended"]
+    code: Literal["no_action", "other_state", "condition", "comment_required", "response_code", "not_ended"]
     message: LabelOut
 
 

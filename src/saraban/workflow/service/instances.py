@@ -18,6 +18,7 @@ from saraban.workflow.domain.definition import CANCELLED, Definition
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import definitions
+from saraban.workflow.service.terms import due_on
 
 ACTIVE, ENDED = "ACTIVE", "CANCELLED"
 
@@ -53,6 +54,7 @@ async def start(
         context=dict(context or {}),
         version_no=1,
         started_by_user_id=caller.user_id,
+        due_on=await due_on(session, state=definition.states[definition.initial], facts=facts, now=now),
         last_transition_at=now,
         created_at=now,
         updated_at=now,
@@ -77,7 +79,8 @@ async def terminate(
     row = found.get(entity_id)
     if row is None or row.status == ENDED:
         return
-    values = {"current_state": CANCELLED.name, "status": ENDED, "updated_at": now, "last_transition_at": now}
+    gone = {"due_on": None, "assigned_user_id": None}
+    values = {"current_state": CANCELLED.name, "status": ENDED, "updated_at": now, "last_transition_at": now, **gone}
     await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values)
     session.add(
         WorkflowHistory(
@@ -110,8 +113,14 @@ async def refresh_waiting(session: AsyncSession, *, entity_type: str, facts: Sub
 async def await_next(
     session: AsyncSession, *, instance: WorkflowInstance, definition: Definition, facts: SubjectFacts, now: datetime
 ) -> engine.Waiting:
-    """This will make the work items of an instance those of its present state, and give whom it waits for."""
+    """
+    This will make the work items of an instance those of its present state, and give whom it waits for.
+
+    What was given to one person waits for that person alone.
+    """
     ahead = engine.waiting(definition, instance.current_state, facts)
+    if instance.assigned_user_id is not None:
+        ahead = engine.Waiting(users=frozenset({instance.assigned_user_id}))
     users = ahead.users | await repository.user_ids(session, ahead.named)
     await repository.await_these(
         session,
@@ -159,7 +168,7 @@ def envelope(
     """This will put together what one caller sees of one instance."""
     state = definition.state(row.current_state)
     runs = row.status == ACTIVE
-    moment = engine.Facts(caller, facts, context=row.context or {})
+    moment = engine.Facts(caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id)
     return Envelope(
         instance_public_id=row.id,
         workflow_code=definition.code,
@@ -172,6 +181,8 @@ def envelope(
         last_transition_at=row.last_transition_at,
         version_no=row.version_no,
         step_attachments=tuple(files),
+        state_help=state.help,
+        due_on=row.due_on if runs else None,
     )
 
 

@@ -21,6 +21,7 @@ from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.models import WorkflowInstance
 
 TRANSITIONED = "workflow.transitioned"
+WEBHOOK = "workflow.webhook"  # for webhooks that a definition names, by `topic`
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,9 @@ class News:
 
 
 async def publish(session: AsyncSession, news: News, *, now: datetime) -> None:
-    """This will record `workflow.transitioned`, told in order for each instance."""
+    """
+    This will record `workflow.transitioned`, told in order for each instance, and each webhook that the step names.
+    """
     notified = _notified(news)
     named = news.waiting.organizations | notified.organizations
     people = news.waiting.users | notified.users
@@ -49,14 +52,17 @@ async def publish(session: AsyncSession, news: News, *, now: datetime) -> None:
         "notify": _addressed(notified, organizations, users),
         "occurredAt": now.isoformat(),
     }
-    await events.record(
-        session,
-        name=TRANSITIONED,
-        aggregate_type="workflow_instance",
-        aggregate_id=str(news.instance.id),
-        payload=payload,
-        now=now,
-    )
+    topics = [event["target"] for event in news.step.events if event["type"] == "webhook"]
+    told = [(TRANSITIONED, payload), *((WEBHOOK, {**payload, "topic": topic}) for topic in topics)]
+    for name, body in told:
+        await events.record(
+            session,
+            name=name,
+            aggregate_type="workflow_instance",
+            aggregate_id=str(news.instance.id),
+            payload=body,
+            now=now,
+        )
 
 
 def _facts(news: News) -> dict[str, Any]:
@@ -78,6 +84,9 @@ def _facts(news: News) -> dict[str, Any]:
         "action": step.action,
         "actionLabel": _both(steering.told(definition, step)),
         "comment": step.comment,
+        "responseCode": step.response_code,
+        "automatic": step.automatic,
+        "dueOn": news.instance.due_on.isoformat() if news.instance.due_on else None,
         "actor": {"publicId": str(news.caller.public_id), "displayName": news.caller.display_name},
         "terminal": step.terminal,
         "forced": step.forced,
@@ -92,7 +101,7 @@ def _notified(news: News) -> Waiting:
     """Whom the definition's own `notify` events name, beside those that the new state waits for."""
     organizations: set[int] = set()
     users: set[int] = set()
-    for event in news.step.events:
+    for event in (each for each in news.step.events if each["type"] == "notify"):
         match event["target"]:
             case "originator":
                 organizations.add(news.facts.originator_organization_id)

@@ -5,7 +5,7 @@ Correct without Redis: the row lock and the compare-and-set of `version_no` deci
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.audit import service as audit
+from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text, invalid
 from saraban.kit.ids import new_id
@@ -26,6 +27,7 @@ from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import definitions, instances, news
 from saraban.workflow.service.observe import Watch
 from saraban.workflow.service.subjects import SubjectPort, Subjects
+from saraban.workflow.service.terms import terms_of
 
 # Kept with the step, these would pass for evidence of who acted and with which right.
 RESERVED = frozenset({"roles", "permissions", "actor", "actorpublicid", "userid", "userpublicid"})
@@ -62,6 +64,7 @@ class Command:
     attachment_public_ids: tuple[UUID, ...] = ()
     client_version_no: int | None = None
     if_match: frozenset[str] | None = None
+    response_code: str | None = None
 
     @property
     def names_a_version(self) -> bool:
@@ -203,9 +206,37 @@ async def settle(
     """
     This will write a step that has been decided, apply it to the subject, and tell of it: all that one commit holds.
 
+    What the definition lets the engine do by itself after it is done too, each with its own history, version and event.
+
     :raises VersionConflict: when the compare-and-set found another version
     """
+    after = await _take(session, held, step, command=command, now=now, address=address, kept=kept)
+    following = await _by_itself(session, after, step)
+    while following is not None:
+        held_by_us, step = following
+        ours = await _take(session, held_by_us, step, command=Command(step.action), now=now, address=address)
+        after = replace(ours, caller=held.caller)
+        following = await _by_itself(session, after, step)
+    row = after.row
+    files = await instances.step_files(session, [row.id])
+    return instances.envelope(row, held.definition, caller=held.caller, facts=after.facts, files=files.get(row.id, ()))
+
+
+async def _take(
+    session: AsyncSession,
+    held: Held,
+    step: Step,
+    *,
+    command: Command,
+    now: datetime,
+    address: str,
+    kept: Kept = ORDINARY,
+) -> Held:
+    """One step with everything that belongs to it; gives the instance as it stands then."""
     row, definition = held.row, held.definition
+    terms = await terms_of(session, definition=definition, step=step, facts=held.facts, now=now)
+    values, details = {**terms.values, **kept.values}, {**terms.details, **kept.details}
+    kept = replace(kept, values=values, details=details)
     moved = _moved(row, step, command, kept, now)
     history_id = await _write(session, moved, step, caller=held.caller, command=command, kept=kept)
     await held.port.moved(session, caller=held.caller, entity_id=row.entity_id, step=step, now=now)
@@ -213,8 +244,17 @@ async def settle(
     ahead = await instances.await_next(session, instance=moved, definition=definition, facts=facts, now=now)
     told = news.News(moved, definition, step, facts, ahead, held.caller, history_id)
     await _tell(session, told, kept, address=address)
-    files = await instances.step_files(session, [row.id])
-    return instances.envelope(moved, definition, caller=held.caller, facts=facts, files=files.get(row.id, ()))
+    return replace(held, row=moved, facts=facts)
+
+
+async def _by_itself(session: AsyncSession, after: Held, step: Step) -> tuple[Held, Step] | None:
+    """The automatic step that follows, in the name of the system, which needs nobody's permission."""
+    if not step.goes_on or after.row.status != instances.ACTIVE:
+        return None
+    ours = replace(after, caller=await identity.system_caller(session))
+    facts = engine.Facts(ours.caller, ours.facts, context=ours.row.context or {})
+    following = engine.automatic(after.definition, step, facts)
+    return None if following is None else (ours, following)
 
 
 async def _facts(session: AsyncSession, port: SubjectPort, *, caller: Caller, entity_id: str) -> SubjectFacts:
@@ -246,6 +286,8 @@ async def _decide(session: AsyncSession, held: Held, *, command: Command) -> Ste
         command.payload,
         row.context or {},
         bool(command.attachment_public_ids),
+        command.response_code,
+        row.assigned_user_id,
     )
     try:
         return engine.advance(definition, row.current_state, command.action, asked)
@@ -286,6 +328,10 @@ async def _write(
     details: dict[str, Any] = {"events": list(step.events), "versionNo": moved.version_no, **kept.details}
     if command.payload:
         details["payload"] = dict(command.payload)
+    if step.response_code is not None:
+        details["responseCode"] = step.response_code
+    if step.automatic:
+        details["automatic"] = True
     history = WorkflowHistory(
         id=new_id(),
         instance_id=moved.id,

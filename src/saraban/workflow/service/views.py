@@ -52,8 +52,19 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
+class Assignment:
+    user_public_id: UUID | None
+    dropped: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TakenStep:
-    """One row of a history, with the words of the version it ran on; `forced` is a step against that definition."""
+    """
+    One row of a history, with the words of the version it ran on; `forced` is a step against that definition.
+
+    :param automatic: the engine took it by itself after the step before
+    :param assignment: to whom the state it leads to was given, and why that was dropped, if it was
+    """
 
     public_id: UUID
     instance_public_id: UUID
@@ -68,6 +79,9 @@ class TakenStep:
     attachments: tuple[AttachmentRow, ...]
     created_at: datetime
     forced: bool = False
+    response_code: str | None = None
+    automatic: bool = False
+    assignment: Assignment | None = None
 
 
 async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> InstanceView:
@@ -141,6 +155,9 @@ def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow]) -> T
         action=step.action,
         action_label=steering.words_of(definition, step.from_state, step.action),
         forced=bool((step.details or {}).get("forced")),
+        response_code=(step.details or {}).get("responseCode"),
+        automatic=bool((step.details or {}).get("automatic")),
+        assignment=_assignment((step.details or {}).get("assigned")),
         comment=step.comment,
         actor=_actor(row),
         attachments=tuple(files),
@@ -151,6 +168,13 @@ def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow]) -> T
 def _state_label(definition: Definition, name: str) -> Text:
     known = name in definition.states or name in ENDS
     return definition.state(name).label if known else Text(name, name)
+
+
+def _assignment(told: Any) -> Assignment | None:
+    if not isinstance(told, dict):
+        return None
+    user = told.get("userPublicId")
+    return Assignment(UUID(user) if user else None, told.get("dropped"))
 
 
 def _actor(row: Any) -> Actor | None:
@@ -206,7 +230,7 @@ async def _actionable(
 
 
 def _waits(row: WorkflowInstance, definition: Definition, caller: Caller, facts: SubjectFacts) -> bool:
-    asked = engine.Facts(caller, facts, context=row.context or {})
+    asked = engine.Facts(caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id)
     steps = definition.states[row.current_state].on
     open_to_caller = engine.available(definition, row.current_state, asked)
     return any(not steps[choice.code].optional for choice in open_to_caller)

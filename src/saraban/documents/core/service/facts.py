@@ -64,6 +64,7 @@ def _facts(
             "discipline": row.discipline.discipline_code if row.discipline else None,
         },
         edit_permission=kind.edit,
+        zone=zone,
     )
 
 
