@@ -262,10 +262,10 @@ def test_says_everything_in_both_languages() -> None:
 class TestSize:
     def test_refuses_a_definition_of_a_megabyte(self) -> None:
         raw = letterbox() | {"description": "x" * 1_000_001}
-        began = time.perf_counter()
+        began = time.process_time()
 
         assert faults(raw) == [("/dsl", "too_large")]
-        assert time.perf_counter() - began < 0.5
+        assert time.process_time() - began < 0.5
 
     def test_refuses_too_many_states(self) -> None:
         raw = letterbox()

@@ -57,13 +57,13 @@ class TestAnyRule:
     @given(rule=RULES, facts=FACTS)
     @settings(max_examples=300, deadline=None)
     def test_gives_a_value_or_one_of_the_declared_refusals(self, rule: Any, facts: Any) -> None:
-        began = time.perf_counter()
+        began = time.process_time()
         try:
             value = logic.compile(rule).evaluate(facts)
         except (logic.RuleRefused, logic.BudgetExceeded):
             return
         finally:
-            assert time.perf_counter() - began < 2
+            assert time.process_time() - began < 2
 
         assert logic.truthy(value) in {True, False}
 

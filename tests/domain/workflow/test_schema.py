@@ -125,7 +125,7 @@ class TestHostileSchemas:
         for n in range(1, 60):
             doubling[f"a{n}"] = {"anyOf": [{"$ref": f"#/$defs/a{n - 1}"}, {"$ref": f"#/$defs/a{n - 1}"}]}
             chain[f"a{n}"] = {"$ref": f"#/$defs/a{n - 1}"}
-        began = time.perf_counter()
+        began = time.process_time()
 
         assert refusal(deep)[0][1] == "too_deep"
         assert refusal(endless)[0][1] == "too_deep"
@@ -136,16 +136,16 @@ class TestHostileSchemas:
         assert refusal({"patternProperties": {f"a{n}": True for n in range(51)}}) == [("", "too_many_patterns")]
         for pattern in ("a{100000}", "(a{1000}){1000}", "((a{1,100}){1,100}){1,100}", r"(\w{1000}){1000}"):
             assert refusal({"patternProperties": {pattern: True}}) == [(f"/patternProperties/{pattern}", "pattern")]
-        assert time.perf_counter() - began < 1
+        assert time.process_time() - began < 1
 
     @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", r"^(\w+\s?)*$", "^(.*a){20}$"])
     def test_make_no_regular_expression_take_long(self, pattern: str) -> None:
         """Each of these takes a backtracking engine longer than the age of the universe."""
         bomb = schema.read({"properties": {"a": {"type": "string", "pattern": pattern}}})
-        began = time.perf_counter()
+        began = time.process_time()
 
         assert [problem.code for problem in bomb.problems({"a": "a" * 10_000 + "!"})] == ["pattern"]
-        assert time.perf_counter() - began < 1
+        assert time.process_time() - began < 1
 
 
 class TestProblems:
