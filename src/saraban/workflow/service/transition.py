@@ -4,101 +4,42 @@ Moves an instance one step: once, by the right person, with everything that belo
 Correct without Redis: the row lock and the compare-and-set of `version_no` decide every race.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments import service as attachments
-from saraban.audit import service as audit
-from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text, invalid
-from saraban.kit.ids import new_id
+from saraban.kit.errors import NotFound
 from saraban.workflow import repository
 from saraban.workflow.domain import engine, steering
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step, TransitionNotPossible
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance
-from saraban.workflow.service import definitions, instances, news
+from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.service import definitions, instances
+from saraban.workflow.service.commands import Command, StaleInstance, VersionConflict, check_payload, check_version
 from saraban.workflow.service.observe import Watch
+from saraban.workflow.service.settling import Held, Kept, settle
 from saraban.workflow.service.subjects import SubjectPort, Subjects
-from saraban.workflow.service.terms import terms_of
 
-# Kept with the step, these would pass for evidence of who acted and with which right.
-RESERVED = frozenset({"roles", "permissions", "actor", "actorpublicid", "userid", "userpublicid"})
-
-
-class VersionConflict(DomainError):
-    """The version that the client saw is not the present one any more."""
-
-    kind, code = Kind.CONFLICT, "WORKFLOW_VERSION_CONFLICT"
-    says = Text("เอกสารถูกอนุมัติโดยผู้อื่นแล้ว กรุณารีเฟรช", "Somebody else has moved this document meanwhile. Refresh the page.")
-    recovery = (REFRESH,)
-
-
-class StaleInstance(DomainError):
-    """`If-Match` names another version than the present one."""
-
-    kind, code = Kind.STALE, "WORKFLOW_PRECONDITION_FAILED"
-    says = Text("สถานะเอกสารเปลี่ยนไปแล้ว กรุณารีเฟรช", "The document has moved on since you read it. Refresh the page.")
-    recovery = (REFRESH,)
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """
-    What a client asks for; nothing in it says who asks.
-
-    :param client_version_no: the `versionNo` the client saw; when it is old the answer is 409
-    :param if_match: version numbers from `If-Match`; when none is the present one the answer is 412
-    """
-
-    action: str
-    comment: str | None = None
-    payload: Mapping[str, Any] = field(default_factory=dict)
-    attachment_public_ids: tuple[UUID, ...] = ()
-    client_version_no: int | None = None
-    if_match: frozenset[str] | None = None
-    response_code: str | None = None
-
-    @property
-    def names_a_version(self) -> bool:
-        return self.client_version_no is not None or self.if_match is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """An instance under its row lock, at the version that the client named, with what a decision needs."""
-
-    row: WorkflowInstance
-    port: SubjectPort
-    facts: SubjectFacts
-    definition: Definition
-    caller: Caller
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """
-    How a step is kept where it is no ordinary one.
-
-    :param audited: the action of the audit row
-    :param details: what the history row and the audit row say besides
-    :param values: further columns of the instance, written by the same compare-and-set
-    """
-
-    audited: str = "workflow.transition"
-    severity: audit.Severity = "INFO"
-    details: Mapping[str, Any] = field(default_factory=dict)
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-
-ORDINARY = Kept()
+__all__ = [
+    "Command",
+    "Held",
+    "Kept",
+    "Seen",
+    "StaleInstance",
+    "VersionConflict",
+    "check_payload",
+    "check_running",
+    "check_version",
+    "hold",
+    "look",
+    "settle",
+    "transition",
+    "watch",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,27 +70,6 @@ async def look(session: AsyncSession, *, caller: Caller, subjects: Subjects, pub
 def watch(seen: Seen, *, command: Command, caller: Caller) -> Watch:
     known = command.action in seen.actions or command.action in steering.WORDS
     return Watch(seen.public_id, seen.workflow_code, command.action, known, seen.state, caller.public_id)
-
-
-def check_payload(command: Command) -> None:
-    """
-    :raises Invalid: at the first name that would read like the server's own word about who acts
-    """
-    for name in command.payload:
-        if name.casefold() in RESERVED:
-            th, en = "ชื่อนี้สงวนไว้สำหรับระบบ", "This name is reserved: who acts is known to the server."
-            raise invalid(f"/payload/{name}", "reserved", th, en)
-
-
-def check_version(command: Command, version_no: int) -> None:
-    """
-    :raises VersionConflict: when the body names another version
-    :raises StaleInstance: when `If-Match` names another version
-    """
-    if command.client_version_no is not None and command.client_version_no != version_no:
-        raise VersionConflict(f"The client saw version {command.client_version_no}, the present one is {version_no}.")
-    if command.if_match is not None and not command.if_match & {str(version_no), "*"}:
-        raise StaleInstance(f"If-Match does not name the present version {version_no}.")
 
 
 async def transition(
@@ -191,70 +111,6 @@ async def hold(session: AsyncSession, *, caller: Caller, subjects: Subjects, pub
     check_payload(command)
     check_version(command, row.version_no)
     return Held(row, port, facts, await definitions.load(session, row.definition_id), caller)
-
-
-async def settle(
-    session: AsyncSession,
-    held: Held,
-    step: Step,
-    *,
-    command: Command,
-    now: datetime,
-    address: str,
-    kept: Kept = ORDINARY,
-) -> Envelope:
-    """
-    This will write a step that has been decided, apply it to the subject, and tell of it: all that one commit holds.
-
-    What the definition lets the engine do by itself after it is done too, each with its own history, version and event.
-
-    :raises VersionConflict: when the compare-and-set found another version
-    """
-    after = await _take(session, held, step, command=command, now=now, address=address, kept=kept)
-    following = await _by_itself(session, after, step)
-    while following is not None:
-        held_by_us, step = following
-        ours = await _take(session, held_by_us, step, command=Command(step.action), now=now, address=address)
-        after = replace(ours, caller=held.caller)
-        following = await _by_itself(session, after, step)
-    row = after.row
-    files = await instances.step_files(session, [row.id])
-    return instances.envelope(row, held.definition, caller=held.caller, facts=after.facts, files=files.get(row.id, ()))
-
-
-async def _take(
-    session: AsyncSession,
-    held: Held,
-    step: Step,
-    *,
-    command: Command,
-    now: datetime,
-    address: str,
-    kept: Kept = ORDINARY,
-) -> Held:
-    """One step with everything that belongs to it; gives the instance as it stands then."""
-    row, definition = held.row, held.definition
-    terms = await terms_of(session, definition=definition, step=step, facts=held.facts, now=now)
-    values, details = {**terms.values, **kept.values}, {**terms.details, **kept.details}
-    kept = replace(kept, values=values, details=details)
-    moved = _moved(row, step, command, kept, now)
-    history_id = await _write(session, moved, step, caller=held.caller, command=command, kept=kept)
-    await held.port.moved(session, caller=held.caller, entity_id=row.entity_id, step=step, now=now)
-    facts = await _facts_after(session, held.port, before=held.facts, caller=held.caller)
-    ahead = await instances.await_next(session, instance=moved, definition=definition, facts=facts, now=now)
-    told = news.News(moved, definition, step, facts, ahead, held.caller, history_id)
-    await _tell(session, told, kept, address=address)
-    return replace(held, row=moved, facts=facts)
-
-
-async def _by_itself(session: AsyncSession, after: Held, step: Step) -> tuple[Held, Step] | None:
-    """The automatic step that follows, in the name of the system, which needs nobody's permission."""
-    if not step.goes_on or after.row.status != instances.ACTIVE:
-        return None
-    ours = replace(after, caller=await identity.system_caller(session))
-    facts = engine.Facts(ours.caller, ours.facts, context=ours.row.context or {})
-    following = engine.automatic(after.definition, step, facts)
-    return None if following is None else (ours, following)
 
 
 async def _facts(session: AsyncSession, port: SubjectPort, *, caller: Caller, entity_id: str) -> SubjectFacts:
@@ -319,96 +175,3 @@ async def _was_allowed(
         return False
     before = definition.states[last.from_state].on.get(command.action)
     return before is not None and engine.permitted(before.require, asked)
-
-
-async def _write(
-    session: AsyncSession, moved: WorkflowInstance, step: Step, *, caller: Caller, command: Command, kept: Kept
-) -> UUID:
-    now = moved.last_transition_at
-    details: dict[str, Any] = {"events": list(step.events), "versionNo": moved.version_no, **kept.details}
-    if command.payload:
-        details["payload"] = dict(command.payload)
-    if step.response_code is not None:
-        details["responseCode"] = step.response_code
-    if step.automatic:
-        details["automatic"] = True
-    history = WorkflowHistory(
-        id=new_id(),
-        instance_id=moved.id,
-        from_state=step.state,
-        to_state=step.next_state,
-        action=step.action,
-        action_by_user_id=caller.user_id,
-        action_by_user_uuid=str(caller.public_id),
-        comment=command.comment,
-        details=details,
-        created_at=now,
-    )
-    session.add(history)
-    await session.flush()
-    if command.attachment_public_ids:
-        await attachments.attach_to_step(
-            session, caller=caller, public_ids=command.attachment_public_ids, history_id=history.id, now=now
-        )
-    values = {
-        "current_state": moved.current_state,
-        "status": moved.status,
-        "context": moved.context,
-        "last_transition_at": now,
-        "updated_at": now,
-        **kept.values,
-    }
-    if not await repository.compare_and_set(session, public_id=moved.id, expected=moved.version_no - 1, values=values):
-        raise VersionConflict("The version changed between the lock and the update.")
-    return history.id
-
-
-def _moved(row: WorkflowInstance, step: Step, command: Command, kept: Kept, now: datetime) -> WorkflowInstance:
-    """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
-    columns: dict[str, Any] = {
-        "id": row.id,
-        "definition_id": row.definition_id,
-        "contract_id": row.contract_id,
-        "entity_type": row.entity_type,
-        "entity_id": row.entity_id,
-        "current_state": step.next_state,
-        "status": "COMPLETED" if step.terminal else row.status,
-        "context": engine.context_after(row.context or {}, command.payload),
-        "version_no": row.version_no + 1,
-        "started_by_user_id": row.started_by_user_id,
-        "last_transition_at": now,
-        "created_at": row.created_at,
-        "updated_at": now,
-    }
-    return WorkflowInstance(**(columns | dict(kept.values)))
-
-
-async def _facts_after(
-    session: AsyncSession, port: SubjectPort, *, before: SubjectFacts, caller: Caller
-) -> SubjectFacts:
-    """Read again: the step may have changed who has still to act, or whether the caller still sees the subject."""
-    found = await port.facts(session, caller=caller, entity_ids=[before.entity_id])
-    return found.get(before.entity_id, before)
-
-
-async def _tell(session: AsyncSession, told: news.News, kept: Kept, *, address: str) -> None:
-    row, step, facts = told.instance, told.step, told.facts
-    await news.publish(session, told, now=row.last_transition_at)
-    await audit.write(
-        session,
-        action=kept.audited,
-        severity=kept.severity,
-        caller=told.caller,
-        entity_type=facts.kind,
-        entity_id=str(facts.public_id),
-        details={
-            "instancePublicId": str(row.id),
-            "number": facts.number,
-            "action": step.action,
-            "from": step.state,
-            "to": step.next_state,
-            **kept.details,
-        },
-        address=address,
-        now=row.last_transition_at,
-    )
