@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,6 +28,7 @@ from saraban.kit.clock import FixedClock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.redis_pool import redis_pool
+from saraban.notifications import service as notifications
 from saraban.notifications.models import Notification
 from saraban.worker import Worker
 from saraban.worker.dispatch import Dispatcher
@@ -174,6 +175,19 @@ def commits(db: Database) -> Iterator[list[int]]:
     sa.event.remove(db.engine.sync_engine, "commit", on_commit)
 
 
+@contextmanager
+def statements(db: Database) -> Iterator[list[str]]:
+    """The list grows with each statement that is sent."""
+    seen: list[str] = []
+
+    def on_statement(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        seen.append(statement)
+
+    sa.event.listen(db.engine.sync_engine, "before_cursor_execute", on_statement)
+    yield seen
+    sa.event.remove(db.engine.sync_engine, "before_cursor_execute", on_statement)
+
+
 @pytest.fixture
 def clock() -> FixedClock:
     return FixedClock(START, BANGKOK)
@@ -195,7 +209,43 @@ class TestOneCommit:
 
         assert len(heard) == len(set(heard)) == 60
         assert await waiting(any_db) == 0
-        assert len(seen) <= 4  # the claim, and a transaction for each twenty
+        assert len(seen) <= 2  # the claim, and what it covers
+
+    async def test_gives_a_reaction_all_events_of_its_name_at_once(self, any_db: Database, clock: FixedClock) -> None:
+        told = [await record(any_db, aggregate, number) for number in range(2) for aggregate in "abc"]
+        other = await record(any_db, "d", 0, name="document.revised")
+        heard: list[list[UUID]] = []
+
+        async def react(_session: AsyncSession, found: Sequence[Event]) -> None:
+            heard.append([event.public_id for event in found])
+
+        wired = Handlers()
+        wired.add_all(NAME, react)
+        wired.add_all("document.revised", react)
+        assert await Worker(db=any_db, clock=clock, handlers=wired).drain() == 7
+
+        # Of each aggregate the oldest: the second ones come in a transaction of their own.
+        assert heard == [told[:3], [other], told[3:]]
+
+    async def test_costs_a_hundred_recipients_no_more_statements_than_one(
+        self, any_db: Database, clock: FixedClock
+    ) -> None:
+        user = User(username="reader", password_hash="!", email="r@saraban.invalid", created_at=START, updated_at=START)
+        async with any_db.writing() as session:
+            session.add(user)
+        wired = Handlers()
+        notifications.subscribe(wired)
+        spent: list[int] = []
+        for many in (1, 100):
+            for number in range(many):
+                await record(any_db, f"{many}-{number}", 0, user=user.public_id)
+            with statements(any_db) as seen:
+                assert await Dispatcher(db=any_db, clock=clock, handlers=wired).round() == many
+            spent.append(len(seen))
+
+        async with any_db.reading() as session:
+            assert await session.scalar(sa.select(sa.func.count()).select_from(Notification)) == 101
+        assert spent[1] == spent[0]
 
     async def test_does_not_wait_for_the_deliveries_of_another(self, mariadb: Database) -> None:
         for number in range(40):

@@ -15,13 +15,20 @@ from saraban.kit.pagination import newest_first
 
 PURGE_STEP = 1000
 SPARE = 4
+_PARTS = (
+    *(OutboxEvent.public_id, OutboxEvent.name, OutboxEvent.aggregate_type, OutboxEvent.aggregate_id),
+    *(OutboxEvent.payload, OutboxEvent.created_at, OutboxEvent.attempts),
+)
 
 
-async def lock_due(
-    session: AsyncSession, *, now: datetime, limit: int, lane: Lane | None = None
-) -> Sequence[OutboxEvent]:
+async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> None:
+    await session.execute(sa.insert(OutboxEvent), rows)
+
+
+async def lock_due(session: AsyncSession, *, now: datetime, limit: int, lane: Lane | None = None) -> Sequence[Any]:
     """
-    This will lock the oldest undelivered event of each of up to `limit` aggregates, of those that are due.
+    This will lock the oldest undelivered event of each of up to `limit` aggregates, of those that are due, and give
+    the key of each, with the parts of an `Event` after it.
 
     Two steps: the oldest ones are found by a read that locks nothing, then locked by primary key and checked again;
     a locking range read would lock the neighbours' inserts out on MariaDB. Once an event is its aggregate's oldest it
@@ -45,14 +52,13 @@ async def lock_due(
     if not keys:
         return []
     locked = _by_key(
-        sa.select(OutboxEvent)
+        sa.select(OutboxEvent.id, *_PARTS)
         .where(OutboxEvent.id.in_(keys), *_due(now, lane))
         .order_by(OutboxEvent.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    rows: Sequence[OutboxEvent] = (await session.scalars(locked)).all()
-    return rows
+    return (await session.execute(locked)).all()
 
 
 def _due(now: datetime, lane: Lane | None) -> tuple[sa.ColumnElement[bool], ...]:

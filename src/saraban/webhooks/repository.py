@@ -1,8 +1,7 @@
 """The statements about webhooks: whose they are, whom an event concerns, what became of it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -47,20 +46,25 @@ async def any_active(session: AsyncSession) -> bool:
     return await session.scalar(sa.select(Webhook.id).where(Webhook.is_active).limit(1)) is not None
 
 
-async def listening(session: AsyncSession, *, name: str, project: UUID | None, document: UUID | None) -> list[Webhook]:
-    """This will give the active webhooks of the project that wish to hear of such an event."""
-    of: Any
-    if project is not None:
-        of = sa.select(Project.id).where(Project.public_id == project)
-    elif document is not None:
-        of = sa.union(
-            sa.select(Correspondence.project_id).where(Correspondence.public_id == document),
-            sa.select(Circulation.project_id).where(Circulation.public_id == document),
-        )
-    else:
-        return []
-    found = sa.select(Webhook).where(Webhook.is_active, Webhook.project_id.in_(of)).order_by(Webhook.id)
-    return [row for row in await session.scalars(found) if name in row.event_names]
+async def projects_of(
+    session: AsyncSession, *, projects: Collection[UUID], documents: Collection[UUID]
+) -> dict[UUID, int]:
+    """This will give the key of the project of each, by public id."""
+    found = sa.union(
+        sa.select(Project.public_id, Project.id).where(Project.public_id.in_(projects)),
+        sa.select(Correspondence.public_id, Correspondence.project_id).where(Correspondence.public_id.in_(documents)),
+        sa.select(Circulation.public_id, Circulation.project_id).where(Circulation.public_id.in_(documents)),
+    )
+    return {row[0]: row[1] for row in await session.execute(found)}
+
+
+async def active(session: AsyncSession, *, project_ids: Collection[int]) -> dict[int, list[Webhook]]:
+    """This will give the webhooks of each project that are told anything."""
+    wanted = sa.select(Webhook).where(Webhook.is_active, Webhook.project_id.in_(project_ids)).order_by(Webhook.id)
+    found: dict[int, list[Webhook]] = {}
+    for row in await session.scalars(wanted):
+        found.setdefault(row.project_id, []).append(row)
+    return found
 
 
 async def remove(session: AsyncSession, *, row: Webhook) -> None:

@@ -1,8 +1,8 @@
 """
 One round of deliveries: claim, run the handlers, mark; or plan the next try, or bury.
 
-Handlers that stay in this database share transactions: many events cost two commits. When one of them fails, its
-neighbours are delivered one by one, and only the one that fails is tried again.
+Handlers that stay in this database share transactions: many events cost two commits. When one of them fails, the share
+is halved until that one is alone, and only it is tried again.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from saraban.worker.metrics import DELIVERY, OUTCOMES
 log = structlog.get_logger(__name__)
 
 CONCURRENCY = 5
-SHARE = 20  # events of one transaction
+SHARE = 100  # events of one transaction
 
 
 class Dispatcher:
@@ -61,9 +61,10 @@ class Dispatcher:
                 )
             )
         except Exception as error:  # noqa: BLE001  the door: one of them fails, and each shall be tried by itself
-            log.info("events_delivered_singly", events=len(claims), reason=events.told(error))
-            for claim in claims:
-                await self._deliver(claim)
+            log.info("events_delivered_by_halves", events=len(claims), reason=events.told(error))
+            middle = len(claims) // 2
+            for half in (claims[:middle], claims[middle:]):
+                await self._deliver_all(half)
             return
         each = (stopwatch() - began) / len(claims)
         for claim in claims:

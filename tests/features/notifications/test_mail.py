@@ -64,7 +64,7 @@ async def happens(system: System, **changes: Any) -> Event:
         system, "dc.contractor", waiting={"organizations": [], "users": [str(reader.public_id)]}, **changes
     )
     for handler in system.handlers.of(event.name):
-        await system.db.transact(lambda session, handler=handler: handler(session, event))
+        await system.db.transact(lambda session, handler=handler: handler(session, [event]))
     return event
 
 
@@ -212,7 +212,7 @@ class TestWishes:
         await choose(system, **chosen)
         event = await happens(system)
         for handler in system.handlers.of(event.name):
-            await system.db.transact(lambda session, handler=handler: handler(session, event))
+            await system.db.transact(lambda session, handler=handler: handler(session, [event]))
         later(system, minutes=4)
         await deliver(system)
 

@@ -12,12 +12,13 @@ from saraban.events.service.dead import (
     revive,
     take_unannounced,
 )
-from saraban.events.service.handlers import Handler, Handlers, Postponed, Sender
+from saraban.events.service.handlers import Handler, Handlers, Postponed, Reaction, Sender
 from saraban.events.service.looking import EventView, State, listing, show
 from saraban.events.service.outbox import (
     LEASE,
     Backlog,
     Claim,
+    News,
     any_due,
     backlog,
     claim,
@@ -28,6 +29,7 @@ from saraban.events.service.outbox import (
     is_counted,
     purge_delivered,
     record,
+    record_all,
     told,
 )
 
@@ -43,7 +45,9 @@ __all__ = [
     "Handler",
     "Handlers",
     "Lane",
+    "News",
     "Postponed",
+    "Reaction",
     "Sender",
     "State",
     "any_due",
@@ -60,6 +64,7 @@ __all__ = [
     "listing",
     "purge_delivered",
     "record",
+    "record_all",
     "revive",
     "show",
     "take_unannounced",

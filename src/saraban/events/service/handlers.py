@@ -11,6 +11,7 @@ from saraban.events.domain.lane import Lane
 from saraban.events.domain.retry import FIRST_DELAY
 
 Handler = Callable[[AsyncSession, Event], Awaitable[None]]
+Reaction = Callable[[AsyncSession, Sequence[Event]], Awaitable[None]]
 Sender = Callable[[Event], Awaitable[None]]
 
 
@@ -30,16 +31,23 @@ class Handlers:
     """
 
     def __init__(self, *, first_delay: timedelta = FIRST_DELAY) -> None:
-        self._by_name: dict[str, list[Handler]] = defaultdict(list)
+        self._by_name: dict[str, list[Reaction]] = defaultdict(list)
         self._senders: dict[str, Sender] = {}
         self._delays: dict[str, timedelta] = {}
         self._first_delay = first_delay
 
     def add(self, name: str, handler: Handler) -> None:
         """This will have `handler` called in the transaction that marks the event delivered."""
+        self.add_all(name, _one_by_one(handler))
+
+    def add_all(self, name: str, reaction: Reaction) -> None:
+        """
+        This will have `reaction` called with all events of that name which one transaction delivers, each of another
+        aggregate. What it raises undoes all of them; then it is called with fewer, in the end with the one that fails.
+        """
         if name in self._senders:
             raise ValueError(f"{name} is sent outside")
-        self._by_name[name].append(handler)
+        self._by_name[name].append(reaction)
 
     def send(self, name: str, sender: Sender, *, first_delay: timedelta | None = None) -> None:
         """
@@ -53,7 +61,7 @@ class Handlers:
         if first_delay is not None:
             self._delays[name] = first_delay
 
-    def of(self, name: str) -> Sequence[Handler]:
+    def of(self, name: str) -> Sequence[Reaction]:
         return tuple(self._by_name.get(name, ()))
 
     def sender_of(self, name: str) -> Sender | None:
@@ -67,3 +75,11 @@ class Handlers:
 
     def lane(self, *, outside: bool) -> Lane:
         return Lane(frozenset(self._senders), outside)
+
+
+def _one_by_one(handler: Handler) -> Reaction:
+    async def react(session: AsyncSession, events: Sequence[Event]) -> None:
+        for event in events:
+            await handler(session, event)
+
+    return react

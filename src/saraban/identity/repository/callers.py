@@ -8,6 +8,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from saraban.identity.models import (
     Organization,
@@ -119,15 +120,36 @@ async def members(session: AsyncSession, *, organization_ids: frozenset[int], pe
     )
     statement = (
         sa.select(User.user_id, User.public_id, User.username, User.first_name, User.last_name)
-        .where(belongs, User.is_active, User.is_service.is_(False), User.deleted_at.is_(None))
+        .where(belongs, *_acts())
         .order_by(User.username)
     )
     if permission is not None:
-        statement = statement.where(
-            sa.exists()
-            .where(UserAssignment.user_id == User.user_id)
-            .where(RolePermission.role_id == UserAssignment.role_id)
-            .where(Permission.permission_id == RolePermission.permission_id)
-            .where(Permission.permission_name == permission)
-        )
+        statement = statement.where(_may(permission))
     return list((await session.execute(statement)).all())
+
+
+async def members_of_each(
+    session: AsyncSession, *, organization_ids: Collection[int], permission: str
+) -> Sequence[Any]:
+    """The same people, with a row for each of the organizations that they work for."""
+    who = (User.user_id, User.public_id.label("public_id"))
+    home, place = User.primary_organization_id, UserAssignment.organization_id
+    at_home = sa.select(home.label("organization_id"), *who).where(home.in_(organization_ids))
+    placed = sa.select(place, *who).join(User, User.user_id == UserAssignment.user_id)
+    both = (one.where(*_acts(), _may(permission)) for one in (at_home, placed.where(place.in_(organization_ids))))
+    return list((await session.execute(sa.union(*both))).all())
+
+
+def _acts() -> tuple[sa.ColumnElement[bool], ...]:
+    return (User.is_active.is_(True), User.is_service.is_(False), User.deleted_at.is_(None))
+
+
+def _may(permission: str) -> sa.ColumnElement[bool]:
+    given = aliased(UserAssignment)
+    return (
+        sa.exists()
+        .where(given.user_id == User.user_id)
+        .where(RolePermission.role_id == given.role_id)
+        .where(Permission.permission_id == RolePermission.permission_id)
+        .where(Permission.permission_name == permission)
+    )

@@ -22,6 +22,7 @@ from saraban.identity.service.callers import (
     find_caller,
     load_caller,
     load_callers,
+    members_of_each,
     system_caller,
     users_of,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "load_callers",
     "log_in",
     "log_out",
+    "members_of_each",
     "profile",
     "read_organization",
     "refresh",

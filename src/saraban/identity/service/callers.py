@@ -118,6 +118,17 @@ async def users_of(
     return tuple(Member(row.user_id, row.public_id, row.username, display_name(row)) for row in rows)
 
 
+async def members_of_each(
+    session: AsyncSession, organization_ids: Collection[int], permission: str
+) -> dict[int, dict[UUID, int]]:
+    """This will give the same people by organization: the key of each by public id."""
+    found: dict[int, dict[UUID, int]] = {key: {} for key in organization_ids}
+    if organization_ids:
+        for row in await repository.members_of_each(session, organization_ids=organization_ids, permission=permission):
+            found[row.organization_id][row.public_id] = row.user_id
+    return found
+
+
 def display_name(row: Any) -> str:
     return " ".join(part for part in (row.first_name, row.last_name) if part) or str(row.username)
 

@@ -1,8 +1,9 @@
 """The statements about notifications, and about whom to address."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -23,20 +24,27 @@ class Parties:
     author: frozenset[int] = frozenset()
 
 
-async def parties(session: AsyncSession, *, document: UUID) -> Parties:
-    """This will give who has to do with a document; recipients only once it has been issued to them."""
-    head = await session.scalar(sa.select(Correspondence).where(Correspondence.public_id == document))
-    if head is None:
-        return Parties()
+async def parties(session: AsyncSession, *, documents: Collection[UUID]) -> dict[UUID, Parties]:
+    """This will give who has to do with each of the documents; recipients only once it has been issued to them."""
+    if not documents:
+        return {}
+    head, recipient = Correspondence, CorrespondenceRecipient
+    heads = sa.select(head.id, head.public_id, head.originator_id, head.created_by)
+    found = (await session.execute(heads.where(head.public_id.in_(documents)))).all()
     issued = sa.exists().where(
-        CorrespondenceRevision.correspondence_id == head.id, CorrespondenceRevision.issued_date.is_not(None)
+        CorrespondenceRevision.correspondence_id == recipient.correspondence_id,
+        CorrespondenceRevision.issued_date.is_not(None),
     )
-    recipients = sa.select(CorrespondenceRecipient.recipient_organization_id).where(
-        CorrespondenceRecipient.correspondence_id == head.id, issued
+    recipients = sa.select(recipient.correspondence_id, recipient.recipient_organization_id).where(
+        recipient.correspondence_id.in_([row.id for row in found]), issued
     )
-    return Parties(
-        frozenset({head.originator_id}), frozenset(await session.scalars(recipients)), frozenset({head.created_by})
-    )
+    places: dict[int, set[int]] = {row.id: set() for row in found}
+    for row in await session.execute(recipients) if found else ():
+        places[row[0]].add(row[1])
+    return {
+        row.public_id: Parties(frozenset({row.originator_id}), frozenset(places[row.id]), frozenset({row.created_by}))
+        for row in found
+    }
 
 
 def _reads() -> sa.ColumnElement[bool]:
@@ -52,11 +60,11 @@ async def public_ids_of(session: AsyncSession, *, user_ids: Collection[int]) -> 
     return {row.public_id: row.user_id for row in await session.execute(found)}
 
 
-async def organization_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> frozenset[int]:
+async def organization_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, int]:
     if not public_ids:
-        return frozenset()
-    found = sa.select(Organization.id).where(Organization.public_id.in_(public_ids))
-    return frozenset(await session.scalars(found))
+        return {}
+    found = sa.select(Organization.public_id, Organization.id).where(Organization.public_id.in_(public_ids))
+    return {row.public_id: row.id for row in await session.execute(found)}
 
 
 async def user_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, int]:
@@ -67,10 +75,16 @@ async def user_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> d
     return {row.public_id: row.user_id for row in await session.execute(found)}
 
 
-async def told_of(session: AsyncSession, *, event_uuid: UUID) -> frozenset[int]:
-    """This will give the users who were told of an event before."""
-    found = sa.select(Notification.user_id).where(Notification.event_uuid == event_uuid)
-    return frozenset(await session.scalars(found))
+async def told_of(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
+    """This will give the events with the users who were told of them before."""
+    found = sa.select(Notification.event_uuid, Notification.user_id).where(Notification.event_uuid.in_(event_uuids))
+    rows: Any = await session.execute(found)  # no event is null: the statement says so
+    return {(row[0], row[1]) for row in rows}
+
+
+async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        await session.execute(sa.insert(Notification), rows)
 
 
 async def page(

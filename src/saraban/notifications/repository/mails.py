@@ -1,7 +1,8 @@
 """The statements about e-mail that waits: who may send what, locked so that two workers never hold one letter."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -22,8 +23,15 @@ def _due(now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
     return (*_waiting(), MailLine.due_at <= now, free)
 
 
-async def told_of(session: AsyncSession, *, event_uuid: UUID) -> frozenset[int]:
-    return frozenset(await session.scalars(sa.select(MailLine.user_id).where(MailLine.event_uuid == event_uuid)))
+async def told_of(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
+    """This will give the events with the users who were told of them, or will be."""
+    found = sa.select(MailLine.event_uuid, MailLine.user_id).where(MailLine.event_uuid.in_(event_uuids))
+    return {(row[0], row[1]) for row in await session.execute(found)}
+
+
+async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        await session.execute(sa.insert(MailLine), rows)
 
 
 async def first_due(session: AsyncSession, *, now: datetime) -> int | None:

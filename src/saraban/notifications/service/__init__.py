@@ -5,7 +5,7 @@ from saraban.notifications.service.plans import read_reminders, set_reminders
 from saraban.notifications.service.preferences import read_preferences, save_preferences
 from saraban.notifications.service.reading import NotificationView, listing, read, read_all, unread_count
 from saraban.notifications.service.reminding import remind
-from saraban.notifications.service.telling import EVENTS, react, subscribe
+from saraban.notifications.service.telling import EVENTS, react, react_all, subscribe
 
 __all__ = [
     "EVENTS",
@@ -16,6 +16,7 @@ __all__ = [
     "listing",
     "purge_mails",
     "react",
+    "react_all",
     "read",
     "read_all",
     "read_preferences",

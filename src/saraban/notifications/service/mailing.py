@@ -8,7 +8,7 @@ After the last attempt it becomes a dead letter, which tells the operators; revi
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -65,22 +65,20 @@ class _Claim:
     letter: Letter | None
 
 
-def queue(session: AsyncSession, *, post: Post, event: Event, notice: Notice, user_id: int, wishes: Wishes) -> None:
-    """This will have a notice sent to one person by e-mail, when that person's wishes allow it."""
+def line_of(*, post: Post, event: Event, notice: Notice, user_id: int, wishes: Wishes) -> dict[str, Any]:
+    """This will give the row that has a notice sent to one person by e-mail, when that person's wishes allow it."""
     about = f"{notice.entity_type}:{notice.entity_id}" if notice.entity_id else f"event:{event.public_id}"
-    session.add(
-        MailLine(
-            user_id=user_id,
-            event_uuid=event.public_id,
-            template=notice.template,
-            template_values=dict(notice.values),
-            entity_type=notice.entity_type or None,
-            entity_id=notice.entity_id or None,
-            bundle=DIGEST if wishes.digest else about,
-            created_at=event.created_at,
-            due_at=goes_out_at(wishes, told_at=event.created_at, zone=post.zone, gather=post.gather),
-        )
-    )
+    return {
+        "user_id": user_id,
+        "event_uuid": event.public_id,
+        "template": notice.template,
+        "template_values": dict(notice.values),
+        "entity_type": notice.entity_type or None,
+        "entity_id": notice.entity_id or None,
+        "bundle": DIGEST if wishes.digest else about,
+        "created_at": event.created_at,
+        "due_at": goes_out_at(wishes, told_at=event.created_at, zone=post.zone, gather=post.gather),
+    }
 
 
 class MailWork:

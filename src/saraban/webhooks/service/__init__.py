@@ -2,7 +2,7 @@
 
 from saraban.webhooks.domain.message import EVENTS, EventName
 from saraban.webhooks.models import Webhook, WebhookOutcome
-from saraban.webhooks.service.sending import REQUESTED, Sender, forget_outcomes, react, subscribe, test
+from saraban.webhooks.service.sending import REQUESTED, Sender, forget_outcomes, react_all, subscribe, test
 from saraban.webhooks.service.subscribing import (
     Change,
     TooManyWebhooks,
@@ -33,7 +33,7 @@ __all__ = [
     "forget_outcomes",
     "listing",
     "outcomes",
-    "react",
+    "react_all",
     "read",
     "remove",
     "rotate",

@@ -4,6 +4,7 @@ Telling webhooks: an event becomes one message for each of them, and each messag
 So a message has the attempts, pauses and dead letters that every event has, in order for each webhook and instance.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -12,7 +13,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import service as outbox
-from saraban.events.service import Event, Handlers, Postponed
+from saraban.events.service import Event, Handlers, News, Postponed
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
@@ -29,7 +30,7 @@ log = structlog.get_logger(__name__)
 REQUESTED = "webhook.requested"
 KEEP_OUTCOMES = timedelta(days=7)
 _GONE = 410
-_LISTENS = "saraban_webhooks"
+_NOWHERE = UUID(int=0)
 
 
 class WebhookFailed(Exception):  # an expected outcome
@@ -39,42 +40,44 @@ class WebhookFailed(Exception):  # an expected outcome
 def subscribe(handlers: Handlers, sender: "Sender", *, first_delay: timedelta) -> None:
     """This will let webhooks hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
-        handlers.add(name, react)
+        handlers.add_all(name, react_all)
     handlers.send(REQUESTED, sender.send, first_delay=first_delay)
 
 
-async def react(session: AsyncSession, event: Event) -> None:
-    """This will put a message into the outbox for each webhook of the project that wishes to hear of the event."""
-    if not await _anybody_listens(session):
+async def react_all(session: AsyncSession, events: Sequence[Event]) -> None:
+    """This will put a message into the outbox for each webhook of an event's project that wishes to hear of it."""
+    if not await repository.any_active(session):
         return
-    found = await repository.listening(
+    about = [(event, *_about(event)) for event in events]
+    projects = await repository.projects_of(
         session,
-        name=event.name,
-        project=_id(event.payload.get("projectPublicId")),
-        document=_id(event.payload.get("documentPublicId")),
+        projects={project for _, project, _ in about if project},
+        documents={document for _, project, document in about if document and not project},
     )
-    for row in found:
-        await _request(session, row, event)
+    hooks = await repository.active(session, project_ids=set(projects.values()))
+    wanted = [
+        _requested(row, event)
+        for event, project, document in about
+        for row in hooks.get(projects.get(project or document or _NOWHERE, 0), ())
+        if event.name in row.event_names
+    ]
+    await outbox.record_all(session, wanted)
 
 
-async def _anybody_listens(session: AsyncSession) -> bool:
-    """Many events share a session: where nobody listens at all, that is asked once for all of them."""
-    if _LISTENS not in session.info:
-        session.info[_LISTENS] = await repository.any_active(session)
-    return bool(session.info[_LISTENS])
+def _about(event: Event) -> tuple[UUID | None, UUID | None]:
+    return _id(event.payload.get("projectPublicId")), _id(event.payload.get("documentPublicId"))
 
 
 async def test(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime) -> UUID:
     """This will have a webhook told something that means nothing, and give the id of the message."""
     row = await subscribing.read(session, caller=caller, public_id=public_id)
     event = Event(new_id(), TEST, "webhook", str(row.public_id), {}, now)
-    await _request(session, row, event)
+    await outbox.record_all(session, [_requested(row, event)])
     return event.public_id
 
 
-async def _request(session: AsyncSession, row: Webhook, event: Event) -> None:
-    await outbox.record(
-        session,
+def _requested(row: Webhook, event: Event) -> News:
+    return News(
         name=REQUESTED,
         aggregate_type="webhook",
         # Each webhook has an order of its own for each instance: a slow one holds up nobody else's.
@@ -84,7 +87,7 @@ async def _request(session: AsyncSession, row: Webhook, event: Event) -> None:
             "eventPublicId": str(event.public_id),
             "message": message(event.name, event.payload, at=event.created_at),
         },
-        now=event.created_at,
+        at=event.created_at,
     )
 
 
