@@ -36,6 +36,7 @@ class Command:
 
     :param client_version_no: the `versionNo` the client saw; when it is old the answer is 409
     :param if_match: version numbers from `If-Match`; when none is the present one the answer is 412
+    :param on_behalf_of: the person in whose place the caller means to act; the caller himself for his own right alone
     """
 
     action: str
@@ -45,6 +46,7 @@ class Command:
     client_version_no: int | None = None
     if_match: frozenset[str] | None = None
     response_code: str | None = None
+    on_behalf_of: UUID | None = None
 
     @property
     def names_a_version(self) -> bool:

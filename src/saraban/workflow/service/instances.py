@@ -13,11 +13,13 @@ from saraban.attachments import service as attachments
 from saraban.identity.domain.caller import Caller
 from saraban.kit.ids import new_id
 from saraban.workflow import repository
-from saraban.workflow.domain import engine, steering
+from saraban.workflow.domain import acting, engine, steering
 from saraban.workflow.domain.definition import CANCELLED, Definition
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import definitions
+from saraban.workflow.service.standing import Standing
+from saraban.workflow.service.standing import standing as lent_to
 from saraban.workflow.service.terms import due_on
 
 ACTIVE, ENDED = "ACTIVE", "CANCELLED"
@@ -140,19 +142,29 @@ async def envelopes(
     entity_type: str,
     facts: Mapping[str, SubjectFacts],
     with_files: bool = True,
+    now: datetime | None = None,
 ) -> dict[str, Envelope]:
     """
     This will give the envelope of each subject that has an instance, in a fixed number of queries.
 
     :param facts: by entity id, as the caller sees them
+    :param now: when given, what the caller may do in the place of others at that moment counts too
     """
     if not facts:
         return {}
+    lent = await lent_to(session, caller, now=now) if now is not None else Standing()
     rows = await repository.instances_of(session, entity_type, list(facts))
     files = await step_files(session, [row.id for row in rows.values()]) if with_files else {}
     known = {row.definition_id: await definitions.load(session, row.definition_id) for row in rows.values()}
     return {
-        key: envelope(row, known[row.definition_id], caller=caller, facts=facts[key], files=files.get(row.id, ()))
+        key: envelope(
+            row,
+            known[row.definition_id],
+            caller=caller,
+            facts=facts[key],
+            files=files.get(row.id, ()),
+            seats=lent.of(known[row.definition_id].code, facts[key].scope.project),
+        )
         for key, row in rows.items()
     }
 
@@ -164,8 +176,13 @@ def envelope(
     caller: Caller,
     facts: SubjectFacts,
     files: Sequence[StepFile] = (),
+    seats: Sequence[Caller] = (),
 ) -> Envelope:
-    """This will put together what one caller sees of one instance."""
+    """
+    This will put together what one caller sees of one instance.
+
+    :param seats: in whose place the caller may act in this matter
+    """
     state = definition.state(row.current_state)
     runs = row.status == ACTIVE
     moment = engine.Facts(caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id)
@@ -176,7 +193,7 @@ def envelope(
         current_state=row.current_state,
         state_label=state.label,
         terminal=state.terminal or not runs,
-        actions=engine.available(definition, row.current_state, moment) if runs else (),
+        actions=acting.choices(definition, row.current_state, moment, seats) if runs else (),
         can_edit=runs and engine.can_edit(state, caller, facts),
         last_transition_at=row.last_transition_at,
         version_no=row.version_no,

@@ -35,6 +35,7 @@ class News:
     waiting: Waiting
     caller: Caller
     history_id: UUID
+    seat: Caller | None = None
 
 
 async def publish(session: AsyncSession, news: News, *, now: datetime) -> None:
@@ -87,10 +88,14 @@ def _facts(news: News) -> dict[str, Any]:
         "responseCode": step.response_code,
         "automatic": step.automatic,
         "dueOn": news.instance.due_on.isoformat() if news.instance.due_on else None,
-        "actor": {"publicId": str(news.caller.public_id), "displayName": news.caller.display_name},
+        "actor": {**_named(news.caller), "onBehalfOf": _named(news.seat) if news.seat else None},
         "terminal": step.terminal,
         "forced": step.forced,
     }
+
+
+def _named(person: Caller) -> dict[str, str]:
+    return {"publicId": str(person.public_id), "displayName": person.display_name}
 
 
 def _both(label: Text) -> dict[str, str]:

@@ -31,13 +31,20 @@ from saraban.workflow.service.terms import terms_of
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An instance under its row lock, at the version that the client named, with what a decision needs."""
+    """
+    An instance under its row lock, at the version that the client named, with what a decision needs.
+
+    :param seat: in whose place the caller acts, None in his own right
+    :param seats: all in whose place he could, as far as they had to be asked for
+    """
 
     row: WorkflowInstance
     port: SubjectPort
     facts: SubjectFacts
     definition: Definition
     caller: Caller
+    seat: Caller | None = None
+    seats: tuple[Caller, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +88,13 @@ async def settle(
     while following is not None:
         held_by_us, step = following
         ours = await _take(session, held_by_us, step, command=Command(step.action), now=now, address=address)
-        after = replace(ours, caller=held.caller)
+        after = replace(ours, caller=held.caller, seats=held.seats)
         following = await _by_itself(session, after, step)
     row = after.row
-    files = await instances.step_files(session, [row.id])
-    return instances.envelope(row, held.definition, caller=held.caller, facts=after.facts, files=files.get(row.id, ()))
+    files = (await instances.step_files(session, [row.id])).get(row.id, ())
+    return instances.envelope(
+        row, held.definition, caller=held.caller, facts=after.facts, files=files, seats=held.seats
+    )
 
 
 async def _take(
@@ -104,11 +113,11 @@ async def _take(
     values, details = {**terms.values, **kept.values}, {**terms.details, **kept.details}
     kept = replace(kept, values=values, details=details)
     moved = _moved(row, step, command, kept, now)
-    history_id = await _write(session, moved, step, caller=held.caller, command=command, kept=kept)
-    await held.port.moved(session, caller=held.caller, entity_id=row.entity_id, step=step, now=now)
+    history_id = await _write(session, moved, step, held=held, command=command, kept=kept)
+    await held.port.moved(session, caller=held.seat or held.caller, entity_id=row.entity_id, step=step, now=now)
     facts = await _facts_after(session, held.port, before=held.facts, caller=held.caller)
     ahead = await instances.await_next(session, instance=moved, definition=definition, facts=facts, now=now)
-    told = news.News(moved, definition, step, facts, ahead, held.caller, history_id)
+    told = news.News(moved, definition, step, facts, ahead, held.caller, history_id, held.seat)
     await _tell(session, told, kept, address=address)
     return replace(held, row=moved, facts=facts)
 
@@ -117,16 +126,16 @@ async def _by_itself(session: AsyncSession, after: Held, step: Step) -> tuple[He
     """The automatic step that follows, in the name of the system, which needs nobody's permission."""
     if not step.goes_on or after.row.status != instances.ACTIVE:
         return None
-    ours = replace(after, caller=await identity.system_caller(session))
+    ours = replace(after, caller=await identity.system_caller(session), seat=None, seats=())
     facts = engine.Facts(ours.caller, ours.facts, context=ours.row.context or {})
     following = engine.automatic(after.definition, step, facts)
     return None if following is None else (ours, following)
 
 
 async def _write(
-    session: AsyncSession, moved: WorkflowInstance, step: Step, *, caller: Caller, command: Command, kept: Kept
+    session: AsyncSession, moved: WorkflowInstance, step: Step, *, held: Held, command: Command, kept: Kept
 ) -> UUID:
-    now = moved.last_transition_at
+    now, caller, seat = moved.last_transition_at, held.caller, held.seat
     details: dict[str, Any] = {"events": list(step.events), "versionNo": moved.version_no, **kept.details}
     if command.payload:
         details["payload"] = dict(command.payload)
@@ -142,6 +151,8 @@ async def _write(
         action=step.action,
         action_by_user_id=caller.user_id,
         action_by_user_uuid=str(caller.public_id),
+        on_behalf_of_user_id=seat.user_id if seat else None,
+        on_behalf_of_user_uuid=str(seat.public_id) if seat else None,
         comment=command.comment,
         details=details,
         created_at=now,
@@ -209,6 +220,7 @@ async def _tell(session: AsyncSession, told: news.News, kept: Kept, *, address: 
             "action": step.action,
             "from": step.state,
             "to": step.next_state,
+            **({"onBehalfOf": str(told.seat.public_id)} if told.seat else {}),
             **kept.details,
         },
         address=address,

@@ -4,7 +4,8 @@ Moves an instance one step: once, by the right person, with everything that belo
 Correct without Redis: the row lock and the compare-and-set of `version_no` decide every race.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import NotFound
 from saraban.workflow import repository
-from saraban.workflow.domain import engine, steering
+from saraban.workflow.domain import acting, engine, steering
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step, TransitionNotPossible
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
@@ -22,6 +23,7 @@ from saraban.workflow.service import definitions, instances
 from saraban.workflow.service.commands import Command, StaleInstance, VersionConflict, check_payload, check_version
 from saraban.workflow.service.observe import Watch
 from saraban.workflow.service.settling import Held, Kept, settle
+from saraban.workflow.service.standing import standing_for
 from saraban.workflow.service.subjects import SubjectPort, Subjects
 
 __all__ = [
@@ -92,7 +94,7 @@ async def transition(
     """
     held = await hold(session, caller=caller, subjects=subjects, public_id=public_id, command=command)
     await check_running(session, held, command=command, seen=seen)
-    step = await _decide(session, held, command=command)
+    held, step = await _decide(session, held, command=command, now=now)
     return await settle(session, held, step, command=command, now=now, address=address)
 
 
@@ -133,7 +135,8 @@ async def check_running(session: AsyncSession, held: Held, *, command: Command, 
         )
 
 
-async def _decide(session: AsyncSession, held: Held, *, command: Command) -> Step:
+async def _decide(session: AsyncSession, held: Held, *, command: Command, now: datetime) -> tuple[Held, Step]:
+    """Own right first; who stands in for whom is asked only when that does not do."""
     row, definition = held.row, held.definition
     asked = engine.Facts(
         held.caller,
@@ -145,15 +148,31 @@ async def _decide(session: AsyncSession, held: Held, *, command: Command) -> Ste
         command.response_code,
         row.assigned_user_id,
     )
+    here = (definition, row.current_state, command.action)
+    seats: tuple[Caller, ...] = ()
     try:
-        return engine.advance(definition, row.current_state, command.action, asked)
+        if command.on_behalf_of in {None, held.caller.public_id}:
+            try:
+                return held, engine.advance(*here, asked)
+            except engine.ActionForbidden:
+                if command.on_behalf_of is not None:
+                    raise
+        seats = await _seats(session, held, now=now)
+        theirs = acting.chosen(*here, asked, seats, named=command.on_behalf_of)
+        return replace(held, seat=theirs.caller, seats=seats), engine.advance(*here, theirs)
     except TransitionNotPossible as error:
         error.raced = await _just_done(session, row, command)
         raise
     except engine.ActionForbidden:
-        if await _was_allowed(session, row, definition, command, asked):
+        everybody = (asked, *(acting.in_place_of(asked, seat) for seat in seats))
+        if await _was_allowed(session, row, definition, command, everybody):
             raise TransitionNotPossible("The step this was meant for has been taken.", raced=True) from None
         raise
+
+
+async def _seats(session: AsyncSession, held: Held, *, now: datetime) -> tuple[Caller, ...]:
+    code, project = held.definition.code, held.facts.scope.project
+    return tuple(await standing_for(session, held.caller, workflow_code=code, project_id=project, now=now))
 
 
 async def _just_done(session: AsyncSession, row: WorkflowInstance, command: Command) -> bool:
@@ -162,7 +181,11 @@ async def _just_done(session: AsyncSession, row: WorkflowInstance, command: Comm
 
 
 async def _was_allowed(
-    session: AsyncSession, row: WorkflowInstance, definition: Definition, command: Command, asked: engine.Facts
+    session: AsyncSession,
+    row: WorkflowInstance,
+    definition: Definition,
+    command: Command,
+    asked: Iterable[engine.Facts],
 ) -> bool:
     """
     Whether the caller could have done this one step earlier. Then it is a lost race or a second click, not a
@@ -174,4 +197,4 @@ async def _was_allowed(
     if last is None or last.from_state not in definition.states:
         return False
     before = definition.states[last.from_state].on.get(command.action)
-    return before is not None and engine.permitted(before.require, asked)
+    return before is not None and any(engine.permitted(before.require, one) for one in asked)
