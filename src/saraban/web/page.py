@@ -124,6 +124,7 @@ class Page:
             "may_create": self.may_create,
             "may_see_numbers": self.caller.may_anywhere("numbering.view_counters"),
             "may_see_workflows": self.caller.may_anywhere("workflow.view_definitions"),
+            "may_set_days": self.caller.may_anywhere("project.edit"),
             "may_see_formats": self.caller.may_anywhere("numbering.view_formats"),
             "projects": self.projects,
             "project": self.project,

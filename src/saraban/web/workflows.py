@@ -15,6 +15,7 @@ from saraban.web.visit import PageRoute
 from saraban.workflow import service as workflow
 from saraban.workflow.domain import dsl, layout
 from saraban.workflow.domain.definition import Definition, Require, Transition
+from saraban.workflow.domain.review import FELL, LABELS
 from saraban.workflow.domain.writing import written
 from saraban.workflow.service import catalogue
 
@@ -40,19 +41,26 @@ ORGANIZATIONS: Final[dict[str, Text]] = {
 _NOT_WRITER = Text("ไม่ใช่ผู้เขียนเอกสาร", "not who wrote it")
 _ONE_PERSON = Text("บุคคลที่ระบุไว้", "one named person")
 _ANYBODY = Text("ทุกคนที่เห็นเอกสาร", "anybody who sees the document")
+_CODE = Text("รหัสคำตอบ", "a response code")
+_COMMENT = Text("ความเห็น", "a comment")
+_FILE = Text("ไฟล์แนบ", "a file")
+_CONDITION = Text("เงื่อนไขเป็นจริง", "a condition holds")
+_ANSWERS = Text("คำตอบของผู้พิจารณา", "the answers of the reviewers")
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """An action of a state in words."""
+    """
+    An action of a state in words, or the verdict of a review.
 
-    action: str
+    :param ends: the states it can lead to, each with the response codes that do
+    :param needs: what has to come with it, or hold
+    """
+
     label: Text
-    targets: tuple[str, ...]
+    ends: tuple[tuple[str, str], ...]
     who: tuple[Text, ...]
-    needs_comment: bool
-    has_condition: bool
-    optional: bool
+    needs: tuple[Text, ...]
 
 
 @router.get("")
@@ -129,20 +137,24 @@ async def _switched(page: Page, db: Any, clock: Any, code: str, version: int, *,
 
 def ways(definition: Definition, state: str) -> Iterator[Way]:
     """This will give the actions of a state in words."""
-    for step in definition.states[state].on.values():
-        yield _way(step)
+    here = definition.states[state]
+    for step in here.on.values():
+        ends = tuple((to, ", ".join(code for code, end in step.outcomes if code and end == to)) for to in step.targets)
+        yield Way(step.label, ends, tuple(_who(step.require)) or (_ANYBODY,), tuple(_needs(step)))
+    if here.review is not None:
+        asked = tuple(branch.label for branch in here.review.branches.values())
+        for verdict, to in here.review.then.items():
+            yield Way(LABELS[FELL[verdict]], ((to, ""),), asked, (_ANSWERS,))
 
 
-def _way(step: Transition) -> Way:
-    return Way(
-        step.action,
-        step.label,
-        step.targets,
-        tuple(_who(step.require)) or (_ANYBODY,),
-        step.comment_required,
-        step.condition is not None,
-        step.optional,
+def _needs(step: Transition) -> Iterator[Text]:
+    wanted = (
+        (_CODE, bool(step.responses)),
+        (_COMMENT, step.comment_required or any(one.comment_required for one in step.responses.values())),
+        (_FILE, step.attachments_required),
+        (_CONDITION, step.condition is not None),
     )
+    yield from (words for words, holds in wanted if holds)
 
 
 def _who(require: Require) -> Iterator[Text]:

@@ -108,18 +108,20 @@ def _labels(definition: Definition, language: str) -> dict[tuple[str, str], tupl
     for name, state in definition.states.items():
         for step in state.on.values():
             for target in step.targets:
-                here = found.setdefault((name, target), [])
                 sign = "↻ " if name == target else ""
-                here.append(sign + _action(step, language))
+                found.setdefault((name, target), []).append(sign + _action(step, target, language))
         for way, target in state.review.then.items() if state.review else ():
             sign = "↻ " if name == target else ""
             found.setdefault((name, target), []).append(sign + _short(LABELS[FELL[way]].say(language)))
     return {pair: tuple(lines) for pair, lines in found.items()}
 
 
-def _action(step: Transition, language: str) -> str:
-    marks = "".join(mark for mark, holds in (("?", step.condition is not None), ("*", step.comment_required)) if holds)
-    return f"{_short(step.label.say(language))} {marks}".strip()
+def _action(step: Transition, target: str, language: str) -> str:
+    """The label with the response codes that lead to the target, and marks for what must be met."""
+    codes = ", ".join(code for code, to in step.outcomes if code is not None and to == target)
+    needs = step.comment_required or any(one.comment_required for one in step.responses.values() if one.to == target)
+    marks = "".join(mark for mark, holds in (("?", step.condition is not None), ("*", needs)) if holds)
+    return " ".join(filter(None, (_short(step.label.say(language)), _short(codes), marks)))
 
 
 def _short(text: str) -> str:

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import NotFound
 from saraban.workflow.repository import catalogue as repository
+from saraban.workflow.repository import known_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,19 @@ async def under_way(session: AsyncSession, *, public_id: UUID) -> int:
     return await repository.under_way(session, public_id)
 
 
-def _line(row: tuple[UUID, str, int, str | None, bool, datetime, str | None, str | None, str | None]) -> VersionLine:
-    *known, first_name, last_name, username = row
-    name = " ".join(filter(None, (first_name, last_name))) or username
-    return VersionLine(*known, published_by=name)  # type: ignore[misc]
+async def role_names(session: AsyncSession) -> list[str]:
+    """This will give the roles that a definition may name."""
+    roles, _ = await known_names(session)
+    return sorted(roles)
+
+
+def _line(row: Any) -> VersionLine:
+    return VersionLine(
+        row.id,
+        row.workflow_code,
+        row.version,
+        row.description,
+        row.is_active,
+        row.created_at,
+        " ".join(filter(None, (row.first_name, row.last_name))) or row.username,
+    )

@@ -1,0 +1,252 @@
+"""A version tried out in the browser: a story is played through it, or what has ended is held against it; nothing is kept."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.datastructures import FormData
+from starlette.responses import Response
+
+from saraban.kit.errors import DomainError, Kind, invalid
+from saraban.kit.http import Db, ReadSession
+from saraban.kit.problem import status_of
+from saraban.web.forms import Faults, faults_of, figure, filled, order_from, text
+from saraban.web.page import Page, ThisPage
+from saraban.web.visit import PageRoute
+from saraban.web.workflows import MANAGE, ORGANIZATIONS, Code, Version
+from saraban.workflow import service as workflow
+from saraban.workflow.dependencies import RegisteredSubjects
+from saraban.workflow.domain import dsl
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.schemas import RehearsedStepIn, ReplayIn
+from saraban.workflow.service import catalogue
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}")
+
+MOST: Final = 25
+_TOLD_HERE = {Kind.INVALID}
+_FIELDS = ("what", "party", "organization", "role", "writer", "rights", "comment", "payload", "files")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """
+    Something that can be done in a state.
+
+    :param value: action, response code and branch, as the form sends them
+    """
+
+    value: str
+    label: str
+
+
+@router.get("/rehearsal")
+async def rehearsal(code: Code, version: Version, page: ThisPage, session: ReadSession) -> Response:
+    page.caller.require_somewhere(MANAGE)
+    definition = await _definition(session, code, version)
+    return await _show(page, session, definition, version, [_first(definition)], {"priority": None})
+
+
+@router.post("/rehearsal")
+async def play(code: Code, version: Version, page: ThisPage, session: ReadSession, request: Request) -> Response:
+    """What becomes of each step; one that is refused leaves the document where it is."""
+    page.caller.require_somewhere(MANAGE)
+    definition = await _definition(session, code, version)
+    form = await filled(request)
+    rows = list(_rows(form))
+    facts = {"priority": text(form, "priority")}
+    try:
+        tries = [_try(request, definition, row, index) for index, row in enumerate(rows)]
+        played = await workflow.rehearse(session, code=code, version=version, tries=tries, document=facts, context={})
+    except DomainError as error:
+        if error.kind not in _TOLD_HERE:
+            raise
+        return await _show(page, session, definition, version, rows, facts, error=error)
+    told = [(row, one, _refusal(one, page.language)) for row, one in zip(rows, played, strict=True)]
+    return await _show(page, session, definition, version, rows, facts, told=told)
+
+
+async def _definition(session: AsyncSession, code: str, version: int) -> Definition:
+    return dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl)
+
+
+def _rows(form: FormData) -> Iterator[dict[str, str]]:
+    """The steps in which something is done, in their order."""
+    for index in range(MOST):
+        row = {name: text(form, f"{name}-{index}") or "" for name in _FIELDS}
+        if row["what"]:
+            yield row
+
+
+def _first(definition: Definition) -> dict[str, str]:
+    """The step a story most likely begins with."""
+    actions = list(definition.states[definition.initial].on)
+    return dict.fromkeys(_FIELDS, "") | {
+        "what": f"{actions[0]}||" if actions else "",
+        "party": "originator",
+        "organization": "CONTRACTOR",
+        "writer": "1",
+    }
+
+
+def _try(request: Request, definition: Definition, row: Mapping[str, str], index: int) -> workflow.Try:
+    action, response, branch = (*row["what"].split("|"), "", "", "")[:3]
+    order: RehearsedStepIn = order_from(
+        request,
+        RehearsedStepIn,
+        {
+            "actor": {
+                "roles": [row["role"]] if row["role"] else [],
+                "party": [row["party"]] if row["party"] else [],
+                "organizationRoles": [row["organization"]] if row["organization"] else [],
+            },
+            "action": action,
+            "comment": row["comment"] or None,
+            "payload": _payload(row["payload"], index),
+            "responseCode": response or None,
+        },
+    )
+    seat = _seat(definition, branch)
+    actor = workflow.Actor(
+        roles=frozenset(order.actor.roles) | seat.pop("roles", frozenset()),
+        permissions=frozenset() if row["rights"] == "none" else permissions_of(definition),
+        party=frozenset(order.actor.party),
+        organization_roles=frozenset(order.actor.organization_roles),
+        is_submitter=row["writer"] == "1",
+        is_assignee=row["party"] == "recipient",
+        **seat,
+    )
+    return workflow.Try(
+        actor,
+        order.action,
+        order.comment,
+        order.payload,
+        with_files=row["files"] == "1",
+        response_code=order.response_code,
+        branch=branch or None,
+    )
+
+
+def _payload(typed: str, index: int) -> Any:
+    if not typed:
+        return {}
+    try:
+        return json.loads(typed)
+    except (ValueError, RecursionError):
+        th, en = "ขั้นที่ {step}: ไม่ใช่ JSON", "Step {step}: this is no JSON."
+        raise invalid(f"/payload-{index}", "not_json", th, en, step=index + 1) from None
+
+
+def permissions_of(definition: Definition) -> frozenset[str]:
+    """This will give every permission that a definition asks for."""
+    steps = [step for state in definition.states.values() for step in state.on.values()]
+    return frozenset(name for step in steps for name in step.require.permissions)
+
+
+def _seat(definition: Definition, branch: str) -> dict[str, Any]:
+    """Who answers for a branch belongs to it: a rehearsal is about the way, not about who sits where today."""
+    reviews = [state.review for state in definition.states.values() if state.review and branch in state.review.branches]
+    for who in [review.branches[branch].assignee for review in reviews]:
+        match who.kind:
+            case "team":
+                return {"teams": frozenset({who.name})}
+            case "discipline":
+                return {"disciplines": frozenset({who.name})}
+            case "role":
+                return {"roles": frozenset({who.name})}
+            case "user":
+                return {"public_id": UUID(who.name)}
+    return {}
+
+
+def _refusal(one: workflow.Tried, language: str) -> str:
+    if one.refusal is None:
+        return ""
+    said = [fault.text.say(language, fault.values) for fault in one.refusal.fields]
+    return " ".join(said) or one.refusal.words.say(language, one.refusal.values)
+
+
+async def _show(
+    page: Page,
+    session: AsyncSession,
+    definition: Definition,
+    version: int,
+    rows: Sequence[Mapping[str, str]],
+    facts: Mapping[str, Any],
+    *,
+    told: Sequence[Any] = (),
+    error: DomainError | None = None,
+) -> Response:
+    blank = dict.fromkeys(_FIELDS, "")
+    return page.show(
+        "rehearsal.html",
+        status=status_of(error) if error else 200,
+        definition=definition,
+        version=version,
+        rows=[*rows, blank] if told and len(rows) < MOST else list(rows) or [blank],
+        facts=facts,
+        told=told,
+        choices=choices(definition, page.language),
+        names={one.value: one.label for _, some in choices(definition, page.language) for one in some},
+        roles=await catalogue.role_names(session),
+        organizations=ORGANIZATIONS,
+        faults=faults_of(error, page.language) if error else Faults(),
+    )
+
+
+def choices(definition: Definition, language: str) -> list[tuple[str, list[Choice]]]:
+    """This will give what can be done in each state, with every response code and every answer of a review."""
+    found = []
+    for state in definition.states.values():
+        some = [
+            Choice(f"{step.action}|{code or ''}|", " ".join(filter(None, (step.label.say(language), code))))
+            for step in state.on.values()
+            for code, _ in step.outcomes
+        ]
+        for branch in state.review.branches.values() if state.review else ():
+            some += [
+                Choice(f"{code}||{branch.name}", f"{branch.label.say(language)}: {answer.label.say(language)}")
+                for code, answer in (state.review.answers.items() if state.review else ())
+            ]
+        if some:
+            found.append((state.label.say(language), some))
+    return found
+
+
+@router.get("/replay")
+async def replaying(code: Code, version: Version, page: ThisPage, session: ReadSession) -> Response:
+    page.caller.require_somewhere(MANAGE)
+    definition = await _definition(session, code, version)
+    return page.show("replay.html", definition=definition, version=version, limit=200, found=None, faults=Faults())
+
+
+@router.post("/replay")
+async def replay(
+    code: Code, version: Version, page: ThisPage, db: Db, subjects: RegisteredSubjects, request: Request
+) -> Response:
+    """Which finished documents would have gone another way through this version, from which step on, and why."""
+    page.caller.require_somewhere(MANAGE)
+    typed = text(await filled(request), "limit") or ""
+    found, fault = None, None
+    async with db.reading() as session:
+        definition = await _definition(session, code, version)
+        try:
+            order: ReplayIn = order_from(request, ReplayIn, {"limit": figure(typed)})
+            found = await workflow.replay(session, subjects=subjects, code=code, version=version, limit=order.limit)
+        except DomainError as error:
+            if error.kind not in _TOLD_HERE:
+                raise
+            fault = error
+    return page.show(
+        "replay.html",
+        status=status_of(fault) if fault else 200,
+        definition=definition,
+        version=version,
+        limit=typed,
+        found=found,
+        faults=faults_of(fault, page.language) if fault else Faults(),
+    )

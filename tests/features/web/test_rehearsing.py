@@ -1,0 +1,126 @@
+"""A version tried out in the browser: a story played through it, and what has ended held against it."""
+
+import json
+import re
+from typing import Any
+
+import httpx
+import pytest
+
+from saraban.web.workflow_editor import STARTER
+from tests.features.web.conftest import Sit
+
+REVIEWED: dict[str, Any] = {
+    **STARTER,
+    "workflow": "SITE_REVIEW",
+    "states": [
+        STARTER["states"][0],
+        {
+            "name": "sent",
+            "label": {"th": "พิจารณา", "en": "In review"},
+            "review": {
+                "branches": [
+                    {"name": "structure", "label": {"th": "โครงสร้าง", "en": "Structure"}, "assignee": {"team": "STR"}},
+                ],
+                "then": {"for": {"to": "acknowledged"}, "against": {"to": "draft"}},
+            },
+        },
+        STARTER["states"][2],
+    ],
+}
+
+
+async def published(browser: httpx.AsyncClient, raw: dict[str, Any], *, activate: bool = False) -> str:
+    form = {"text": json.dumps(raw)} | ({"activate": "1"} if activate else {})
+    made = await browser.post("/workflows/new", data=form)
+    assert made.status_code == 303, made.text
+    return str(made.headers["location"]).partition("?")[0]
+
+
+def results(page: str) -> list[str]:
+    """What stands in the column that says what happened, without its marks."""
+    cells = re.findall(r'<td data-label="(?:What happened|สิ่งที่เกิดขึ้น)">(.*?)</td>', page, re.DOTALL)
+    return [" ".join(re.sub(r"<[^>]+>", "", cell).split()) for cell in cells]
+
+
+def step(index: int, what: str, **more: str) -> dict[str, str]:
+    return {f"{name}-{index}": value for name, value in ({"what": what} | more).items()}
+
+
+class TestRehearsal:
+    @pytest.mark.parametrize(
+        ("language", "expected"), [("th", ["รอตรวจสอบ", "กรุณาระบุเหตุผล"]), ("en", ["Pending review", "comment"])]
+    )
+    async def test_says_what_became_of_each_step(self, sit: Sit, language: str, expected: list[str]) -> None:
+        browser = await sit("admin", language)
+        form = step(0, "submit||", party="originator", organization="CONTRACTOR", writer="1")
+        form |= step(1, "reject||", organization="CONSULTANT")
+
+        page = (await browser.post("/workflows/RFA_APPROVAL/v1/rehearsal", data=form)).text
+        found = results(page)
+
+        assert len(found) == 2
+        assert found[0].startswith(expected[0])
+        assert 'class="fault"' in page
+
+    async def test_begins_with_a_step_that_can_be_played(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        page = (await browser.get("/workflows/RFA_APPROVAL/v1/rehearsal")).text
+
+        assert '<option value="submit||" selected>Submit</option>' in page
+        assert '<optgroup label="Pending approval">' in page
+
+    async def test_leaves_room_for_one_step_more(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        form = step(0, "submit||", party="originator", organization="CONTRACTOR")
+
+        page = (await browser.post("/workflows/RFA_APPROVAL/v1/rehearsal", data=form)).text
+
+        assert 'name="what-1"' in page
+        assert 'name="what-2"' not in page
+
+    async def test_plays_the_answers_of_a_review(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        address = await published(browser, REVIEWED)
+        form = step(0, "submit||", party="originator", writer="1")
+        form |= step(1, "reject||structure", comment="cracks") | step(2, "submit||", party="originator")
+        form |= step(3, "approve||structure")
+
+        page = (await browser.post(f"{address}/rehearsal", data=form)).text
+
+        assert results(page) == ["In review", "Draft", "In review", "Acknowledged an end"]
+
+    async def test_names_a_step_whose_values_are_no_json(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        form = step(0, "submit||", payload="{oops")
+
+        refused = await browser.post("/workflows/RFA_APPROVAL/v1/rehearsal", data=form)
+
+        assert refused.status_code == 422
+        assert "Step 1: this is no JSON." in refused.text
+        assert 'value="{oops"' in refused.text
+
+    async def test_is_for_those_who_manage_definitions(self, sit: Sit) -> None:
+        browser = await sit("padmin")
+
+        answers = [await browser.get(f"/workflows/RFA_APPROVAL/v1/{page}") for page in ("rehearsal", "replay")]
+
+        assert [answer.status_code for answer in answers] == [403, 403]
+
+
+class TestReplay:
+    async def test_says_when_nothing_has_ended(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+
+        page = (await browser.post("/workflows/RFA_APPROVAL/v1/replay", data={"limit": "10"})).text
+
+        assert "Nothing has ended yet" in page
+
+    @pytest.mark.parametrize("limit", ["", "0", "many", "99999"])
+    async def test_asks_for_a_number_that_it_can_play(self, sit: Sit, limit: str) -> None:
+        browser = await sit("admin", "en")
+
+        refused = await browser.post("/workflows/RFA_APPROVAL/v1/replay", data={"limit": limit})
+
+        assert refused.status_code == 422
+        assert 'class="fault"' in refused.text
