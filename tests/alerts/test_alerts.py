@@ -15,11 +15,12 @@ import pytest
 from prometheus_client import REGISTRY
 
 import saraban.app  # noqa: F401  loads every feature, and with it every metric
+from saraban.workflow.service.observe import DURATION, TRANSITIONS
 from tests.servers import program
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "deploy" / "prometheus" / "alerts.yml"
-DASHBOARD = ROOT / "deploy" / "grafana" / "dashboards" / "numbering.json"
+DASHBOARDS = sorted((ROOT / "deploy" / "grafana" / "dashboards").glob("*.json"))
 RUNBOOKS = ROOT / "docs" / "runbooks"
 HOUR = 61
 
@@ -60,6 +61,16 @@ def pool(in_use: int) -> dict[str, str]:
     }
 
 
+def steps(*, tried: int, conflicts: int = 0, failed: int = 0) -> dict[str, str]:
+    """So many of each in a minute, on two servers."""
+    of = 'workflow_transitions_total{{workflow_code="RFA_APPROVAL",action="approve",outcome="{}",instance="{}"}}'
+    return {
+        of.format("success", "a"): f"0+{tried - conflicts - failed}x70",
+        of.format("conflict", "b"): f"0+{conflicts}x70",
+        of.format("system_error", "a"): f"0+{failed}x70",
+    }
+
+
 UTILIZATION = 'docnum_sequence_utilization_ratio{project="LCBP3",series="A-{SEQ}"}'
 UNSEALED = 'saraban_audit_unsealed_age_seconds{journal="numbers"}'
 CHANGED = 'saraban_audit_verify_failures_total{journal="numbers"}'
@@ -84,6 +95,18 @@ CASES = [
     Case("DocnumLockWaitHigh", False, wait(0.9)),
     Case("DocnumRetriesHigh", True, retries(2), at=HOUR),
     Case("DocnumRetriesHigh", False, retries(1), at=HOUR),
+    Case("WorkflowConflictsHigh", True, steps(tried=100, conflicts=21), at=25),
+    Case("WorkflowConflictsHigh", False, steps(tried=100, conflicts=20), at=25),
+    Case("WorkflowConflictsHigh", False, steps(tried=100, conflicts=21), at=4),
+    Case(
+        "WorkflowConflictsHigh",
+        False,
+        {name: f"0+0x20 {1 if 'conflict' in name else 0}x50" for name in steps(tried=1)},
+        at=30,
+    ),
+    Case("WorkflowConflictsHigh", False, steps(tried=0), at=25),
+    Case("WorkflowStepsFailing", True, steps(tried=100, failed=1), at=16),
+    Case("WorkflowStepsFailing", False, steps(tried=100), at=16),
     Case("SarabanDown", True, {UP: "1 1 0x70"}, at=4),
     Case("SarabanDown", False, {UP: "1 1 0 1x70"}, at=3),
     Case("SarabanDatabaseDown", True, {"saraban_database_up": "1 0x70"}, at=3),
@@ -126,7 +149,7 @@ def families() -> set[str]:
 
 
 def used(text: str) -> set[str]:
-    return set(re.findall(r"\b(?:docnum|saraban|workflow)_[a-z_]+", text))
+    return set(re.findall(r"\b(?:docnum|saraban|workflow_transition)s?_[a-z_]+", text))
 
 
 def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -201,8 +224,9 @@ class TestMetrics:
     def test_in_the_rules_are_exported(self) -> None:
         assert used(RULES.read_text()) <= exported()
 
-    def test_on_the_dashboard_are_exported(self) -> None:
-        expressions = " ".join(target["expr"] for panel in _panels() for target in panel["targets"])
+    @pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda path: path.stem)
+    def test_on_the_dashboard_are_exported(self, dashboard: Path) -> None:
+        expressions = " ".join(_expressions(dashboard))
         assert used(expressions)
         assert used(expressions) <= exported()
 
@@ -218,10 +242,16 @@ class TestMetrics:
         }
         assert wanted <= exported()
 
+    def test_of_ruling_w7_are_there_with_their_labels_and_buckets(self) -> None:
+        assert TRANSITIONS._labelnames == ("workflow_code", "action", "outcome")
+        assert DURATION._labelnames == ("workflow_code",)
+        assert DURATION._upper_bounds == [50, 100, 250, 500, 1000, 2500, 5000, float("inf")]
+        assert {"workflow_transitions_total", "workflow_transition_duration_ms_bucket"} <= exported()
 
-class TestDashboard:
-    def test_has_the_five_panels_of_adr_002(self) -> None:
-        assert [panel["title"] for panel in _panels()] == [
+
+class TestDashboards:
+    def test_of_numbers_has_the_five_panels_of_adr_002(self) -> None:
+        assert [panel["title"] for panel in _panels(DASHBOARDS[0])] == [
             "Lock acquisition success rate",
             "Lock wait time",
             "Numbers per minute",
@@ -229,23 +259,45 @@ class TestDashboard:
             "Redis and database",
         ]
 
-    def test_asks_what_prometheus_understands(self, tmp_path: Path) -> None:
+    def test_of_workflows_shows_steps_and_events(self) -> None:
+        assert [panel["title"] for panel in _panels(DASHBOARDS[1])] == [
+            "Transitions per minute",
+            "Time of a transition",
+            "Conflict rate",
+            "Refused and failed",
+            "Events that wait",
+            "Deliveries",
+        ]
+
+    def test_are_told_apart(self) -> None:
+        boards = [json.loads(path.read_text()) for path in DASHBOARDS]
+        assert (
+            len({board["uid"] for board in boards}) == len({board["title"] for board in boards}) == len(DASHBOARDS) == 2
+        )
+
+    @pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda path: path.stem)
+    def test_ask_what_prometheus_understands(self, dashboard: Path, tmp_path: Path) -> None:
         """A recording rule of each expression: promtool reads them all."""
-        expressions = [target["expr"] for panel in _panels() for target in panel["targets"]]
+        expressions = _expressions(dashboard)
         recorded = [{"record": f"panel:{place}", "expr": text} for place, text in enumerate(expressions)]
         file = tmp_path / "panels.yml"
         file.write_text(json.dumps({"groups": [{"name": "panels", "rules": recorded}]}))
         checked = promtool("check", "rules", str(file))
         assert checked.returncode == 0, checked.stderr + checked.stdout
 
-    def test_uses_the_provisioned_data_source(self) -> None:
+    @pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda path: path.stem)
+    def test_use_the_provisioned_data_source(self, dashboard: Path) -> None:
         provisioned = (ROOT / "deploy/grafana/provisioning/datasources/prometheus.yml").read_text()
-        sources = {panel["datasource"]["uid"] for panel in _panels()}
+        sources = {panel["datasource"]["uid"] for panel in _panels(dashboard)}
         assert all(f"uid: {uid}\n" in provisioned for uid in sources)
 
 
-def _panels() -> list[dict[str, Any]]:
-    return json.loads(DASHBOARD.read_text())["panels"]
+def _panels(dashboard: Path) -> list[dict[str, Any]]:
+    return json.loads(dashboard.read_text())["panels"]
+
+
+def _expressions(dashboard: Path) -> list[str]:
+    return [target["expr"] for panel in _panels(dashboard) for target in panel["targets"]]
 
 
 def _tried(cases: list[Case], folder: Path) -> subprocess.CompletedProcess[str]:

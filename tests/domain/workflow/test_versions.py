@@ -96,9 +96,13 @@ class TestLines:
 
         assert places == {"": 1, "/a": 2, "/a/0": 2, "/a/1": 3, "/a/1/b": 3, "/c~1d": 5}
 
-    @pytest.mark.parametrize(("text", "line"), [('{\n "a": }', 2), ("", 1), ("[" * 100_000, 1), ('{"a": 1}\n\n x', 3)])
+    @pytest.mark.parametrize(("text", "line"), [('{\n "a": }', 2), ("", 1), ('{"a": 1}\n\n x', 3)])
     def test_of_a_text_that_is_no_json_name_the_place(self, text: str, line: int) -> None:
         with pytest.raises(lines.NotJson) as refused:
             lines.read(text)
 
         assert refused.value.line == line
+
+    def test_of_a_text_that_is_too_deep_are_not_looked_for(self) -> None:
+        with pytest.raises(lines.TooDeep):
+            lines.read("[" * 100_000 + "]" * 100_000)

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from saraban.workflow.domain import automatic
 from saraban.workflow.domain.definition import Definition, State, Transition
 from saraban.workflow.domain.faults import Faults
-from saraban.workflow.domain.opening import CODE, TRIES, Opening, opening
+from saraban.workflow.domain.opening import CODE, WORK, Opening, opening
 
 # What `engine.conditional_facts` gives to conditions; `*` is a path that the condition itself computes.
-MOST_TRIES = 40_000  # for all conditions of a definition; beyond it they have the benefit of the doubt
+MOST_WORK = 3_000_000  # steps for all conditions of a definition; beyond them they have the benefit of the doubt
 READABLE = frozenset({"state", "comment", "context", "document", "payload", "actor", CODE, "*"})
 
 
@@ -73,7 +73,7 @@ def check(definition: Definition, found: Faults) -> None:
 def _closed(definition: Definition, found: Faults) -> set[tuple[str, str, str | None]]:
     """The exits (state, action, response code) that no facts open: each is named, with facts under which it stays closed."""
     closed = set()
-    left = MOST_TRIES
+    left = MOST_WORK
     known: dict[tuple[str, str | None], Opening] = {}
     for index, (name, state) in enumerate(definition.states.items()):
         for action, step in state.on.items():
@@ -83,9 +83,9 @@ def _closed(definition: Definition, found: Faults) -> set[tuple[str, str, str | 
             shut = []
             for code in _asked(step):
                 if (rule, code) not in known:
-                    tries = min(TRIES, left)
-                    looked = opening(step.condition, definition.context_schema, tries=tries, codes=(code,))
-                    left = max(left - looked.count, 0)
+                    work = min(WORK, left)
+                    looked = opening(step.condition, definition.context_schema, work=work, codes=(code,))
+                    left = max(left - looked.work, 0)
                     known[rule, code] = looked
                 if not known[rule, code].may_open:
                     shut.append((code, known[rule, code]))

@@ -32,6 +32,11 @@ class Condition:
         except logic.BudgetExceeded:
             return False
 
+    def tried(self, facts: Mapping[str, Any]) -> tuple[bool, int]:
+        """This will say the same, and how many steps it took to know."""
+        value, steps = self.logic.measured(facts)
+        return logic.truthy(value), steps
+
 
 def names(rule: logic.Compiled) -> frozenset[str]:
     """This will give the top-level names that a rule reads; `*` stands for any."""

@@ -7,6 +7,7 @@ from typing import Any
 _SPACE = re.compile(r"[ \t\n\r]*")
 _PLAIN = re.compile(r"[^,\]}\s]+")
 _DECODER = json.JSONDecoder()
+_ROOM = 5_000_000  # characters of all pointers together: those of deep parts are long
 
 
 class NotJson(ValueError):
@@ -17,19 +18,24 @@ class NotJson(ValueError):
         self.line, self.column = fault.lineno, fault.colno
 
 
+class TooDeep(ValueError):
+    """The text is nested so deeply that nobody reads it."""
+
+
 def read(text: str) -> tuple[Any, dict[str, int]]:
     """
     This will read a JSON text, and tell the line of every part by its JSON pointer.
 
     :returns: the value, and pointer to line, counted from 1
-    :raises NotJson: also for a text that is nested too deeply to read
+    :raises NotJson: where it is none
+    :raises TooDeep: where it is too deep to be read
     """
     try:
         value = json.loads(text)
     except json.JSONDecodeError as fault:
         raise NotJson(fault) from fault
     except RecursionError as fault:
-        raise NotJson(json.JSONDecodeError("nested too deeply", text, 0)) from fault
+        raise TooDeep from fault
     return value, _Places(text).found()
 
 
@@ -42,11 +48,16 @@ class _Places:
         self._line = 1
 
     def found(self) -> dict[str, int]:
+        """This will give the places in their order, as far as there is room for them."""
         places: dict[str, int] = {}
+        room = _ROOM
         # Each entry is an open object or list: its pointer, and the next index of a list or None.
         open_: list[tuple[str, int | None]] = []
         at, pointer = self._skip(0), ""
         while True:
+            room -= len(pointer)
+            if room < 0:
+                return places
             places[pointer] = self._line_of(at)
             mark = self._text[at]
             if mark in "{[":

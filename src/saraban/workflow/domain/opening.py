@@ -16,8 +16,12 @@ from saraban.workflow.domain.logic.compiler import ANYTHING
 from saraban.workflow.domain.schema import ContextSchema
 
 TRIES = 4_000
+WORK = 1_000_000  # steps for one condition: a tenth of a second
 CODE = "responseCode"
 _MOST = 24  # values tried for one path
+_PATHS = 40  # of clauses that hang together; of more no search comes to an end
+# What a try costs besides the condition's own steps, in steps: itself, each of its paths, each part of the context.
+_TRY, _PATH, _PART = 20, 15, 10
 _USUAL: tuple[Any, ...] = (None, True, False, 1, 0, -1, "a", "", ["a"], [])
 _LOGICAL = frozenset({"and", "or", "!", "!!", "if", "?:"})
 
@@ -29,12 +33,14 @@ class Opening:
     :param tried: some under which it does not hold: what its paths were
     :param sure: False where the search had to give up
     :param count: evaluations that it took
+    :param work: steps that these took, for whoever has only so many
     """
 
     facts: Mapping[str, Any] | None
     tried: Mapping[str, Any] = field(default_factory=dict)
     sure: bool = True
     count: int = 0
+    work: int = 0
 
     @property
     def may_open(self) -> bool:
@@ -42,10 +48,15 @@ class Opening:
 
 
 def opening(
-    condition: Condition, schema: ContextSchema | None, *, tries: int = TRIES, codes: Sequence[str | None] = (None,)
+    condition: Condition,
+    schema: ContextSchema | None,
+    *,
+    tries: int = TRIES,
+    work: int = WORK,
+    codes: Sequence[str | None] = (None,),
 ) -> Opening:
     """
-    This will look for facts under which the condition holds, in at most `tries` evaluations.
+    This will look for facts under which the condition holds, in at most `tries` evaluations of `work` steps in all.
 
     Clauses of an `and` that share no path are looked at apart: one that never holds is enough to know.
 
@@ -54,50 +65,59 @@ def opening(
     if ANYTHING in condition.logic.variables:
         return Opening(None, sure=False)
     given: dict[str, Any] = {}
-    sure, count = True, 0
+    sure, count, spent = True, 0, 0
     for clauses in _apart(condition.logic.rule):
         part = (
             condition if len(clauses) == 1 and clauses[0] is condition.logic.rule else Condition(compile(_all(clauses)))
         )
-        found = _search(part, schema, tries, codes)
-        count += found.count
+        found = _search(part, schema, tries, work - spent, codes)
+        count, spent = count + found.count, spent + found.work
         if found.facts is None and found.sure:
-            return replace(found, count=count)
+            return replace(found, count=count, work=spent)
         sure &= found.sure
         given |= found.facts or {}
     facts = _facts(given, _base(schema))
     if condition.holds(facts) and (
         schema is None or _checking(schema) is None or not schema.problems(facts["context"])
     ):
-        return Opening(facts, count=count)
+        return Opening(facts, count=count, work=spent)
     if not sure:
-        return Opening(None, given, sure=False, count=count)
+        return Opening(None, given, sure=False, count=count, work=spent)
     # Apart they hold, together the schema does not allow them, or a path means several things.
-    whole = _search(condition, schema, tries, codes)
-    return replace(whole, facts=None if whole.facts is None else _facts(whole.facts, _base(schema)))
+    whole = _search(condition, schema, tries, work - spent, codes)
+    facts = {} if whole.facts is None else _facts(whole.facts, _base(schema))
+    return replace(whole, facts=None if whole.facts is None else facts, work=spent + whole.work)
 
 
-def _search(condition: Condition, schema: ContextSchema | None, tries: int, codes: Sequence[str | None]) -> Opening:
+def _search(
+    condition: Condition, schema: ContextSchema | None, tries: int, work: int, codes: Sequence[str | None]
+) -> Opening:
     """The facts of what this gives are values by path."""
     paths = sorted(condition.logic.variables)
+    if len(paths) > _PATHS:
+        return Opening(None, sure=False)
     told = _Told()
     told.hear(condition.logic.rule, frozenset(paths))
     base = _base(schema)
     checked = _checking(schema)
     values = [list(codes) if path == CODE else _values(path, told, schema) for path in paths]
     first: dict[str, Any] = {}
-    count = 0
+    count = spent = 0
+    each_costs = _TRY + _PATH * len(paths) + _PART * _parts(base)
     for count, chosen in enumerate(_by_rank([len(each) for each in values])):
-        if count >= tries:
-            return Opening(None, first, sure=False, count=count)
+        if count >= tries or spent >= work:
+            return Opening(None, first, sure=False, count=count, work=spent)
+        spent += each_costs
         given = {path: values[place][rank] for place, (path, rank) in enumerate(zip(paths, chosen, strict=True))}
         facts = _facts(given, base)
         if checked is not None and checked.problems(facts["context"]):
             continue
-        if condition.holds(facts):
-            return Opening(given, count=count + 1)
+        holds, steps = condition.tried(facts)
+        spent += steps
+        if holds:
+            return Opening(given, count=count + 1, work=spent)
         first = first or given
-    return Opening(None, first, count=count + 1)
+    return Opening(None, first, count=count + 1, work=spent)
 
 
 def _base(schema: ContextSchema | None) -> Any:
@@ -152,10 +172,11 @@ class _Told:
         if operator in _LOGICAL:
             return
         near = [path for each in arguments for path in _paths(each)]
-        beside = [value for each in arguments for value in _constants(each)]
-        self.others += beside
+        beside = [value for each in arguments for value in _constants(each)][:_MOST]
+        self.others += beside[: max(_MOST - len(self.others), 0)]
         for path in near:
-            self.constants.setdefault(path, []).extend(beside)
+            known = self.constants.setdefault(path, [])
+            known += beside[: max(_MOST - len(known), 0)]
 
 
 def _paths(rule: Any) -> Iterator[str]:
@@ -296,6 +317,11 @@ def _copied(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _copied(each) for key, each in value.items()}
     return [_copied(each) for each in value] if isinstance(value, list) else value
+
+
+def _parts(value: Any) -> int:
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return 1 + sum(_parts(each) for each in inside)
 
 
 def _each_once(values: Sequence[Any]) -> list[Any]:

@@ -101,6 +101,9 @@ async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[Fiel
         return (FieldProblem("/text", "not_json", words, {"line": fault.line, "column": fault.column}),), {
             "": fault.line
         }
+    except lines.TooDeep:
+        deep = Text("นิยามใหญ่หรือซ้อนลึกเกินไป", "The definition is too large or too deeply nested.")
+        return (FieldProblem("/text", "too_large", deep),), {"": 1}
     return dsl.problems(raw, known=await _known(session, raw), root="/text"), places
 
 

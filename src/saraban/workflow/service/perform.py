@@ -80,10 +80,10 @@ async def once(
     command, caller = asking.command, asking.caller
     async with db.reading() as session:
         seen = await moves.look(session, caller=caller, subjects=asking.subjects, public_id=asking.public_id)
-    moves.check_payload(command)
 
     async def run(remember: Remember) -> Answer:
         with watched(moves.watch(seen, command=command, caller=caller)) as watch:
+            moves.check_payload(command)
             moves.check_version(command, seen.version_no)
             return await db.transact(lambda session: work(session, remember, watch))
 

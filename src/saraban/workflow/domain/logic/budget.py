@@ -50,6 +50,10 @@ class Budget:
         self._left = limits.steps
         self.spend(spent)
 
+    @property
+    def spent(self) -> int:
+        return self.limits.steps - self._left
+
     def spend(self, steps: int) -> None:
         """
         This will take steps from what is left.
