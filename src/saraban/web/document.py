@@ -166,6 +166,7 @@ async def act(
             "action": text(form, "action") or "",
             "comment": text(form, "comment"),
             "attachmentPublicIds": texts(form, "attachment"),
+            "responseCode": text(form, "responseCode"),
             "clientVersionNo": _version(text(form, "version")),
         }
         order: TransitionIn = order_from(request, TransitionIn, asked)
@@ -175,6 +176,7 @@ async def act(
             payload=order.payload,
             attachment_public_ids=tuple(order.attachment_public_ids),
             client_version_no=order.client_version_no,
+            response_code=order.response_code,
         )
         await patiently(
             lambda: workflow.perform(

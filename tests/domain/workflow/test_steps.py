@@ -5,13 +5,17 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from saraban.kit.errors import Invalid
 from saraban.workflow.domain import dsl, engine
 from saraban.workflow.domain.definition import Definition, compiled
+from saraban.workflow.domain.opening import CODE, opening
 from saraban.workflow.domain.picture import mermaid
 from saraban.workflow.domain.rehearsal import Actor, Past, Try, rehearse, replay
 from tests.domain.workflow.actors import SUBMITTER, person, subject
+from tests.domain.workflow.test_opening import _RULES as RULES
 
 WORDS = {"th": "คำ", "en": "Word"}
 CODES = {
@@ -151,6 +155,59 @@ class TestResponseCode:
         found = replay(dsl.read(reviewed()), [Past("answer", to, None, {}, response_code=code)], subject(), person(3))
 
         assert (found and found.code) == parting
+
+
+CHOICES = ("1A", "2", "3")
+_CODED = st.one_of(
+    RULES,
+    st.lists(st.sampled_from(["1A", "2", "9Z"]), min_size=1, max_size=2).map(
+        lambda codes: {"in": [{"var": "responseCode"}, codes]}
+    ),
+    st.tuples(RULES, st.sampled_from(CHOICES)).map(
+        lambda parts: {"or": [parts[0], {"==": [{"var": "responseCode"}, parts[1]]}]}
+    ),
+)
+
+
+class TestPublishing:
+    @settings(max_examples=60)
+    @given(st.lists(st.tuples(_CODED, st.tuples(*[st.integers(0, 4)] * 3)), min_size=1, max_size=4))
+    def test_accepts_only_codes_that_some_facts_let_one_give(self, chosen: list[tuple[Any, tuple[int, ...]]]) -> None:
+        last = len(chosen)
+        states: list[dict[str, Any]] = [
+            {
+                "name": f"s{place}",
+                "label": WORDS,
+                "initial": place == 0,
+                "on": {
+                    "answer": {
+                        "label": WORDS,
+                        "condition": when(rule),
+                        "responses": {
+                            code: {"to": f"s{target % (last + 1)}"}
+                            for code, target in zip(CHOICES, targets, strict=True)
+                        },
+                    }
+                },
+            }
+            for place, (rule, targets) in enumerate(chosen)
+        ]
+        raw = {"workflow": "RANDOM", "states": [*states, {"name": f"s{last}", "label": WORDS, "terminal": True}]}
+        try:
+            definition = dsl.read(raw)
+        except dsl.WorkflowNotValid:
+            return
+
+        for name, state in definition.states.items():
+            for step in state.on.values():
+                assert step.condition is not None
+                for code, target in step.outcomes:
+                    found = opening(step.condition, None, codes=(code,))
+                    assert found.facts is not None
+                    assert step.condition.holds(found.facts)
+                    assert found.facts.get(CODE) == code or CODE not in step.condition.logic.variables
+                    assert engine.outcome(step, code)[0] == target
+            assert state.terminal or state.targets, name
 
 
 class TestFiles:

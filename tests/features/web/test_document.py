@@ -1,12 +1,15 @@
 """The page of a document: what it shows, whom it lets do what, and how it says that somebody was quicker."""
 
+import copy
 import re
 
 import httpx
 import pytest
 
+from tests.conftest import SignIn
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden, new_rfa
+from tests.features.workflow.test_definitions import RFA
 
 UNKNOWN = "01930b5e-0000-7000-8000-0000000000ff"
 
@@ -14,6 +17,33 @@ UNKNOWN = "01930b5e-0000-7000-8000-0000000000ff"
 async def act(browser: httpx.AsyncClient, address: str, action: str, comment: str = "") -> httpx.Response:
     form = hidden((await browser.get(address)).text, f"act-{action}")
     return await browser.post(f"{address}/actions", data=form | {"comment": comment})
+
+
+class TestStep:
+    async def test_shows_what_it_asks_for_and_takes_the_answer(self, sit: Sit, signed_in: SignIn) -> None:
+        raw = copy.deepcopy(RFA)
+        review = raw["states"][1]
+        review |= {"help": {"th": "ดูข้อกำหนด", "en": "See the specification"}, "due": {"workingDays": 5}}
+        del review["on"]["approve"]["to"]
+        review["on"]["approve"] |= {
+            "help": {"th": "เลือกรหัสผล", "en": "Choose a code"},
+            "responses": {"1A": {"to": "pending_approval"}, "1C": {"to": "pending_approval", "comment": "required"}},
+        }
+        admin = await signed_in("admin")
+        made = await admin.post("/api/v1/workflow/definitions", json={"dsl": raw, "activate": True})
+        assert made.status_code == httpx.codes.CREATED, made.text
+        contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant")
+        address = await new_rfa(contractor)
+        await act(contractor, address, "submit")
+
+        page = (await reviewer.get(address)).text
+        for part in ("ดูข้อกำหนด", "เลือกรหัสผล", '<option value="1A">', "กำหนด "):
+            assert part in page
+        form = hidden(page, "act-approve")
+        unsure = await reviewer.post(f"{address}/actions", data=form | {"responseCode": "1C"})
+        assert (unsure.status_code, '<option value="1C" selected>' in unsure.text) == (422, True)
+        await reviewer.post(f"{address}/actions", data=form | {"responseCode": "1A", "key": "another"})
+        assert "1A</p>" in (await contractor.get(address)).text
 
 
 class TestPage:
