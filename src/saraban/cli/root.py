@@ -34,7 +34,20 @@ def root() -> None:
     """Without this, a single command would swallow its own name."""
 
 
-NOUNS = ("serve", "worker", "migrate", "demo", "user", "project", "number", "events", "webhook", "audit", "version")
+NOUNS = (
+    "serve",
+    "worker",
+    "migrate",
+    "demo",
+    "user",
+    "project",
+    "number",
+    "workflow",
+    "events",
+    "webhook",
+    "audit",
+    "version",
+)
 
 for noun in NOUNS:
     if find_spec(f"saraban.cli.{noun}"):

@@ -136,6 +136,7 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     ),
     "workflow_force_step": _STEER,
     "workflow_terminate_instance": _STEER,
+    "workflow_reassign_instance": _STEER,
     "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),
     "webhooks_create": ("WEBHOOKS_TOO_MANY",),
     "webhooks_change": ("WEBHOOK_CHANGED",),

@@ -259,6 +259,124 @@ class TestTerminate:
         assert (row.id, row.status, row.current_state) == (instance, "CANCELLED", "cancelled")
 
 
+async def give(office: Office, instance: UUID, to: str, *, by: str = OWNER, **more: Any) -> Any:
+    person = (await office.person(to)).public_id
+    asked = await asking(office, instance, by, steering.REASSIGN, **more)
+    answer = await steering.reassign(office.db, asked, user_public_id=person, address="127.0.0.1")
+    return answer.body["workflow"]
+
+
+async def open_to(office: Office, by: str) -> list[UUID]:
+    async with office.db.reading() as session:
+        page = await workflow.inbox(
+            session, caller=await office.person(by), subjects=office.subjects, cursor=None, limit=20
+        )
+    return [item.envelope.instance_public_id for item in page.items]
+
+
+class TestReassign:
+    async def test_gives_the_state_to_one_person_who_is_told(self, office: Office) -> None:
+        instance = await office.pending()
+        reviewer = await office.person("reviewer.consultant")
+
+        given = await give(office, instance, "reviewer.consultant", client_version_no=2)
+
+        assert (given["currentState"], given["versionNo"], given["status"]) == ("pending_review", 3, "ACTIVE")
+        assert [(item.user_id, item.organization_id) for item in await rows(office, WorkflowWorkItem)] == [
+            (reviewer.user_id, None)
+        ]
+        assert await open_to(office, "reviewer.consultant") == [instance]
+        assert await open_to(office, CONSULTANT) == []
+        event = (await rows(office, OutboxEvent))[-1]
+        assert event.payload["waiting"] == {"organizations": [], "users": [str(reviewer.public_id)]}
+        assert (await rows(office, AuditLog))[-1].action == "workflow.reassign"
+        assert len(office.box.steps) == 1  # the letter itself is not concerned
+        with pytest.raises(workflow.ActionForbidden):
+            await office.act(instance, "approve", by=CONSULTANT, client_version_no=3)
+        assert (await office.act(instance, "approve", by="reviewer.consultant"))["currentState"] == "pending_approval"
+
+    async def test_names_both_in_the_history(self, office: Office) -> None:
+        instance = await office.pending()
+        await give(office, instance, "reviewer.consultant")
+        await give(office, instance, CONSULTANT)
+
+        async with office.db.reading() as session:
+            taken = await workflow.history(
+                session, caller=await office.person(OWNER), subjects=office.subjects, public_id=instance
+            )
+
+        first, second = [step.reassigned for step in taken[-2:]]
+        reviewer = str((await office.person("reviewer.consultant")).public_id)
+        assert first == {"before": None, "after": {"publicId": reviewer, "displayName": "ระวี ตรวจละเอียด"}}
+        assert second is not None
+        assert second["before"] == first["after"]
+        assert taken[-1].action_label.en == "Reassigned"
+
+    @pytest.mark.parametrize("to", [CONTRACTOR, "viewer", "svc.loadtest", "approver.owner"])
+    async def test_is_to_somebody_who_may_act_there(self, office: Office, to: str) -> None:
+        instance = await office.pending()
+
+        with pytest.raises(Invalid) as refused:
+            await give(office, instance, to)
+
+        assert refused.value.fields[0].pointer == "/userPublicId"
+        assert (await rows(office, WorkflowInstance))[0].assigned_user_id is None
+
+    async def test_is_to_somebody_else_and_who_is_there(self, office: Office) -> None:
+        instance = await office.pending()
+        await give(office, instance, CONSULTANT)
+
+        with pytest.raises(Invalid) as same:
+            await give(office, instance, CONSULTANT)
+        asked = await asking(office, instance, OWNER, steering.REASSIGN)
+        with pytest.raises(Invalid) as nobody:
+            await steering.reassign(office.db, asked, user_public_id=asked.public_id, address="")
+
+        assert [error.value.fields[0].code for error in (same, nobody)] == ["same_person", "unknown"]
+
+    async def test_puts_a_person_in_the_place_of_the_one_who_is_named(self, office: Office) -> None:
+        reviewer = await office.person("reviewer.consultant")
+        words = {"th": "คำ", "en": "Word"}
+        own = {"to": "signed", "label": words, "require": {"user": str(reviewer.public_id)}}
+        states = [
+            {"name": "open", "label": words, "initial": True, "on": {"sign": own}},
+            {"name": "signed", "label": words, "terminal": True},
+        ]
+        await office.define({"workflow": "ONE_HAND", "states": states})
+        instance = (await office.start(office.letter(), code="ONE_HAND")).instance_public_id
+        with pytest.raises(workflow.ActionForbidden):
+            await office.act(instance, "sign", by=CONSULTANT)
+
+        await give(office, instance, CONSULTANT)
+
+        assert (await rows(office, WorkflowHistory))[-1].details["reassigned"]["before"]["publicId"] == str(
+            reviewer.public_id
+        )
+        with pytest.raises(workflow.ActionForbidden):
+            await office.act(instance, "sign", by="reviewer.consultant", client_version_no=2)
+        assert (await office.act(instance, "sign", by=CONSULTANT))["currentState"] == "signed"
+
+    @pytest.mark.parametrize("by", [CONTRACTOR, "viewer", "padmin"])
+    async def test_is_not_for_everybody(self, office: Office, by: str) -> None:
+        instance = await office.pending()
+
+        with pytest.raises(SteeringForbidden):
+            await give(office, instance, "reviewer.consultant", by=by)
+
+    async def test_offers_those_who_may_act(self, office: Office) -> None:
+        instance = await office.pending()
+
+        async def people(by: str) -> list[str]:
+            async with office.db.reading() as session:
+                found = await steering.people(
+                    session, caller=await office.person(by), subjects=office.subjects, public_id=instance
+                )
+            return [person.username for person in found]
+
+        assert sorted(await people(OWNER)) == ["dc.consultant", "reviewer.consultant"]
+        assert await people(CONTRACTOR) == []
+
+
 class TestWhatIsOpen:
     async def test_is_told_to_those_who_may(self, office: Office) -> None:
         instance = await office.pending()

@@ -9,7 +9,14 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Day, Line, Paragraphs, Schema
-from saraban.workflow.schemas import HistoryFileOut, LabelOut, StepAttachmentOut, WorkflowOut
+from saraban.workflow.schemas import (
+    HistoryFileOut,
+    LabelOut,
+    ReassignedOut,
+    StepAttachmentOut,
+    VersionsOut,
+    WorkflowOut,
+)
 
 Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]
 RecipientType = Literal["TO", "CC"]
@@ -223,6 +230,8 @@ class HistoryEntry(Schema):
     to_label: LabelOut | None = None
     comment: str | None = None
     forced: bool = False
+    reassigned: ReassignedOut | None = None
+    migrated: VersionsOut | None = None
     attachments: list[HistoryFileOut] = Field(default_factory=list)
     details: dict[str, Any] = Field(default_factory=dict)
 

@@ -275,7 +275,7 @@ def permitted(require: Require, facts: Facts) -> bool:
     caller, subject = facts.caller, facts.subject
     if require.not_submitter and facts.acts(subject.submitter_user_id):
         return False
-    if require.user is not None and caller.public_id != require.user:
+    if require.user is not None and caller.public_id != require.user and facts.assigned_user_id != caller.user_id:
         return False
     if caller.may(EVERYTHING, subject.scope):
         # Nobody answers in place of a person who was asked by name.

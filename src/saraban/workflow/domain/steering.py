@@ -10,6 +10,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.errors import Invalid, Text, invalid
 from saraban.kit.text import fold
+from saraban.workflow.domain import engine
 from saraban.workflow.domain.definition import TERMINATED, Definition, Transition
 from saraban.workflow.domain.engine import Step, TransitionNotPossible, Waiting
 from saraban.workflow.domain.subject import SubjectFacts
@@ -144,6 +145,27 @@ def terminated(definition: Definition, state: str, *, reason: str) -> Step:
         raise TransitionNotPossible("It has come to its end already.")
     told = _AT_HOME if here.initial else EVERYBODY
     return Step(state, TERMINATE, TERMINATED.name, terminal=True, events=told, comment=reason)
+
+
+def reassigned(definition: Definition, state: str, *, person: Caller, facts: SubjectFacts, reason: str) -> Step:
+    """
+    This will decide that a state waits for one person from now on, in the place of whomever it waited for.
+
+    :raises TransitionNotPossible: when it has come to an end
+    :raises Invalid: at `/userPublicId`, when the person meets what no action there requires; a person whom the
+        definition names is stood in for
+    """
+    if definition.state(state).terminal:
+        raise TransitionNotPossible("It has come to its end already.")
+    if not may_take_over(definition, state, person, facts):
+        th, en = "บุคคลนี้ไม่มีสิทธิ์ดำเนินการในขั้นตอนนี้", "This person may not act in this step."
+        raise invalid("/userPublicId", "not_permitted", th, en)
+    return Step(state, REASSIGN, state, terminal=False, comment=reason)
+
+
+def may_take_over(definition: Definition, state: str, person: Caller, facts: SubjectFacts) -> bool:
+    """This will say whether a state can be given to a person: he meets what an action of it requires, in his own right."""
+    return engine.may_act(definition, state, engine.Facts(person, facts, assigned_user_id=person.user_id))
 
 
 def words_of(definition: Definition, state: str, action: str) -> Text:

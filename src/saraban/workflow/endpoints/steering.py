@@ -1,15 +1,31 @@
 """`/workflow/instances/{publicId}/…`: what those may do who take a workflow out of its course."""
 
+from collections import Counter
+
 from fastapi import APIRouter
 from starlette.responses import Response as RawResponse
 
-from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.dependencies import CurrentCaller, guarded
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, ReadSession
 from saraban.workflow import schemas
 from saraban.workflow.dependencies import IfMatch, RegisteredSubjects
+from saraban.workflow.domain.migrating import WORDS
 from saraban.workflow.endpoints.answers import sent
-from saraban.workflow.schemas.steering import ForceIn, SteeringOut, TerminationIn
-from saraban.workflow.service import Command, steering
+from saraban.workflow.endpoints.definitions import MAY_MANAGE, Code, Version
+from saraban.workflow.schemas import LabelOut
+from saraban.workflow.schemas.steering import (
+    ContextFault,
+    ForceIn,
+    MigratedOut,
+    MigrationIn,
+    MigrationOut,
+    PeopleOut,
+    PersonOut,
+    ReassignmentIn,
+    SteeringOut,
+    TerminationIn,
+)
+from saraban.workflow.service import Command, migrating, steering
 from saraban.workflow.service.perform import Asking
 
 router = APIRouter()
@@ -66,3 +82,95 @@ async def terminate_instance(
     command = Command(steering.TERMINATE, body.reason, client_version_no=body.client_version_no, if_match=if_match)
     asking = Asking(caller, subjects, public_id, command, clock.now(), key)
     return sent(await steering.terminate(db, asking, address=address))
+
+
+@router.get("/workflow/instances/{publicId}/steering/people")
+async def list_people(
+    public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects
+) -> PeopleOut:
+    """Those to whom you may give the present state; nobody, when you may not give it."""
+    found = await steering.people(session, caller=caller, subjects=subjects, public_id=public_id)
+    return PeopleOut(items=[PersonOut.model_validate(person) for person in found])
+
+
+@router.post("/workflow/instances/{publicId}/reassign", response_model=schemas.TransitionOut)
+async def reassign_instance(
+    public_id: PathId,
+    body: ReassignmentIn,
+    caller: CurrentCaller,
+    db: Db,
+    subjects: RegisteredSubjects,
+    clock: Now,
+    address: Address,
+    key: IdempotencyKey,
+    if_match: IfMatch,
+) -> RawResponse:
+    """
+    Gives the present state to one person, in the place of the person or the organization that it waits for. That person
+    must be one who may act in it; the history names both.
+    """
+    command = Command(steering.REASSIGN, body.reason, client_version_no=body.client_version_no, if_match=if_match)
+    more = {"userPublicId": str(body.user_public_id)}
+    asking = Asking(caller, subjects, public_id, command, clock.now(), key, more)
+    return sent(await steering.reassign(db, asking, user_public_id=body.user_public_id, address=address))
+
+
+@router.post("/workflow/definitions/{code}/versions/{version}/migrations", dependencies=[guarded(MAY_MANAGE)])
+async def migrate_instances(
+    code: Code,
+    version: Version,
+    body: MigrationIn,
+    caller: CurrentCaller,
+    db: Db,
+    subjects: RegisteredSubjects,
+    clock: Now,
+    address: Address,
+) -> MigrationOut:
+    """
+    Moves running instances of the workflow to this version, in batches; with `dryRun`, the default, it says what would
+    become of each. What cannot go on under the version stays on its own; run again, only such are left.
+    """
+    plan = migrating.Plan(code, version, body.mapping, body.dry_run)
+    lines: list[migrating.Line] = []
+    batches = migrating.migrate(
+        db,
+        caller=caller,
+        subjects=subjects,
+        plan=plan,
+        now=clock.now(),
+        address=address,
+        after=body.after,
+        most=body.limit,
+    )
+    looked_at, last = 0, body.after
+    async for batch in batches:
+        lines += batch.lines
+        looked_at, last = looked_at + batch.looked_at, batch.last
+    counts = Counter(line.found.outcome.value for line in lines)
+    return MigrationOut(
+        dry_run=body.dry_run,
+        counts=dict(counts),
+        instances=[_migrated(line, dry_run=body.dry_run) for line in lines],
+        next_after=last if looked_at == body.limit else None,
+    )
+
+
+def _migrated(line: migrating.Line, *, dry_run: bool) -> MigratedOut:
+    found, words = line.found, WORDS[line.found.outcome]
+    return MigratedOut(
+        instance_public_id=line.instance_public_id,
+        number=line.number,
+        from_version=line.from_version,
+        state=line.state,
+        to_state=found.to,
+        outcome=found.outcome.value,
+        moved=found.goes and not dry_run,
+        message=LabelOut(th=words.th, en=words.en),
+        errors=[
+            ContextFault(
+                pointer=fault.pointer,
+                message=LabelOut(th=fault.text.say("th", fault.values), en=fault.text.say("en", fault.values)),
+            )
+            for fault in found.faults
+        ],
+    )

@@ -141,6 +141,25 @@ class AssignmentOut(Schema):
     dropped: Literal["inactive", "not_permitted"] | None
 
 
+class PersonName(Schema):
+    public_id: UUID
+    display_name: str
+
+
+class ReassignedOut(Schema):
+    """Who was in charge `before`, null where it waited for an organization or for several people, and `after`."""
+
+    before: PersonName | None
+    after: PersonName
+
+
+class VersionsOut(Schema):
+    """The versions of the workflow before and after a migration."""
+
+    before: int = Field(examples=[1])
+    after: int = Field(examples=[2])
+
+
 class HistoryOut(Schema):
     """One step; `actor` is null for steps from before the actors were recorded, `forced` one against the definition."""
 
@@ -156,6 +175,8 @@ class HistoryOut(Schema):
     response_code: str | None = Field(None, examples=["1A"])
     automatic: bool = Field(default=False, description="The engine took it by itself after the step before.")
     assignment: AssignmentOut | None = None
+    reassigned: ReassignedOut | None = None
+    migrated: VersionsOut | None = None
     actor: ActorOut | None
     attachments: list[HistoryFileOut]
     created_at: datetime

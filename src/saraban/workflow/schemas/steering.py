@@ -1,6 +1,7 @@
-"""What the endpoints of steering take and give: a step by force, an end without an outcome."""
+"""What the endpoints of steering take and give: force, an end without an outcome, another person, another version."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
+from uuid import UUID
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -21,6 +22,14 @@ VersionNo = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1, examples=[2])]
 
 class TerminationIn(Schema):
     reason: Reason
+    client_version_no: VersionNo | None = None
+
+
+class ReassignmentIn(Schema):
+    """The present state is given to one person, who may act in it in his own right."""
+
+    reason: Reason
+    user_public_id: UUID
     client_version_no: VersionNo | None = None
 
 
@@ -62,3 +71,60 @@ class SteeringOut(Schema):
     states: list[PlaceOut]
     terminate: bool = Field(examples=[True])
     reassign: bool = Field(examples=[True])
+
+
+class PersonOut(Schema):
+    public_id: UUID
+    display_name: str
+
+
+class PeopleOut(Schema):
+    """Those to whom the present state can be given."""
+
+    items: list[PersonOut]
+    next_cursor: None = None
+
+
+StateName = Annotated[str, Line(50)]
+
+
+class MigrationIn(Schema):
+    """Without `dryRun: false` nothing is moved; `after` is the `nextAfter` of the answer before."""
+
+    dry_run: bool = Field(default=True, strict=True, examples=[True])
+    mapping: dict[StateName, StateName] = Field(
+        default_factory=dict,
+        max_length=200,
+        description="Old state to new state, for those that the version does not have.",
+        examples=[{"in_review": "pending_review"}],
+    )
+    limit: int = Field(500, strict=True, ge=1, le=1000, description="How many instances are looked at.")
+    after: UUID | None = Field(None, description="Go on behind this instance.")
+
+
+class ContextFault(Schema):
+    pointer: str = Field(examples=["/round"])
+    message: LabelOut
+
+
+class MigratedOut(Schema):
+    """One instance: what became of it, or in a dry run would; `errors` are those of its context."""
+
+    instance_public_id: UUID
+    number: str | None
+    from_version: int = Field(examples=[1])
+    state: str = Field(examples=["in_review"])
+    to_state: str | None = Field(examples=["pending_review"])
+    outcome: Literal["stays", "moves", "state_gone", "context_unfit", "nobody", "in_review", "subject_gone"]
+    moved: bool = Field(examples=[False], description="False in a dry run, and where it stays on its version.")
+    message: LabelOut
+    errors: list[ContextFault]
+
+
+class MigrationOut(Schema):
+    """`counts` is by outcome; while there is a `nextAfter` there are more instances to look at."""
+
+    dry_run: bool
+    counts: dict[str, int] = Field(examples=[{"stays": 12, "state_gone": 1}])
+    instances: list[MigratedOut]
+    next_after: UUID | None

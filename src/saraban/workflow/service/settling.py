@@ -55,12 +55,14 @@ class Kept:
     :param audited: the action of the audit row
     :param details: what the history row and the audit row say besides
     :param values: further columns of the instance, written by the same compare-and-set
+    :param applies: whether the subject hears of it; a step that changes nothing of it does not concern it
     """
 
     audited: str = "workflow.transition"
     severity: audit.Severity = "INFO"
     details: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
+    applies: bool = True
 
 
 ORDINARY = Kept()
@@ -114,7 +116,8 @@ async def _take(
     kept = replace(kept, values=values, details=details)
     moved = _moved(row, step, command, kept, now)
     history_id = await _write(session, moved, step, held=held, command=command, kept=kept)
-    await held.port.moved(session, caller=held.seat or held.caller, entity_id=row.entity_id, step=step, now=now)
+    if kept.applies:
+        await held.port.moved(session, caller=held.seat or held.caller, entity_id=row.entity_id, step=step, now=now)
     facts = await _facts_after(session, held.port, before=held.facts, caller=held.caller)
     ahead = await instances.await_next(session, instance=moved, definition=definition, facts=facts, now=now)
     told = news.News(moved, definition, step, facts, ahead, held.caller, history_id, held.seat)

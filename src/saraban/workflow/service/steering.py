@@ -1,31 +1,35 @@
 """
-What an administrator does to a running instance: a step by force, and an end without an outcome.
+What an administrator does to a running instance: a step by force, an end without an outcome, another person.
 
 The choreography is that of every transition (ruling W1); what differs is who may, and what the record says.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.kit.errors import Forbidden, NotFound, Text
+from saraban.kit.errors import Forbidden, NotFound, Text, invalid
 from saraban.kit.idempotency import Answer
 from saraban.workflow import repository
 from saraban.workflow.domain import engine, steering
 from saraban.workflow.domain.definition import Definition, State
 from saraban.workflow.domain.engine import Step
-from saraban.workflow.domain.steering import FORCE, TERMINATE
+from saraban.workflow.domain.steering import FORCE, REASSIGN, TERMINATE
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.models import WorkflowInstance
 from saraban.workflow.service import definitions
 from saraban.workflow.service.perform import Asking, once
 from saraban.workflow.service.subjects import Subjects
 from saraban.workflow.service.transition import Held, Kept, Seen, check_running, hold, settle
 
 ENDED = "TERMINATED"
+MOST_PEOPLE = 200
+Decide = Callable[[AsyncSession, Held], Awaitable[tuple[Step, Kept]]]
 
 
 class SteeringForbidden(Forbidden):
@@ -74,7 +78,7 @@ async def force(db: Database, asking: Asking, *, action: str | None, to: str | N
     """
     reason = steering.checked_reason(asking.command.comment or "")
 
-    def decide(held: Held) -> tuple[Step, Kept]:
+    async def decide(_session: AsyncSession, held: Held) -> tuple[Step, Kept]:
         _require(held, anywhere=action is None)
         step = steering.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
         return step, Kept("workflow.force_proceed", "WARN", {"forced": True, "reason": reason})
@@ -90,7 +94,7 @@ async def terminate(db: Database, asking: Asking, *, address: str) -> Answer:
     """
     reason = steering.checked_reason(asking.command.comment or "")
 
-    def decide(held: Held) -> tuple[Step, Kept]:
+    async def decide(_session: AsyncSession, held: Held) -> tuple[Step, Kept]:
         _require(held, anywhere=True)
         step = steering.terminated(held.definition, held.row.current_state, reason=reason)
         values = {"status": ENDED}
@@ -99,9 +103,71 @@ async def terminate(db: Database, asking: Asking, *, address: str) -> Answer:
     return await _done(db, asking, decide, door="terminate", address=address)
 
 
-async def _done(
-    db: Database, asking: Asking, decide: Callable[[Held], tuple[Step, Kept]], *, door: str, address: str
-) -> Answer:
+async def reassign(db: Database, asking: Asking, *, user_public_id: UUID, address: str) -> Answer:
+    """
+    This will give the present state to one person, in the place of whomever it waits for; he is told, and finds it in
+    his inbox.
+
+    :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
+    """
+    reason = steering.checked_reason(asking.command.comment or "")
+
+    async def decide(session: AsyncSession, held: Held) -> tuple[Step, Kept]:
+        _require(held, anywhere=False)
+        row = held.row
+        person = (await identity.load_callers(session, [user_public_id])).get(user_public_id)
+        if person is None or person.is_service:
+            raise invalid("/userPublicId", "unknown", "ไม่พบผู้ใช้นี้", "There is no such person.")
+        if row.assigned_user_id == person.user_id:
+            th, en = "ขั้นตอนนี้เป็นของบุคคลนี้อยู่แล้ว", "It waits for this person already."
+            raise invalid("/userPublicId", "same_person", th, en)
+        step = steering.reassigned(held.definition, row.current_state, person=person, facts=held.facts, reason=reason)
+        told = {"before": await _in_charge(session, held), "after": _named(person)}
+        values = {"assigned_user_id": person.user_id, "due_on": row.due_on}
+        return step, Kept("workflow.reassign", "WARN", {"reassigned": told, "reason": reason}, values, applies=False)
+
+    return await _done(db, asking, decide, door="reassign", address=address)
+
+
+async def _in_charge(session: AsyncSession, held: Held) -> dict[str, str] | None:
+    """The one person for whom it has waited: to whom it was given, or whom the definition names; None for organizations."""
+    waiting = engine.waiting(held.definition, held.row.current_state, held.facts)
+    keys = [key for key in (held.row.assigned_user_id,) if key is not None]
+    named = list((await repository.user_public_ids(session, keys)).values()) or sorted(waiting.named)
+    if len(named) != 1:
+        return None
+    person = (await identity.load_callers(session, named)).get(named[0])
+    return _named(person) if person else {"publicId": str(named[0]), "displayName": "–"}
+
+
+def _named(person: Caller) -> dict[str, str]:
+    return {"publicId": str(person.public_id), "displayName": person.display_name}
+
+
+async def people(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> tuple[Caller, ...]:
+    """
+    This will give those to whom the present state can be given, by name; none for those who may not give it.
+
+    :raises NotFound: when there is none, or the caller may not see what it moves
+    """
+    row, facts = await _read(session, caller=caller, subjects=subjects, public_id=public_id)
+    definition = await definitions.load(session, row.definition_id)
+    waiting = engine.waiting(definition, row.current_state, facts)
+    if definition.state(row.current_state).terminal or not steering.may_push(caller, facts, waiting):
+        return ()
+    places = waiting.organizations or facts.scope.organizations
+    members = await identity.users_of(session, places)
+    found = await identity.load_callers(session, [one.public_id for one in members][:MOST_PEOPLE])
+    able = [
+        person
+        for person in found.values()
+        if person.user_id != row.assigned_user_id
+        and steering.may_take_over(definition, row.current_state, person, facts)
+    ]
+    return tuple(sorted(able, key=lambda person: person.display_name))
+
+
+async def _done(db: Database, asking: Asking, decide: Decide, *, door: str, address: str) -> Answer:
     command = asking.command
 
     async def step(session: AsyncSession, seen: Seen) -> Envelope:
@@ -109,7 +175,7 @@ async def _done(
             session, caller=asking.caller, subjects=asking.subjects, public_id=asking.public_id, command=command
         )
         await check_running(session, held, command=command, seen=seen)
-        taken, kept = decide(held)
+        taken, kept = await decide(session, held)
         return await settle(session, held, taken, command=command, now=asking.now, address=address, kept=kept)
 
     return await once(db, asking, door=door, step=step)
@@ -130,6 +196,13 @@ async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, pub
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
+    row, facts = await _read(session, caller=caller, subjects=subjects, public_id=public_id)
+    return _offered(await definitions.load(session, row.definition_id), row.current_state, caller, facts)
+
+
+async def _read(
+    session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID
+) -> tuple[WorkflowInstance, SubjectFacts]:
     row = await repository.instance(session, public_id)
     if row is None or row.entity_type not in subjects:
         raise NotFound(f"There is no workflow instance {public_id}.")
@@ -137,7 +210,7 @@ async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, pub
     facts = (await port.facts(session, caller=caller, entity_ids=[row.entity_id])).get(row.entity_id)
     if facts is None:
         raise NotFound("The caller may not see what this workflow moves.")
-    return _offered(await definitions.load(session, row.definition_id), row.current_state, caller, facts)
+    return row, facts
 
 
 def _offered(definition: Definition, state: str, caller: Caller, facts: SubjectFacts) -> Steerable:
@@ -154,4 +227,16 @@ def _offered(definition: Definition, state: str, caller: Caller, facts: SubjectF
     return Steerable(ways if pushes else (), elsewhere if steers else (), terminate=steers, reassign=pushes)
 
 
-__all__ = ["FORCE", "TERMINATE", "Steerable", "SteeringForbidden", "Way", "find", "force", "terminate"]
+__all__ = [
+    "FORCE",
+    "REASSIGN",
+    "TERMINATE",
+    "Steerable",
+    "SteeringForbidden",
+    "Way",
+    "find",
+    "force",
+    "people",
+    "reassign",
+    "terminate",
+]

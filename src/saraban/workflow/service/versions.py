@@ -103,7 +103,14 @@ async def _steps(session: AsyncSession, rows: Sequence[WorkflowInstance]) -> dic
 def _past(step: WorkflowHistory) -> Past:
     details = step.details or {}
     payload, imposed = details.get("payload"), bool(steering.IMPOSED & details.keys())
-    return Past(step.action, step.to_state, step.comment, payload if isinstance(payload, dict) else {}, imposed, details.get("responseCode"))
+    return Past(
+        step.action,
+        step.to_state,
+        step.comment,
+        payload if isinstance(payload, dict) else {},
+        imposed,
+        details.get("responseCode"),
+    )
 
 
 async def _subjects_of(

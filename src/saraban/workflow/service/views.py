@@ -2,7 +2,7 @@
 What people read of running instances: the inbox, one instance with its subject, and the steps that were taken.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -63,6 +63,8 @@ class TakenStep:
     One row of a history, with the words of the version it ran on; `forced` is a step against that definition.
 
     :param automatic: the engine took it by itself after the step before
+    :param reassigned: who was in charge `before`, where it was one person, and `after`
+    :param migrated: the versions `before` and `after`
     :param assignment: to whom the state it leads to was given, and why that was dropped, if it was
     """
 
@@ -82,6 +84,8 @@ class TakenStep:
     response_code: str | None = None
     automatic: bool = False
     assignment: Assignment | None = None
+    reassigned: Mapping[str, Any] | None = None
+    migrated: Mapping[str, int] | None = None
 
 
 async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> InstanceView:
@@ -158,6 +162,8 @@ def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow]) -> T
         response_code=(step.details or {}).get("responseCode"),
         automatic=bool((step.details or {}).get("automatic")),
         assignment=_assignment((step.details or {}).get("assigned")),
+        reassigned=(step.details or {}).get("reassigned"),
+        migrated=(step.details or {}).get("migrated"),
         comment=step.comment,
         actor=_actor(row),
         attachments=tuple(files),

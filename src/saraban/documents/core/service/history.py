@@ -13,7 +13,7 @@ from saraban.documents.core.service.reading import find
 from saraban.documents.core.service.register import Register
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
-from saraban.workflow.schemas import HistoryFileOut, LabelOut
+from saraban.workflow.schemas import HistoryFileOut, LabelOut, ReassignedOut, VersionsOut
 
 _PAGE = 100
 # The workflow's own history tells these better.
@@ -92,6 +92,8 @@ def _step(step: workflow.TakenStep, label: str | None) -> HistoryEntry:
         to_label=LabelOut.model_validate(step.to_label),
         comment=step.comment,
         forced=step.forced,
+        reassigned=ReassignedOut.model_validate(step.reassigned) if step.reassigned else None,
+        migrated=VersionsOut.model_validate(step.migrated) if step.migrated else None,
         attachments=[HistoryFileOut.model_validate(file) for file in step.attachments],
     )
 

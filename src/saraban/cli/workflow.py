@@ -1,0 +1,139 @@
+"""`saraban workflow list | migrate`: what runs on which version, and running documents moved to another one."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from saraban.cli.codes import caller_named
+from saraban.cli.number_options import As
+from saraban.cli.outcome import language, say, with_system
+
+if TYPE_CHECKING:
+    from saraban.bootstrap import System
+    from saraban.workflow.domain.migrating import Outcome
+    from saraban.workflow.service.migrating import Line, Plan, Standings
+
+LEFT = 6
+
+Code = Annotated[str, typer.Argument(metavar="CODE", help="Code of the workflow, as `saraban workflow list` shows it.")]
+
+
+def register(app: typer.Typer) -> None:
+    noun = typer.Typer(no_args_is_help=True, help="Workflows: which version runs where, and moving to another one.")
+    noun.callback()(lambda: None)
+    noun.command("list")(list_)
+    noun.command()(migrate)
+    app.add_typer(noun, name="workflow")
+
+
+def list_(code: Annotated[str | None, typer.Argument(metavar="CODE", help="Of this workflow alone.")] = None) -> None:
+    """List the versions of workflows with the documents that are under way on each, by state.
+
+    Examples:
+
+        saraban workflow list
+        saraban workflow list RFA_APPROVAL
+    """
+
+    async def work(system: "System") -> "list[Standings]":
+        from saraban.workflow.service import migrating
+
+        async with system.db.reading() as session:
+            return await migrating.standings(session, code=code)
+
+    found = with_system(work)
+    for one in found:
+        states = ", ".join(f"{state} {count:,}" for state, count in one.states.items())
+        mark = say("ใช้อยู่", "active") if one.is_active else ""
+        typer.echo(f"{one.code:<28} {one.version:>4}  {mark:<7} {states or '–'}")
+    if not found:
+        typer.echo(say("ไม่มี Workflow", "There is no workflow."))
+
+
+def migrate(
+    code: Code,
+    account: As,
+    to: Annotated[int, typer.Option(min=1, help="The version that they shall run on.")],
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", metavar="OLD=NEW", help="State to state; several times.")
+    ] = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would become of each document.")] = False,
+) -> None:
+    """Move the documents that are under way to another version of their workflow; look with --dry-run first.
+
+    What cannot go on there (its state is gone, its context does not fit, nobody could act) is named and stays on its
+    version. May be broken off and run again. Exit code 6 when something stayed.
+
+    Examples:
+
+        saraban workflow migrate RFA_APPROVAL --to 2 --dry-run --as admin
+        saraban workflow migrate RFA_APPROVAL --to 2 --map in_review=pending_review --as admin
+    """
+    from saraban.workflow.service.migrating import Plan
+
+    plan = Plan(code, to, _states(mapping or []), dry_run)
+    counts = with_system(lambda system: _migrate(system, account, plan))
+    for outcome, count in counts.items():
+        typer.echo(f"{count:>8,}  {_says(outcome)}")
+    if not counts:
+        typer.echo(say("ไม่มีเอกสารที่ต้องย้าย", "There is nothing to move."))
+    elif dry_run:
+        typer.echo(say("ยังไม่ได้ย้าย", "Nothing was moved."))
+    if any(outcome.stands_still for outcome in counts):
+        raise typer.Exit(LEFT)
+
+
+def _states(pairs: list[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        old, is_pair, new = pair.partition("=")
+        if not (is_pair and old and new):
+            raise typer.BadParameter(say(f"ต้องเป็น OLD=NEW: {pair}", f"This must be OLD=NEW: {pair}"))
+        found[old] = new
+    return found
+
+
+async def _migrate(system: "System", account: str, plan: "Plan") -> "dict[Outcome, int]":
+    from saraban.workflow.service import migrating
+
+    counts: dict[Outcome, int] = {}
+    async with system.db.reading() as session:
+        caller = await caller_named(session, account)
+    total = await migrating.remaining(system.db, plan=plan)
+    with _bar(total) as done:
+        batches = migrating.migrate(
+            system.db, caller=caller, subjects=system.subjects, plan=plan, now=system.clock.now(), address=""
+        )
+        async for batch in batches:
+            for line in batch.lines:
+                counts[line.found.outcome] = counts.get(line.found.outcome, 0) + 1
+                if line.found.outcome.stands_still:
+                    sys.stderr.write(f"saraban: {_told(line)}\n")
+            done(batch.looked_at)
+    return counts
+
+
+def _told(line: "Line") -> str:
+    faults = "; ".join(f"{one.pointer}: {one.text.say(language(), one.values)}" for one in line.found.faults)
+    where = f"{line.number or line.instance_public_id} ({line.from_version}, {line.state})"
+    return f"{where}: {_says(line.found.outcome)}" + (f" {faults}" if faults else "")
+
+
+def _says(outcome: "Outcome") -> str:
+    from saraban.workflow.domain.migrating import WORDS
+
+    return WORDS[outcome].say(language())
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(say("เอกสาร", "documents"), total=total)
+        yield lambda count: progress.update(task, advance=count)

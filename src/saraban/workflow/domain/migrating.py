@@ -1,0 +1,140 @@
+"""
+Whether a running instance can go on under another version of its workflow, and in which state: decided before it is moved.
+
+What one instance is told is the same in a dry run and under the lock; only the second is acted upon.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import EVERYTHING
+from saraban.kit.errors import FieldProblem, Invalid, Text
+from saraban.workflow.domain import engine
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.subject import SubjectFacts
+
+
+class Outcome(StrEnum):
+    """What becomes of one instance; all but the first two leave it on the version it has."""
+
+    STAYS = "stays"
+    MOVES = "moves"
+    STATE_GONE = "state_gone"
+    CONTEXT_UNFIT = "context_unfit"
+    NOBODY = "nobody"
+    IN_REVIEW = "in_review"
+    SUBJECT_GONE = "subject_gone"
+
+    @property
+    def stands_still(self) -> bool:
+        return self not in {Outcome.STAYS, Outcome.MOVES}
+
+
+WORDS: Mapping[Outcome, Text] = {
+    Outcome.STAYS: Text("อยู่ในสถานะเดิม", "It stays in its state."),
+    Outcome.MOVES: Text("ย้ายไปสถานะที่กำหนดไว้", "It goes to the state that the mapping names."),
+    Outcome.STATE_GONE: Text(
+        "รุ่นใหม่ไม่มีสถานะนี้แล้ว กรุณากำหนดว่าให้ไปสถานะใด",
+        "The version has no such state any more; map it to another one.",
+    ),
+    Outcome.CONTEXT_UNFIT: Text(
+        "ข้อมูลที่จำไว้ไม่ตรงกับ context_schema ของรุ่นใหม่", "What it remembers does not fit the schema."
+    ),
+    Outcome.NOBODY: Text("ในรุ่นใหม่ไม่มีใครดำเนินการในสถานะนี้ได้", "Under the version nobody could act in that state."),
+    Outcome.IN_REVIEW: Text(
+        "อยู่ระหว่างการพิจารณาแบบขนาน ต้องรอให้จบหรือผลักดันก่อน",
+        "A parallel review is under way; let it end, or force it on first.",
+    ),
+    Outcome.SUBJECT_GONE: Text("อ่านเอกสารของรายการนี้ไม่ได้แล้ว", "The document of this instance cannot be read any more."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """
+    Where an instance stands before it is moved.
+
+    :param facts: None when its subject cannot be read
+    :param assigned_user_id: the one person to whom its state was given
+    """
+
+    definition: Definition
+    state: str
+    context: Mapping[str, Any]
+    facts: SubjectFacts | None
+    assigned_user_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What becomes of it; `to` is the state it will stand in, `faults` are those of its context."""
+
+    outcome: Outcome
+    to: str | None = None
+    faults: tuple[FieldProblem, ...] = ()
+    keeps_person: bool = False
+
+    @property
+    def goes(self) -> bool:
+        return not self.outcome.stands_still
+
+
+def check_mapping(definition: Definition, mapping: Mapping[str, str]) -> None:
+    """
+    :raises Invalid: where a state is mapped to none of the version's, or to an end: nobody is finished by a migration
+    """
+    fields = []
+    for old, new in mapping.items():
+        at = "/mapping/" + old.replace("~", "~0").replace("/", "~1")
+        if new not in definition.states:
+            words = Text("รุ่นนี้ไม่มีสถานะ “{name}”", "The version has no state “{name}”.")
+            fields.append(FieldProblem(at, "unknown_state", words, {"name": new[:50]}))
+        elif definition.states[new].terminal:
+            words = Text("ย้ายไปสถานะสุดท้ายไม่ได้", "Nothing is moved into a final state.")
+            fields.append(FieldProblem(at, "terminal_state", words))
+    if fields:
+        raise Invalid("The mapping of states cannot be used.", fields=fields)
+
+
+def examine(definition: Definition, standing: Standing, mapping: Mapping[str, str], people: Iterable[Caller]) -> Found:
+    """
+    This will say what becomes of an instance under a version.
+
+    :param people: those who work for whom the instance would wait for there; somebody who may do everything is no proof
+        that the step is anybody's
+    """
+    if standing.facts is None:
+        return Found(Outcome.SUBJECT_GONE)
+    if standing.definition.state(standing.state).review is not None:
+        return Found(Outcome.IN_REVIEW)
+    to = target(definition, standing.state, mapping)
+    if to is None:
+        return Found(Outcome.STATE_GONE)
+    if definition.states[to].review is not None:
+        return Found(Outcome.IN_REVIEW, to)
+    schema = definition.context_schema
+    faults = schema.problems(dict(standing.context)) if schema else ()
+    if faults:
+        return Found(Outcome.CONTEXT_UNFIT, to, tuple(faults))
+    able = [person for person in people if may_act(definition, to, person, standing.facts)]
+    if not able:
+        return Found(Outcome.NOBODY, to)
+    moves = to != standing.state
+    keeps = not moves and standing.assigned_user_id in {person.user_id for person in able}
+    return Found(Outcome.MOVES if moves else Outcome.STAYS, to, keeps_person=keeps)
+
+
+def may_act(definition: Definition, state: str, person: Caller, facts: SubjectFacts) -> bool:
+    """This will say whether a person could act in a state in his own right."""
+    plain = not person.may(EVERYTHING, facts.scope)
+    return plain and engine.may_act(definition, state, engine.Facts(person, facts))
+
+
+def target(definition: Definition, state: str, mapping: Mapping[str, str]) -> str | None:
+    """This will give the state that an instance would stand in, or None when there is none for it."""
+    to = mapping.get(state, state)
+    here = definition.states.get(to)
+    return None if here is None or here.terminal else to

@@ -1,0 +1,310 @@
+"""
+Running instances moved to another version of their workflow: looked at first, then moved in batches.
+
+Each batch is a transaction of its own, so a run that is broken off has moved whole batches and nothing by halves; what
+it has moved is not met again, so it can simply be run once more.
+"""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.errors import NotFound
+from saraban.kit.ids import new_id
+from saraban.workflow import repository
+from saraban.workflow.domain import engine, migrating, steering
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.engine import Step
+from saraban.workflow.domain.migrating import Found, Outcome, Standing
+from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.repository import migrating as rows
+from saraban.workflow.service import definitions, instances
+from saraban.workflow.service.subjects import Subjects
+from saraban.workflow.service.transition import Command, Held, Kept, VersionConflict, settle
+
+PERMISSION = "workflow.manage_definitions"
+BATCH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """
+    What is asked for.
+
+    :param mapping: old state to new state, for those that the version does not have, or that shall go elsewhere
+    :param dry_run: only say what would become of each instance
+    """
+
+    code: str
+    version: int
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    dry_run: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One instance, and what became of it or would."""
+
+    instance_public_id: UUID
+    number: str | None
+    from_version: int
+    state: str
+    found: Found
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one transaction did; an instance that ended or moved meanwhile is looked at and has no line."""
+
+    lines: list[Line]
+    looked_at: int
+    last: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """How many instances run in a state of a version."""
+
+    code: str
+    version: int
+    is_active: bool
+    states: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _Run:
+    """What a run has learnt: the version, and who works for which organization."""
+
+    plan: Plan
+    caller: Caller
+    subjects: Subjects
+    definition_id: UUID
+    definition: Definition
+    now: datetime
+    address: str
+    people: dict[int, tuple[Caller, ...]] = field(default_factory=dict)
+
+
+async def standings(session: AsyncSession, *, code: str | None = None) -> list[Standings]:
+    """This will say how many instances run on each version, by state."""
+    found: dict[tuple[str, int], Standings] = {}
+    for workflow, version, is_active, state, count in await rows.standing(session, code=code):
+        line = found.setdefault((workflow, version), Standings(workflow, version, is_active, {}))
+        if state is not None:
+            line.states[state] = count  # type: ignore[index]  # filled here, and read only by everybody else
+    return list(found.values())
+
+
+async def remaining(db: Database, *, plan: Plan) -> int:
+    """This will say how many instances run on other versions of the workflow."""
+    async with db.reading() as session:
+        row = await _version(session, plan)
+        return await rows.count(session, code=plan.code, definition_id=row[0])
+
+
+async def migrate(
+    db: Database,
+    *,
+    caller: Caller,
+    subjects: Subjects,
+    plan: Plan,
+    now: datetime,
+    address: str,
+    after: UUID | None = None,
+    most: int | None = None,
+    size: int = BATCH,
+) -> AsyncIterator[Batch]:
+    """
+    This will go through the instances that run on other versions, batch by batch, and give what became of each.
+
+    :param after: go on behind this instance
+    :param most: how many to look at, all when left out
+    :raises Forbidden: when the caller may not manage definitions
+    :raises NotFound: when there is no such version
+    :raises Invalid: for a mapping to states that the version does not have, or to its ends
+    """
+    caller.require_somewhere(PERMISSION)
+    async with db.reading() as session:
+        definition_id, definition = await _version(session, plan)
+    migrating.check_mapping(definition, plan.mapping)
+    run = _Run(plan, caller, subjects, definition_id, definition, now, address)
+    left = most
+    while left is None or left > 0:
+        limit = size if left is None else min(size, left)
+        async with db.reading() as session:
+            places = await rows.page(session, code=plan.code, definition_id=definition_id, after=after, limit=limit)
+            lines = await _look(session, run, dict(places)) if plan.dry_run else []
+        if not places:
+            return
+        if not plan.dry_run:
+            lines = await _moved(db, run, dict(places))
+        after = places[-1][0]
+        left = None if left is None else left - len(places)
+        yield Batch(lines, len(places), after)
+
+
+async def _moved(db: Database, run: _Run, versions: Mapping[UUID, int]) -> list[Line]:
+    return await db.transact(lambda session: _move(session, run, versions))
+
+
+async def _version(session: AsyncSession, plan: Plan) -> tuple[UUID, Definition]:
+    row = await repository.version_of(session, plan.code, plan.version)
+    if row is None:
+        raise NotFound(f"There is no version {plan.version} of {plan.code}.")
+    return row.id, await definitions.load(session, row.id)
+
+
+async def _look(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[Line]:
+    found = await rows.instances(session, versions, lock=False)
+    return [_line(row, versions, one, looked) for row, one, looked in await _examined(session, run, found)]
+
+
+async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[Line]:
+    """One batch under its row locks: each is looked at again as it stands now, and moved or left alone."""
+    locked = await rows.instances(session, versions, lock=True)
+    still = [row for row in locked if row.status == instances.ACTIVE and row.definition_id != run.definition_id]
+    lines = []
+    for row, standing, found in await _examined(session, run, still):
+        if found.goes and found.to is not None and standing.facts is not None:
+            await _go(session, run, row, standing.facts, found, versions[row.id])
+        lines.append(_line(row, versions, standing, found))
+    gone = sum(1 for line in lines if line.found.goes)
+    if gone:
+        await _note(session, run, gone)
+    return lines
+
+
+def _line(row: WorkflowInstance, versions: Mapping[UUID, int], standing: Standing, found: Found) -> Line:
+    number = standing.facts.number if standing.facts else None
+    return Line(row.id, number, versions[row.id], row.current_state, found)
+
+
+async def _examined(
+    session: AsyncSession, run: _Run, found: Sequence[WorkflowInstance]
+) -> list[tuple[WorkflowInstance, Standing, Found]]:
+    facts = await _facts(session, run.subjects, found)
+    examined = []
+    for row in found:
+        standing = Standing(
+            await definitions.load(session, row.definition_id),
+            row.current_state,
+            row.context or {},
+            facts.get((row.entity_type, row.entity_id)),
+            row.assigned_user_id,
+        )
+        people = await _people(session, run, standing)
+        examined.append((row, standing, migrating.examine(run.definition, standing, run.plan.mapping, people)))
+    return examined
+
+
+async def _facts(
+    session: AsyncSession, subjects: Subjects, found: Sequence[WorkflowInstance]
+) -> dict[tuple[str, str], SubjectFacts]:
+    system = await identity.system_caller(session)
+    facts: dict[tuple[str, str], SubjectFacts] = {}
+    for kind in sorted({row.entity_type for row in found if row.entity_type in subjects}):
+        ids = [row.entity_id for row in found if row.entity_type == kind]
+        known = await subjects.port(kind).facts(session, caller=system, entity_ids=ids)
+        facts |= {(kind, key): one for key, one in known.items()}
+    return facts
+
+
+async def _people(session: AsyncSession, run: _Run, standing: Standing) -> list[Caller]:
+    """Those whom the instance would wait for: the people of the organizations, and those who are named."""
+    to = migrating.target(run.definition, standing.state, run.plan.mapping)
+    if to is None or standing.facts is None:
+        return []
+    waiting = engine.waiting(run.definition, to, standing.facts)
+    found = [one for key in sorted(waiting.organizations) for one in await _members(session, run, key)]
+    keys = waiting.users | ({standing.assigned_user_id} - {None})
+    named = set(waiting.named) | set((await repository.user_public_ids(session, _keys(keys))).values())
+    return [*found, *(await identity.load_callers(session, sorted(named))).values()]
+
+
+def _keys(keys: Collection[int | None]) -> list[int]:
+    return sorted(key for key in keys if key is not None)
+
+
+async def _members(session: AsyncSession, run: _Run, organization: int) -> tuple[Caller, ...]:
+    if organization not in run.people:
+        members = await identity.users_of(session, frozenset({organization}))
+        callers = await identity.load_callers(session, [one.public_id for one in members])
+        run.people[organization] = tuple(callers.values())
+    return run.people[organization]
+
+
+async def _go(
+    session: AsyncSession,
+    run: _Run,
+    row: WorkflowInstance,
+    facts: SubjectFacts,
+    found: Found,
+    version: int,
+) -> None:
+    versions = {"before": version, "after": run.plan.version}
+    if found.outcome is Outcome.MOVES and found.to is not None:
+        held = Held(row, run.subjects.port(row.entity_type), facts, run.definition, run.caller)
+        step = Step(row.current_state, steering.MIGRATE, found.to, terminal=False)
+        kept = Kept("workflow.migrate", details={"migrated": versions}, values={"definition_id": run.definition_id})
+        command = Command(steering.MIGRATE)
+        await settle(session, held, step, command=command, now=run.now, address=run.address, kept=kept)
+        return
+    assigned = row.assigned_user_id if found.keeps_person else None
+    values: dict[str, Any] = {
+        "definition_id": run.definition_id,
+        "assigned_user_id": assigned,
+        "updated_at": run.now,
+    }
+    if not await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values):
+        raise VersionConflict("The version changed between the lock and the update.")
+    session.add(_history(run, row, versions))
+    await session.flush()
+    row.assigned_user_id = assigned
+    # It has waited since its last step, and goes on doing so.
+    first_draft = run.definition.states[row.current_state].editable and row.last_transition_at == row.created_at
+    if not first_draft:
+        since = row.last_transition_at
+        await instances.await_next(session, instance=row, definition=run.definition, facts=facts, now=since)
+
+
+def _history(run: _Run, row: WorkflowInstance, versions: Mapping[str, int]) -> WorkflowHistory:
+    return WorkflowHistory(
+        id=new_id(),
+        instance_id=row.id,
+        from_state=row.current_state,
+        to_state=row.current_state,
+        action=steering.MIGRATE,
+        action_by_user_id=run.caller.user_id,
+        action_by_user_uuid=str(run.caller.public_id),
+        comment=None,
+        details={"migrated": dict(versions), "versionNo": row.version_no + 1},
+        created_at=run.now,
+    )
+
+
+async def _note(session: AsyncSession, run: _Run, gone: int) -> None:
+    await audit.write(
+        session,
+        action="workflow.migrate",
+        caller=run.caller,
+        entity_type="workflow_definition",
+        entity_id=str(run.definition_id),
+        details={
+            "workflowCode": run.plan.code,
+            "version": run.plan.version,
+            "instances": gone,
+            "mapping": dict(run.plan.mapping),
+        },
+        address=run.address,
+        now=run.now,
+        severity="WARN",
+    )
