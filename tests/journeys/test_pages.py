@@ -32,6 +32,15 @@ ADMINISTRATION = (
     "/numbers/imports",
     "/numbers/formats",
     "/numbers/formats/new",
+    "/calendar",
+)
+# What those see who manage workflows.
+WORKFLOWS = (
+    "/workflows",
+    "/workflows/new",
+    "/workflows/RFA_APPROVAL/v1",
+    "/workflows/RFA_APPROVAL/v1/rehearsal",
+    "/workflows/RFA_APPROVAL/v1/replay",
 )
 SIZES: dict[str, ViewportSize] = {
     "desk": DESK,
@@ -78,6 +87,11 @@ async def test_pages_of_the_administration_fit_too(sit: Sit) -> None:
     account = await an_account(admins["th"])
     pages = (*ADMINISTRATION, account, await a_number(admins["th"], account))
     await asyncio.gather(*(look_at_all(person, language, pages, account) for language, person in admins.items()))
+
+
+async def test_pages_of_workflows_fit_too(sit: Sit) -> None:
+    admins = {language: await sit("admin", language=language) for language in ("th", "en")}
+    await asyncio.gather(*(look_at_all(person, language, WORKFLOWS) for language, person in admins.items()))
 
 
 async def an_account(person: Person) -> str:
@@ -149,6 +163,30 @@ class TestKeyboard:
         await person.press("Control+Enter")
         await page.wait_for_url(f"**{draft}")
         await expect(page.locator("h1")).to_have_text("แก้ด้วยแป้นพิมพ์")
+
+    async def test_is_enough_to_correct_a_workflow_and_publish_it(self, sit: Sit) -> None:
+        person = await sit("admin", language="en")
+        page = person.page
+        await person.goto("/workflows")
+        await person.press("n")
+        await page.wait_for_url("**/workflows/new")
+        text = page.locator("#f-text")
+        await expect(text).to_be_focused()
+        await expect(page.locator("[data-verdict=good]")).to_be_visible()
+        broken = (await text.input_value()).replace('"to": "sent"', '"to": "nowhere"').replace("NEW_", "KEYBOARD_")
+        await text.fill(broken)
+        line = page.locator("#verdict [data-line]").first
+        await expect(line).to_be_visible()
+        await line.focus()
+        await person.press("Enter")
+        await expect(text).to_be_focused()
+        chosen = await text.evaluate("(area) => area.value.slice(area.selectionStart, area.selectionEnd)")
+        assert "nowhere" in chosen
+        await page.keyboard.type(chosen.replace("nowhere", "sent"))
+        await expect(page.locator("[data-verdict=good]")).to_be_visible()
+        await person.press("Control+Enter")
+        await page.wait_for_url("**/workflows/KEYBOARD_WORKFLOW/v1*")
+        assert person.complaints == []
 
     async def test_finds_a_code_by_its_name_in_either_language(self, sit: Sit) -> None:
         person = await sit("dc.contractor")

@@ -3,17 +3,22 @@
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
+import sqlalchemy as sa
 
+from saraban.attachments.models import Attachment
 from saraban.kit.errors import Invalid
+from saraban.kit.ids import new_id
 from saraban.workflow import service as workflow
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.faults import Faults
 from saraban.workflow.service import ActionForbidden, Actor, ConditionNotMet, Tried, Try
-from tests.factories.letterbox import Office
+from tests.factories.letterbox import NOW, Office
 
 GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "workflow.md").read_text("utf-8")
 BLOCKS = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", GUIDE, re.DOTALL)]
@@ -65,33 +70,50 @@ async def purchase_limit(office: Office) -> None:
     assert [end["status"] for end in ends] == ["COMPLETED", "COMPLETED"]
 
 
-CONSULTING = Actor(permissions=frozenset({"workflow.action_review"}), organization_roles=frozenset({"CONSULTANT"}))
 WRITING = Actor(permissions=frozenset({"correspondence.submit"}), party=frozenset({"originator"}), is_submitter=True)
 
 
 async def material_review(office: Office) -> None:
-    async def played(priority: str, *tries: Try) -> list[Tried]:
-        async with office.db.reading() as session:
-            return await workflow.rehearse(
-                session, code="MATERIAL_REVIEW", version=1, tries=tries, document={"priority": priority}, context={}
-            )
+    async def submitted(priority: str) -> tuple[UUID, Any]:
+        material = (await office.start(office.letter(priority=priority), code="MATERIAL_REVIEW")).instance_public_id
+        with pytest.raises(Invalid) as bare:
+            await office.act(material, "submit", by=CONTRACTOR)
+        sheet = await data_sheet(office)
+        assert [field.pointer for field in bare.value.fields] == ["/attachmentPublicIds"]
+        return material, await office.act(material, "submit", by=CONTRACTOR, attachment_public_ids=(sheet,))
 
-    submit = Try(WRITING, "submit", with_files=True)
-    bare, urgent = await played("URGENT", Try(WRITING, "submit"), submit)
-    first, *answers = await played(
-        "LOW",
-        submit,
-        Try(CONSULTING, "respond"),
-        Try(CONSULTING, "respond", response_code="3"),
-        Try(CONSULTING, "respond", "page 2", response_code="3"),
-        submit,
-        Try(CONSULTING, "respond", response_code="1A"),
-    )
+    _, with_owner = await submitted("URGENT")
+    material, with_consultant = await submitted("LOW")
+    for nothing in ({}, {"response_code": "3"}, {"response_code": "9"}):
+        with pytest.raises(Invalid):
+            await office.act(material, "respond", by=CONSULTANT, **nothing)
+    back = await office.act(material, "respond", by=CONSULTANT, response_code="3", comment="page 2")
+    await office.act(material, "submit", by=CONTRACTOR, attachment_public_ids=(await data_sheet(office),))
+    approved = await office.act(material, "respond", by=CONSULTANT, response_code="1A")
 
-    assert (bare.refusal is not None, urgent.next_state, urgent.automatic) == (True, "with_owner", ("express",))
-    assert (first.next_state, first.automatic) == ("with_consultant", ("ordinary",))
-    assert [one.refusal is not None for one in answers] == [True, True, False, False, False]
-    assert [one.next_state for one in answers[2:]] == ["draft", "with_consultant", "approved"]
+    # Counted from Friday, 20 November.
+    assert (with_owner["currentState"], with_owner["dueOn"]) == ("with_owner", "2026-11-23")
+    assert (with_consultant["currentState"], with_consultant["dueOn"]) == ("with_consultant", "2026-11-27")
+    assert (back["currentState"], approved["currentState"]) == ("draft", "approved")
+
+
+async def data_sheet(office: Office) -> UUID:
+    """A file that the contractor has just uploaded."""
+    owner, public_id = await office.person(CONTRACTOR), new_id()
+    values = {
+        "public_id": public_id,
+        "original_filename": "วัสดุ.pdf",
+        "stored_filename": f"{public_id}.pdf",
+        "file_path": f"{public_id}.pdf",
+        "mime_type": "application/pdf",
+        "file_size": 9,
+        "checksum": "0" * 64,
+        "uploaded_by_user_id": owner.user_id,
+        "created_at": NOW,
+        "expires_at": NOW + timedelta(hours=24),
+    }
+    await office.db.transact(lambda session: session.execute(sa.insert(Attachment).values(values)))
+    return public_id
 
 
 STRUCTURE = Actor(disciplines=frozenset({"STR"}))
