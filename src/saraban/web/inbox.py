@@ -25,7 +25,10 @@ async def inbox(
     cursor: PageCursor = None,
 ) -> Response:
     """The whole page, or for htmx the list alone or its next rows (`cursor`)."""
-    found = await workflow.inbox(session, caller=page.caller, subjects=subjects, cursor=cursor, limit=ROWS)
+    now = clock.now()
+    found = await workflow.inbox(
+        session, caller=page.caller, subjects=subjects, cursor=cursor, limit=ROWS, now=now
+    )
     template = "inbox.html"
     if page.is_fragment:
         template = "parts/inbox_rows.html" if cursor else "parts/inbox_list.html"
@@ -33,6 +36,6 @@ async def inbox(
         template,
         items=found.items,
         next_cursor=found.next_cursor,
-        today=local_date(clock.now(), clock.zone),
+        today=local_date(now, clock.zone),
         by_name=BY_NAME,
     )

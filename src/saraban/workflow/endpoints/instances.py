@@ -24,10 +24,15 @@ router = APIRouter()
 
 @router.get("/workflow/instances/{publicId}", response_model=schemas.InstanceOut)
 async def read_instance(
-    public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects, response: Response
+    public_id: PathId,
+    caller: CurrentCaller,
+    session: ReadSession,
+    subjects: RegisteredSubjects,
+    clock: Now,
+    response: Response,
 ) -> schemas.InstanceOut:
     """Where it stands, what you may do, and what it is about."""
-    view = await service.find(session, caller=caller, subjects=subjects, public_id=public_id)
+    view = await service.find(session, caller=caller, subjects=subjects, public_id=public_id, now=clock.now())
     response.headers["ETag"] = f'"{view.envelope.version_no}"'
     return schemas.InstanceOut(
         subject=_subject(view),
@@ -60,6 +65,7 @@ async def take_step(
         client_version_no=body.client_version_no,
         if_match=if_match,
         response_code=body.response_code,
+        on_behalf_of=body.on_behalf_of,
     )
     answer = await service.perform(
         db,
@@ -88,16 +94,20 @@ async def read_inbox(
     caller: CurrentCaller,
     session: ReadSession,
     subjects: RegisteredSubjects,
+    clock: Now,
     cursor: PageCursor = None,
     limit: PageLimit = 20,
 ) -> schemas.InboxPage:
     """What waits for you, newest first. A page may be short; go on while there is a `nextCursor`."""
-    page = await service.inbox(session, caller=caller, subjects=subjects, cursor=cursor, limit=limit)
+    page = await service.inbox(
+        session, caller=caller, subjects=subjects, cursor=cursor, limit=limit, now=clock.now()
+    )
     items = [
         schemas.InboxItemOut(
             subject=_subject(item),
             workflow=schemas.WorkflowOut.model_validate(item.envelope),
             waiting_since=item.since,
+            on_behalf_of=[schemas.RepresentedOut.model_validate(person) for person in item.on_behalf_of],
         )
         for item in page.items
     ]

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import defer
+from sqlalchemy.orm import aliased, defer
 
 from saraban.attachments.models import Attachment
 from saraban.identity.models import Organization, Permission, Role, User
@@ -154,7 +154,11 @@ async def latest_steps(
 
 
 async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[Any]:
-    """Rows of (history, actor's public id, first name, last name, user name, organization code), oldest first."""
+    """
+    Rows of (history, actor's public id, first name, last name, user name, organization code), oldest first; then the same
+    but the organization of the person in whose place the actor acted.
+    """
+    absent = aliased(User)
     statement = (
         sa.select(
             WorkflowHistory,
@@ -163,8 +167,13 @@ async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, lim
             User.last_name,
             User.username,
             Organization.organization_code,
+            absent.public_id.label("absent_public_id"),
+            absent.first_name.label("absent_first_name"),
+            absent.last_name.label("absent_last_name"),
+            absent.username.label("absent_username"),
         )
         .outerjoin(User, User.user_id == WorkflowHistory.action_by_user_id)
+        .outerjoin(absent, absent.user_id == WorkflowHistory.on_behalf_of_user_id)
         .outerjoin(Organization, Organization.id == User.primary_organization_id)
         .where(WorkflowHistory.instance_id.in_(instance_ids))
         .order_by(WorkflowHistory.created_at, WorkflowHistory.id)
@@ -217,14 +226,14 @@ async def await_these(
 
 
 async def inbox_page(
-    session: AsyncSession, *, user_id: int, organizations: Collection[int], after: Cursor | None, limit: int
+    session: AsyncSession, *, users: Collection[int], organizations: Collection[int], after: Cursor | None, limit: int
 ) -> Sequence[tuple[datetime, UUID]]:
     """
-    (since, instance) of what waits for a person or an organization of theirs, newest first, at most `limit`.
+    (since, instance) of what waits for some people or for organizations, newest first, at most `limit`.
 
-    Each organization is a branch of its own, so that each reads `limit` rows along its index and no more.
+    Each person and each organization is a branch of its own, so that each reads `limit` rows along its index and no more.
     """
-    branches = [_branch(WorkflowWorkItem.user_id == user_id, after, limit)]
+    branches = [_branch(WorkflowWorkItem.user_id == key, after, limit) for key in sorted(users)]
     branches += [_branch(WorkflowWorkItem.organization_id == key, after, limit) for key in sorted(organizations)]
     merged = sa.union(*branches).subquery()  # not ALL: one instance can wait for several of the caller's organizations
     statement = (

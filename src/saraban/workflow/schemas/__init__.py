@@ -49,6 +49,13 @@ class ResponseOut(Schema):
     comment_required: bool
 
 
+class RepresentedOut(Schema):
+    """Somebody who is away, and in whose place you may act."""
+
+    public_id: UUID
+    display_name: str
+
+
 class ActionOut(Schema):
     """One action the caller may take now; where there are `responses`, one of them must come as `responseCode`."""
 
@@ -59,6 +66,10 @@ class ActionOut(Schema):
     attachments_required: bool = False
     responses: list[ResponseOut] = Field(default_factory=list)
     help: LabelOut | None = None
+    in_own_right: bool = Field(default=True, description="Whether you may take it without standing in for anybody.")
+    on_behalf_of: list[RepresentedOut] = Field(
+        default_factory=list, description="In whose place you may take it; name one as `onBehalfOf`.", examples=[[]]
+    )
 
 
 class WorkflowOut(Schema):
@@ -120,6 +131,12 @@ class TransitionIn(Schema):
     attachment_public_ids: Annotated[list[UUID], Field(max_length=20)] = Field(default_factory=list)
     client_version_no: Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)] | None = None
     response_code: Annotated[str, Line(20)] | None = Field(None, examples=["1A"])
+    on_behalf_of: UUID | None = Field(
+        None,
+        description="In whose place you act, who is away. Without it your own right comes first, then the one who has "
+        "delegated this to you; where several have, it is needed.",
+        examples=[None],
+    )
 
 
 class ActorOut(Schema):
@@ -178,6 +195,9 @@ class HistoryOut(Schema):
     reassigned: ReassignedOut | None = None
     migrated: VersionsOut | None = None
     actor: ActorOut | None
+    on_behalf_of: RepresentedOut | None = Field(
+        None, description="In whose place the actor acted.", examples=[None]
+    )
     attachments: list[HistoryFileOut]
     created_at: datetime
 
@@ -188,11 +208,12 @@ class HistoryList(Schema):
 
 
 class InboxItemOut(Schema):
-    """Something that waits for the caller, since `waitingSince`."""
+    """Something that waits for the caller, since `waitingSince`; `onBehalfOf` when it does so in others' places alone."""
 
     subject: SubjectOut
     workflow: WorkflowOut
     waiting_since: datetime
+    on_behalf_of: list[RepresentedOut] = Field(default_factory=list, examples=[[]])
 
 
 class InboxPage(Schema):

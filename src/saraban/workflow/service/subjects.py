@@ -26,7 +26,11 @@ class SubjectPort(Protocol):
         ...
 
     async def moved(self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime) -> None:
-        """This will apply a step to the subject's own status columns, in the transition's transaction."""
+        """
+        This will apply a step to the subject's own status columns, in the transition's transaction.
+
+        :param caller: whose step it is: who acts, or the person in whose place he does
+        """
         ...
 
 

@@ -16,11 +16,12 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.pagination import Cursor, Page
 from saraban.workflow import repository
-from saraban.workflow.domain import engine, path, steering
+from saraban.workflow.domain import path, steering
 from saraban.workflow.domain.definition import ENDS, Definition
-from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.domain.subject import ActionChoice, Envelope, Represented, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import definitions, instances
+from saraban.workflow.service.standing import Standing, standing
 from saraban.workflow.service.subjects import Subjects
 
 MOST_STEPS = 1_000
@@ -36,12 +37,17 @@ class InstanceView:
 
 @dataclass(frozen=True, slots=True)
 class InboxItem:
-    """Something that waits for the caller; `since` is when it began to."""
+    """
+    Something that waits for the caller; `since` is when it began to.
+
+    :param on_behalf_of: whom it waits for, when it waits for the caller in their place alone
+    """
 
     entity_type: str
     facts: SubjectFacts
     envelope: Envelope
     since: datetime
+    on_behalf_of: tuple[Represented, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,7 @@ class TakenStep:
     :param reassigned: who was in charge `before`, where it was one person, and `after`
     :param migrated: the versions `before` and `after`
     :param assignment: to whom the state it leads to was given, and why that was dropped, if it was
+    :param on_behalf_of: in whose place the actor acted, who was away
     """
 
     public_id: UUID
@@ -86,10 +93,14 @@ class TakenStep:
     assignment: Assignment | None = None
     reassigned: Mapping[str, Any] | None = None
     migrated: Mapping[str, int] | None = None
+    on_behalf_of: Represented | None = None
 
 
-async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> InstanceView:
+async def find(
+    session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID, now: datetime | None = None
+) -> InstanceView:
     """
+    :param now: when given, what the caller may do in the place of others at that moment counts too
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
     row = await repository.instance(session, public_id)
@@ -98,8 +109,15 @@ async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, pub
         raise NotFound(f"There is no workflow instance {public_id}.")
     definition = await definitions.load(session, row.definition_id)
     files = await instances.step_files(session, [row.id])
-    envelope = instances.envelope(row, definition, caller=caller, facts=facts, files=files.get(row.id, ()))
+    seats = (await _lent(session, caller, now)).of(definition.code, facts.scope.project)
+    envelope = instances.envelope(
+        row, definition, caller=caller, facts=facts, files=files.get(row.id, ()), seats=seats
+    )
     return InstanceView(row.entity_type, facts, envelope)
+
+
+async def _lent(session: AsyncSession, caller: Caller, now: datetime | None) -> Standing:
+    return await standing(session, caller, now=now) if now is not None else Standing()
 
 
 async def _seen(
@@ -166,6 +184,7 @@ def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow]) -> T
         migrated=(step.details or {}).get("migrated"),
         comment=step.comment,
         actor=_actor(row),
+        on_behalf_of=_absent(row),
         attachments=tuple(files),
         created_at=step.created_at,
     )
@@ -186,26 +205,49 @@ def _assignment(told: Any) -> Assignment | None:
 def _actor(row: Any) -> Actor | None:
     if row.public_id is None:
         return None
-    name = " ".join(part for part in (row.first_name, row.last_name) if part) or row.username
-    return Actor(row.public_id, name, row.organization_code)
+    return Actor(row.public_id, _name(row.first_name, row.last_name, row.username), row.organization_code)
+
+
+def _absent(row: Any) -> Represented | None:
+    if row.absent_public_id is None:
+        return None
+    return Represented(row.absent_public_id, _name(row.absent_first_name, row.absent_last_name, row.absent_username))
+
+
+def _name(first: str | None, last: str | None, username: str) -> str:
+    return " ".join(part for part in (first, last) if part) or username
 
 
 async def inbox(
-    session: AsyncSession, *, caller: Caller, subjects: Subjects, cursor: str | None, limit: int
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    subjects: Subjects,
+    cursor: str | None,
+    limit: int,
+    now: datetime | None = None,
 ) -> Page[InboxItem]:
     """
     This will give what waits for the caller, newest first.
 
     Work items say for whom it waits; permissions and conditions are judged for the page alone, so a page can be
     shorter than `limit` and still have a next one.
+
+    :param now: when given, what waits for those in whose place the caller stands at that moment is there too
     """
+    lent = await _lent(session, caller, now)
     after = Cursor.decode(cursor) if cursor else None
     items: list[InboxItem] = []
     for _ in range(MOST_ROUNDS):
+        # What is lent counts within organizations that both work for, so the caller's own are all that can be asked.
         places = await repository.inbox_page(
-            session, user_id=caller.user_id, organizations=caller.organization_ids, after=after, limit=limit + 1
+            session,
+            users={caller.user_id} | lent.user_ids,
+            organizations=caller.organization_ids,
+            after=after,
+            limit=limit + 1,
         )
-        found = await _actionable(session, places[:limit], caller=caller, subjects=subjects)
+        found = await _actionable(session, places[:limit], caller=caller, subjects=subjects, lent=lent)
         for since, instance_id in places[:limit]:
             after = Cursor(since, instance_id)
             if instance_id in found:
@@ -219,7 +261,12 @@ async def inbox(
 
 
 async def _actionable(
-    session: AsyncSession, places: Sequence[tuple[datetime, UUID]], *, caller: Caller, subjects: Subjects
+    session: AsyncSession,
+    places: Sequence[tuple[datetime, UUID]],
+    *,
+    caller: Caller,
+    subjects: Subjects,
+    lent: Standing,
 ) -> dict[UUID, InboxItem]:
     since = {instance_id: moment for moment, instance_id in places}
     rows = await repository.instances(session, list(since)) if since else []
@@ -228,18 +275,21 @@ async def _actionable(
     for row in rows:
         seen = facts.get((row.entity_type, row.entity_id))
         definition = await definitions.load(session, row.definition_id)
-        if seen is None or not _waits(row, definition, caller, seen):
+        if seen is None:
             continue
-        envelope = instances.envelope(row, definition, caller=caller, facts=seen)
-        found[row.id] = InboxItem(row.entity_type, seen, envelope, since[row.id])
+        seats = lent.of(definition.code, seen.scope.project)
+        envelope = instances.envelope(row, definition, caller=caller, facts=seen, seats=seats)
+        asks = [one for one in envelope.actions if not definition.states[row.current_state].on[one.code].optional]
+        if asks:
+            found[row.id] = InboxItem(row.entity_type, seen, envelope, since[row.id], _represented(asks))
     return found
 
 
-def _waits(row: WorkflowInstance, definition: Definition, caller: Caller, facts: SubjectFacts) -> bool:
-    asked = engine.Facts(caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id)
-    steps = definition.states[row.current_state].on
-    open_to_caller = engine.available(definition, row.current_state, asked)
-    return any(not steps[choice.code].optional for choice in open_to_caller)
+def _represented(asks: Sequence[ActionChoice]) -> tuple[Represented, ...]:
+    """Whom it waits for, each once; nobody in particular when the caller may act in his own right."""
+    if any(choice.in_own_right for choice in asks):
+        return ()
+    return tuple(dict.fromkeys(person for choice in asks for person in choice.on_behalf_of))
 
 
 async def _facts_of(

@@ -101,10 +101,18 @@ def _fields(row: SheetRow, parts: Sequence[PartRow], envelope: workflow.Envelope
 
 
 async def envelopes(
-    session: AsyncSession, *, caller: Caller, rows: Sequence[SheetRow], parts: Mapping[int, Sequence[PartRow]]
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    rows: Sequence[SheetRow],
+    parts: Mapping[int, Sequence[PartRow]],
+    now: datetime | None = None,
 ) -> dict[str, workflow.Envelope]:
+    """
+    :param now: for what is to be shown: then the actions in the place of others are there too
+    """
     facts = {str(row.sheet.public_id): facts_of(row, parts[row.sheet.id]) for row in rows}
-    return await workflow.envelopes(session, caller=caller, entity_type=domain.ENTITY_TYPE, facts=facts)
+    return await workflow.envelopes(session, caller=caller, entity_type=domain.ENTITY_TYPE, facts=facts, now=now)
 
 
 async def summaries(
@@ -113,7 +121,7 @@ async def summaries(
     if not rows:
         return []
     parts = await repository.parts(session, sheet_ids=[row.sheet.id for row in rows])
-    where = await envelopes(session, caller=caller, rows=rows, parts=parts)
+    where = await envelopes(session, caller=caller, rows=rows, parts=parts, now=now)
     today = local_date(now, zone)
     return [
         CirculationSummary(**_fields(row, parts[row.sheet.id], where.get(str(row.sheet.public_id)), today))
@@ -126,7 +134,7 @@ async def full(
 ) -> CirculationAnswer:
     """This will give a sheet with everybody's part in it."""
     parts = await repository.parts(session, sheet_ids=[row.sheet.id])
-    where = await envelopes(session, caller=caller, rows=[row], parts=parts)
+    where = await envelopes(session, caller=caller, rows=[row], parts=parts, now=now)
     envelope = where.get(str(row.sheet.public_id))
     today = local_date(now, zone)
     return CirculationAnswer(

@@ -164,14 +164,25 @@ def _summary_fields(
 
 
 async def envelopes(
-    session: AsyncSession, register: Register, *, caller: Caller, rows: Sequence[DocumentRow], zone: ZoneInfo
+    session: AsyncSession,
+    register: Register,
+    *,
+    caller: Caller,
+    rows: Sequence[DocumentRow],
+    zone: ZoneInfo,
+    now: datetime | None = None,
 ) -> dict[str, Envelope]:
-    """This will give the envelopes by the revisions' public ids."""
+    """
+    This will give the envelopes by the revisions' public ids.
+
+    :param now: for what is to be shown: then the actions in the place of others are there too
+    """
     return await workflow.envelopes(
         session,
         caller=caller,
         entity_type=register.kind.entity_type,
         facts=await facts_of(session, register.kind, rows=rows, zone=zone),
+        now=now,
     )
 
 
@@ -188,7 +199,7 @@ async def summaries(
     if not rows:
         return []
     recipients = await repository.recipients(session, document_ids=[row.head.id for row in rows])
-    where = await envelopes(session, register, caller=caller, rows=rows, zone=zone)
+    where = await envelopes(session, register, caller=caller, rows=rows, zone=zone, now=now)
     extras = await register.in_list(session, rows, reach(caller))
     today = local_date(now, zone)
     found = []
@@ -204,7 +215,7 @@ async def full(
 ) -> DocumentAnswer:
     """This will give a document with all that hangs on it."""
     recipients = await repository.recipients(session, document_ids=[row.head.id])
-    envelope = (await envelopes(session, register, caller=caller, rows=[row], zone=zone)).get(
+    envelope = (await envelopes(session, register, caller=caller, rows=[row], zone=zone, now=now)).get(
         str(row.revision.public_id)
     )
     files = await links.files(session, revision_ids=[row.revision.id])
