@@ -55,6 +55,7 @@ from saraban.webhooks.adapters import GuardedPost
 from saraban.workflow import service as workflow
 from saraban.workflow.service import Subjects
 from saraban.workflow.service import kept as kept_definitions
+from saraban.workflow.service import review as reviews
 from saraban.workflow.service.kept import KeptDefinitions
 
 log = structlog.get_logger(__name__)
@@ -136,7 +137,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         subjects=subjects,
         definitions=KeptDefinitions(db, Shelf(redis, name=kept_definitions.NAME, rest=settings.redis_breaker)),
         followers=_followers(),
-        handlers=_handlers(settings, db, clock, rates.limiter, post),
+        handlers=_handlers(settings, db, clock, rates.limiter, post, subjects),
         bell=bell,
         post=post,
         redis=redis,
@@ -246,11 +247,14 @@ def _readers(subjects: Subjects) -> AccessRules:
     return rules
 
 
-def _handlers(settings: Settings, db: Database, clock: Clock, limiter: Limiter, post: Post | None) -> Handlers:
+def _handlers(
+    settings: Settings, db: Database, clock: Clock, limiter: Limiter, post: Post | None, subjects: Subjects
+) -> Handlers:
     handlers = Handlers(first_delay=timedelta(seconds=settings.event_retry_pause))
     notifications.subscribe(handlers, post=post)
     sender = webhooks.Sender(db, clock=clock, post=GuardedPost(), limiter=limiter, per_minute=settings.webhook_limit)
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=settings.webhook_retry_pause))
+    reviews.subscribe(handlers, subjects=subjects)
     return handlers
 
 

@@ -277,8 +277,8 @@ class TestRehearsing:
 
     def replayed(self, asked: Any) -> str | None:
         codes = {"structure": "approve", "electrical": "approve"}
-        past = [rehearsal.Past(ANSWER, "reviewed", None, {}, answer=each) for each in codes.items()]
-        past.append(rehearsal.Past(FELL[FOR], "approved", None, {}))
+        past = [rehearsal.Past(ANSWER, "reviewed", None, {}) for _ in codes]
+        past.append(rehearsal.Past(FELL[FOR], "approved", None, {}, answers=codes))
         parting = rehearsal.replay(dsl.read(definition(asked)), past, subject(), person())
         return parting.code if parting else None
 

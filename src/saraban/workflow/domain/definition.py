@@ -129,6 +129,11 @@ class Definition:
         return self.states.get(name) or ENDS[name]
 
     @property
+    def reviews(self) -> bool:
+        """Whether any of its states asks for a parallel review."""
+        return any(state.review is not None for state in self.states.values())
+
+    @property
     def actions(self) -> frozenset[str]:
         return frozenset(action for state in self.states.values() for action in state.on)
 

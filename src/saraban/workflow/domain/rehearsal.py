@@ -192,7 +192,7 @@ class Past:
     A step that was taken.
 
     :param imposed: an administrator's deed, which no definition provides: it counts wherever its state still is
-    :param answer: (branch, code) of an answer in a review
+    :param answers: of a verdict, the codes by branch that it came from
     """
 
     action: str
@@ -201,7 +201,7 @@ class Past:
     payload: Mapping[str, Any]
     imposed: bool = False
     response_code: str | None = None
-    answer: tuple[str, str] | None = None
+    answers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,14 +233,10 @@ def replay(definition: Definition, past: Sequence[Past], subject: SubjectFacts, 
     (`cancelled`) is open from every state and is no difference.
     """
     state, context = definition.initial, dict[str, Any]()
-    given: dict[str, str] = {}
     for place, step in enumerate(past, start=1):
-        given = given if step.to_state == state or step.action in FELL.values() else {}
-        if step.answer is not None:
-            given = {**given, step.answer[0]: step.answer[1]}
         facts = Facts(caller, subject, step.comment, step.payload, context, response_code=step.response_code)
         reviewed = step.action == ANSWER or step.action in FELL.values()
-        parting = (_falling if reviewed else _parting)(definition, state, step, facts, given)
+        parting = (_falling if reviewed else _parting)(definition, state, step, facts)
         if parting is not None:
             code, says, to = parting
             return Parting(place, state, step.action, step.to_state, code, says, to)
@@ -252,25 +248,22 @@ def replay(definition: Definition, past: Sequence[Past], subject: SubjectFacts, 
     return None
 
 
-def _falling(
-    definition: Definition, state: str, step: Past, _facts: Facts, given: Mapping[str, str]
-) -> tuple[str, Text, str | None] | None:
-    """A verdict is played again from its answers; while they come in, a review need only know them."""
+def _falling(definition: Definition, state: str, step: Past, _facts: Facts) -> tuple[str, Text, str | None] | None:
+    """A verdict is played again from its answers; while they come in there need only be a review."""
     here = definition.states.get(state)
     review = here.review if here else None
-    if review is None or not set(given) <= set(review.branches) or not set(given.values()) <= set(review.answers):
+    known = review is not None and step.answers.keys() <= review.branches.keys()
+    if review is None or not known or not set(step.answers.values()) <= set(review.answers):
         return "no_action", _NO_ACTION, None
     if step.action == ANSWER:
         return None
-    fell = answering.moved(definition, state, given)
+    fell = answering.moved(definition, state, step.answers)
     if fell is None or fell.next_state != step.to_state:
         return "other_state", _OTHER_STATE, fell.next_state if fell else None
     return None
 
 
-def _parting(
-    definition: Definition, state: str, step: Past, facts: Facts, _given: Mapping[str, str]
-) -> tuple[str, Text, str | None] | None:
+def _parting(definition: Definition, state: str, step: Past, facts: Facts) -> tuple[str, Text, str | None] | None:
     if step.to_state in ENDS or (step.imposed and step.to_state in definition.states):
         return None
     here = definition.states.get(state)

@@ -6,8 +6,10 @@ Who stands behind a branch today, and where answers are kept, is the service's b
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
 from typing import Literal
+from uuid import UUID
 
 from saraban.kit.errors import Text
 
@@ -87,6 +89,46 @@ class Review:
     def targets(self) -> tuple[str, ...]:
         """Every state that a verdict can lead to, the good end first."""
         return tuple(dict.fromkeys((self.then[FOR], self.then[AGAINST])))
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """One answer that the caller may give now."""
+
+    code: str
+    label: Text
+    comment_required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    public_id: UUID
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BranchView:
+    """
+    One branch as one caller sees it; what was answered is None while it is hidden from him, and before there is any.
+
+    :param status: `PENDING`, `ANSWERED`, or `SKIPPED` when the review ended without it
+    :param choices: what the caller may answer; empty unless he may
+    """
+
+    public_id: UUID
+    name: str
+    label: Text
+    assignee: Assignee
+    status: str
+    version_no: int
+    may_answer: bool
+    choices: tuple[Offered, ...] = ()
+    answer: str | None = None
+    answer_label: Text | None = None
+    comment: str | None = None
+    answered_by: Person | None = None
+    on_behalf_of: Person | None = None
+    answered_at: datetime | None = None
 
 
 def most(branches: int) -> int:

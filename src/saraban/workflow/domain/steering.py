@@ -13,6 +13,7 @@ from saraban.kit.text import fold
 from saraban.workflow.domain import engine
 from saraban.workflow.domain.definition import TERMINATED, Definition, Transition
 from saraban.workflow.domain.engine import Step, TransitionNotPossible, Waiting
+from saraban.workflow.domain.review import LABELS
 from saraban.workflow.domain.subject import SubjectFacts
 
 PERMISSION = "workflow.force_proceed"
@@ -27,6 +28,7 @@ WORDS: Final[dict[str, Text]] = {
     TERMINATE: Text("ยุติแล้ว", "Terminated"),
     REASSIGN: Text("เปลี่ยนผู้รับผิดชอบ", "Reassigned"),
     MIGRATE: Text("ย้ายไปใช้ Workflow รุ่นใหม่", "Moved to another version of the workflow"),
+    **LABELS,
 }
 
 # What the record of such a step has beside those of every step.

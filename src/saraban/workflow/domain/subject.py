@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Text
+from saraban.workflow.domain.review import BranchView
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 
@@ -102,6 +103,7 @@ class Envelope:
     The workflow part of every workflow-aware answer (ADR-021); `actions` is for this caller, now.
 
     :param due_on: the day by which somebody is to act in this state
+    :param branches: of the latest parallel review, as this caller may see them
     """
 
     instance_public_id: UUID
@@ -117,6 +119,7 @@ class Envelope:
     step_attachments: tuple[StepFile, ...] = ()
     state_help: Text | None = None
     due_on: date | None = None
+    branches: tuple[BranchView, ...] = ()
 
     @property
     def available_actions(self) -> list[str]:

@@ -72,6 +72,39 @@ class ActionOut(Schema):
     )
 
 
+class BranchAssigneeOut(Schema):
+    """Whom a branch asks: a person by public id, a role by name, a review team or a discipline by code."""
+
+    kind: Literal["user", "role", "team", "discipline"] = Field(examples=["discipline"])
+    name: str = Field(examples=["STR"])
+
+
+class BranchPersonOut(Schema):
+    public_id: UUID
+    display_name: str
+
+
+class BranchOut(Schema):
+    """
+    One branch of a parallel review. While others' answers are hidden from you, `answer` and what belongs to it are null.
+    """
+
+    public_id: UUID
+    name: str = Field(examples=["structure"])
+    label: LabelOut
+    assignee: BranchAssigneeOut
+    status: Literal["PENDING", "ANSWERED", "SKIPPED"]
+    version_no: int = Field(description="The branch's own: state it when you answer.")
+    may_answer: bool
+    choices: list[ResponseOut] = Field(description="What you may answer; empty unless you may.")
+    answer: str | None = Field(examples=["approve"])
+    answer_label: LabelOut | None
+    comment: str | None
+    answered_by: BranchPersonOut | None
+    on_behalf_of: BranchPersonOut | None
+    answered_at: datetime | None
+
+
 class WorkflowOut(Schema):
     """The envelope of ADR-021; `availableActions` is for this caller, now; `dueOn` is the day of this state, if it has one."""
 
@@ -88,6 +121,7 @@ class WorkflowOut(Schema):
     version_no: int
     state_help: LabelOut | None = None
     due_on: date | None = None
+    branches: list[BranchOut] = Field(default_factory=list, description="Of the latest parallel review.")
 
 
 class StepAttachmentOut(Schema):
@@ -195,9 +229,7 @@ class HistoryOut(Schema):
     reassigned: ReassignedOut | None = None
     migrated: VersionsOut | None = None
     actor: ActorOut | None
-    on_behalf_of: RepresentedOut | None = Field(
-        None, description="In whose place the actor acted.", examples=[None]
-    )
+    on_behalf_of: RepresentedOut | None = Field(None, description="In whose place the actor acted.", examples=[None])
     attachments: list[HistoryFileOut]
     created_at: datetime
 

@@ -15,8 +15,10 @@ from saraban.kit.ids import new_id
 from saraban.workflow import repository
 from saraban.workflow.domain import acting, engine, steering
 from saraban.workflow.domain.definition import CANCELLED, Definition
+from saraban.workflow.domain.review import BranchView
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.service import branches as reviews
 from saraban.workflow.service import definitions
 from saraban.workflow.service.standing import Standing
 from saraban.workflow.service.standing import standing as lent_to
@@ -64,9 +66,11 @@ async def start(
     session.add(row)
     await session.flush()
     session.expunge(row)
+    await reviews.turn(session, instance=row, definition=definition, now=now)
     if not definition.states[definition.initial].editable:
         await await_next(session, instance=row, definition=definition, facts=facts, now=now)
-    return envelope(row, definition, caller=caller, facts=facts)
+    asked = await branches_of(session, row, definition, caller=caller, facts=facts)
+    return envelope(row, definition, caller=caller, facts=facts, branches=asked)
 
 
 async def terminate(
@@ -98,6 +102,7 @@ async def terminate(
             created_at=now,
         )
     )
+    await reviews.close(session, instance_id=row.id, now=now)
     await repository.await_these(session, instance_id=row.id, state=CANCELLED.name, organizations=(), users=(), now=now)
 
 
@@ -124,6 +129,8 @@ async def await_next(
     if instance.assigned_user_id is not None:
         ahead = engine.Waiting(users=frozenset({instance.assigned_user_id}))
     users = ahead.users | await repository.user_ids(session, ahead.named)
+    if definition.state(instance.current_state).review is not None:
+        users |= await reviews.people(session, instance_id=instance.id, scope=facts.scope)
     await repository.await_these(
         session,
         instance_id=instance.id,
@@ -156,6 +163,8 @@ async def envelopes(
     rows = await repository.instances_of(session, entity_type, list(facts))
     files = await step_files(session, [row.id for row in rows.values()]) if with_files else {}
     known = {row.definition_id: await definitions.load(session, row.definition_id) for row in rows.values()}
+    standing = [reviews.Standing(row, known[row.definition_id], facts[key]) for key, row in rows.items()]
+    asked = await reviews.shown(session, caller=caller, instances=standing)
     return {
         key: envelope(
             row,
@@ -163,10 +172,19 @@ async def envelopes(
             caller=caller,
             facts=facts[key],
             files=files.get(row.id, ()),
+            branches=asked.get(row.id, ()),
             seats=lent.of(known[row.definition_id].code, facts[key].scope.project),
         )
         for key, row in rows.items()
     }
+
+
+async def branches_of(
+    session: AsyncSession, row: WorkflowInstance, definition: Definition, *, caller: Caller, facts: SubjectFacts
+) -> tuple[BranchView, ...]:
+    """This will give the branches of one instance as the caller may see them."""
+    one = reviews.Standing(row, definition, facts)
+    return (await reviews.shown(session, caller=caller, instances=[one])).get(row.id, ())
 
 
 def envelope(
@@ -176,6 +194,7 @@ def envelope(
     caller: Caller,
     facts: SubjectFacts,
     files: Sequence[StepFile] = (),
+    branches: Sequence[BranchView] = (),
     seats: Sequence[Caller] = (),
 ) -> Envelope:
     """
@@ -200,6 +219,7 @@ def envelope(
         step_attachments=tuple(files),
         state_help=state.help,
         due_on=row.due_on if runs else None,
+        branches=tuple(branches),
     )
 
 

@@ -23,7 +23,7 @@ from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
-from saraban.workflow.service import instances, news
+from saraban.workflow.service import branches, instances, news
 from saraban.workflow.service.commands import Command, VersionConflict
 from saraban.workflow.service.subjects import SubjectPort
 from saraban.workflow.service.terms import terms_of
@@ -94,8 +94,15 @@ async def settle(
         following = await _by_itself(session, after, step)
     row = after.row
     files = (await instances.step_files(session, [row.id])).get(row.id, ())
+    asked = await instances.branches_of(session, row, held.definition, caller=held.caller, facts=after.facts)
     return instances.envelope(
-        row, held.definition, caller=held.caller, facts=after.facts, files=files, seats=held.seats
+        row,
+        held.definition,
+        caller=held.caller,
+        facts=after.facts,
+        files=files,
+        branches=asked,
+        seats=held.seats,
     )
 
 
@@ -119,6 +126,7 @@ async def _take(
     if kept.applies:
         await held.port.moved(session, caller=held.seat or held.caller, entity_id=row.entity_id, step=step, now=now)
     facts = await _facts_after(session, held.port, before=held.facts, caller=held.caller)
+    await branches.turn(session, instance=moved, definition=definition, now=now)
     ahead = await instances.await_next(session, instance=moved, definition=definition, facts=facts, now=now)
     told = news.News(moved, definition, step, facts, ahead, held.caller, history_id, held.seat)
     await _tell(session, told, kept, address=address)

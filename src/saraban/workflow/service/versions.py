@@ -103,6 +103,7 @@ async def _steps(session: AsyncSession, rows: Sequence[WorkflowInstance]) -> dic
 def _past(step: WorkflowHistory) -> Past:
     details = step.details or {}
     payload, imposed = details.get("payload"), bool(steering.IMPOSED & details.keys())
+    answers = details.get("answers")
     return Past(
         step.action,
         step.to_state,
@@ -110,6 +111,7 @@ def _past(step: WorkflowHistory) -> Past:
         payload if isinstance(payload, dict) else {},
         imposed,
         details.get("responseCode"),
+        answers if isinstance(answers, dict) else {},
     )
 
 

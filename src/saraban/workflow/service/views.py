@@ -20,7 +20,7 @@ from saraban.workflow.domain import path, steering
 from saraban.workflow.domain.definition import ENDS, Definition
 from saraban.workflow.domain.subject import ActionChoice, Envelope, Represented, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
-from saraban.workflow.service import definitions, instances
+from saraban.workflow.service import branches, definitions, instances
 from saraban.workflow.service.standing import Standing, standing
 from saraban.workflow.service.subjects import Subjects
 
@@ -109,9 +109,10 @@ async def find(
         raise NotFound(f"There is no workflow instance {public_id}.")
     definition = await definitions.load(session, row.definition_id)
     files = await instances.step_files(session, [row.id])
+    asked = await instances.branches_of(session, row, definition, caller=caller, facts=facts)
     seats = (await _lent(session, caller, now)).of(definition.code, facts.scope.project)
     envelope = instances.envelope(
-        row, definition, caller=caller, facts=facts, files=files.get(row.id, ()), seats=seats
+        row, definition, caller=caller, facts=facts, files=files.get(row.id, ()), branches=asked, seats=seats
     )
     return InstanceView(row.entity_type, facts, envelope)
 
@@ -162,10 +163,15 @@ async def _taken(session: AsyncSession, rows: Sequence[WorkflowInstance]) -> tup
     known = {row.id: await definitions.load(session, row.definition_id) for row in rows}
     steps = await repository.steps_of(session, list(known), limit=MOST_STEPS)
     files = await attachments.step_attachments(session, [step[0].id for step in steps]) if steps else {}
-    return tuple(_step(step, known[step[0].instance_id], files.get(str(step[0].id), ())) for step in steps)
+    told = await branches.told(session, [step[0] for step in steps], known)
+    return tuple(
+        _step(step, known[step[0].instance_id], files.get(str(step[0].id), ()), told.get(step[0].id))
+        for step in steps
+        if not branches.hides(told, step[0])
+    )
 
 
-def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow]) -> TakenStep:
+def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow], told: branches.Told | None) -> TakenStep:
     step: WorkflowHistory = row[0]
     return TakenStep(
         public_id=step.id,
@@ -175,14 +181,14 @@ def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow]) -> T
         to_state=step.to_state,
         to_label=_state_label(definition, step.to_state),
         action=step.action,
-        action_label=steering.words_of(definition, step.from_state, step.action),
+        action_label=told.label if told else steering.words_of(definition, step.from_state, step.action),
         forced=bool((step.details or {}).get("forced")),
         response_code=(step.details or {}).get("responseCode"),
         automatic=bool((step.details or {}).get("automatic")),
         assignment=_assignment((step.details or {}).get("assigned")),
         reassigned=(step.details or {}).get("reassigned"),
         migrated=(step.details or {}).get("migrated"),
-        comment=step.comment,
+        comment=told.comment if told else step.comment,
         actor=_actor(row),
         on_behalf_of=_absent(row),
         attachments=tuple(files),
@@ -271,17 +277,26 @@ async def _actionable(
     since = {instance_id: moment for moment, instance_id in places}
     rows = await repository.instances(session, list(since)) if since else []
     facts = await _facts_of(session, rows, caller=caller, subjects=subjects)
+    known = [
+        branches.Standing(row, await definitions.load(session, row.definition_id), seen)
+        for row in rows
+        if (seen := facts.get((row.entity_type, row.entity_id))) is not None
+    ]
+    asked = await branches.shown(session, caller=caller, instances=known)
     found: dict[UUID, InboxItem] = {}
-    for row in rows:
-        seen = facts.get((row.entity_type, row.entity_id))
-        definition = await definitions.load(session, row.definition_id)
-        if seen is None:
-            continue
-        seats = lent.of(definition.code, seen.scope.project)
-        envelope = instances.envelope(row, definition, caller=caller, facts=seen, seats=seats)
-        asks = [one for one in envelope.actions if not definition.states[row.current_state].on[one.code].optional]
-        if asks:
-            found[row.id] = InboxItem(row.entity_type, seen, envelope, since[row.id], _represented(asks))
+    for one in known:
+        row, seen, mine = one.row, one.facts, asked.get(one.row.id, ())
+        seats = lent.of(one.definition.code, seen.scope.project)
+        envelope = instances.envelope(row, one.definition, caller=caller, facts=seen, branches=mine, seats=seats)
+        asks = [
+            choice
+            for choice in envelope.actions
+            if not one.definition.states[row.current_state].on[choice.code].optional
+        ]
+        may_answer = any(branch.may_answer for branch in mine)
+        if asks or may_answer:
+            others = () if may_answer else _represented(asks)
+            found[row.id] = InboxItem(row.entity_type, seen, envelope, since[row.id], others)
     return found
 
 

@@ -17,7 +17,13 @@ from saraban.workflow.schemas import HistoryFileOut, LabelOut, ReassignedOut, Ve
 
 _PAGE = 100
 # The workflow's own history tells these better.
-_TOLD_ELSEWHERE = {"workflow.transition", "workflow.force_proceed", "workflow.terminate", "workflow.reassign"}
+_TOLD_ELSEWHERE = {
+    "workflow.transition",
+    "workflow.answer",
+    "workflow.force_proceed",
+    "workflow.terminate",
+    "workflow.reassign",
+}
 
 
 async def history(session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID) -> HistoryList:

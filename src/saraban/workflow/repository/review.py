@@ -1,0 +1,190 @@
+"""
+Rows of branches, and who stands behind those who are asked; decides nothing.
+
+Like an instance, a branch is handed out detached: it changes by compare-and-set alone.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from saraban.identity.domain.permission import Scope
+from saraban.identity.models import Role, User, UserAssignment
+from saraban.kit.ids import new_id
+from saraban.workflow.models import WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.models.review import PENDING, SKIPPED, WorkflowBranch
+from saraban.workflow.repository import NO_STATE_SYNC
+
+_ANSWERED_BY, _BEHALF = aliased(User), aliased(User)
+
+
+async def add(session: AsyncSession, rows: Sequence[Mapping[str, Any]]) -> None:
+    await session.execute(sa.insert(WorkflowBranch), [dict(row) for row in rows])
+
+
+async def latest_rounds(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[Any]:
+    """
+    The branches of the newest round of each instance, in their order.
+
+    Rows of (branch, public id and names of who answered, the same of whom he stood in for).
+    """
+    newest = (
+        sa.select(WorkflowBranch.instance_id, sa.func.max(WorkflowBranch.opened_version).label("opened_version"))
+        .where(WorkflowBranch.instance_id.in_(instance_ids))
+        .group_by(WorkflowBranch.instance_id)
+        .subquery()
+    )
+    names = [
+        column.label(f"{who}_{name}")
+        for who, person in (("by", _ANSWERED_BY), ("behalf", _BEHALF))
+        for name, column in (
+            ("public_id", person.public_id),
+            ("first_name", person.first_name),
+            ("last_name", person.last_name),
+            ("username", person.username),
+        )
+    ]
+    statement = (
+        sa.select(WorkflowBranch, *names)
+        .join(
+            newest,
+            sa.and_(
+                newest.c.instance_id == WorkflowBranch.instance_id,
+                newest.c.opened_version == WorkflowBranch.opened_version,
+            ),
+        )
+        .outerjoin(_ANSWERED_BY, _ANSWERED_BY.user_id == WorkflowBranch.answered_by_user_id)
+        .outerjoin(_BEHALF, _BEHALF.user_id == WorkflowBranch.on_behalf_of_user_id)
+        .order_by(WorkflowBranch.instance_id, WorkflowBranch.position)
+    )
+    rows = (await session.execute(statement)).all()
+    for row in rows:
+        session.expunge(row.WorkflowBranch)
+    return rows
+
+
+async def of_instances(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[WorkflowBranch]:
+    """The branches of every round of some instances."""
+    statement = sa.select(WorkflowBranch).where(WorkflowBranch.instance_id.in_(instance_ids))
+    return await _detached(session, statement)
+
+
+async def branch(session: AsyncSession, *, instance_id: UUID, public_id: UUID) -> WorkflowBranch | None:
+    statement = sa.select(WorkflowBranch).where(
+        WorkflowBranch.id == public_id, WorkflowBranch.instance_id == instance_id
+    )
+    found = await _detached(session, statement)
+    return found[0] if found else None
+
+
+async def of_round(session: AsyncSession, *, instance_id: UUID, opened_version: int) -> Sequence[WorkflowBranch]:
+    statement = sa.select(WorkflowBranch).where(
+        WorkflowBranch.instance_id == instance_id, WorkflowBranch.opened_version == opened_version
+    )
+    return await _detached(session, statement)
+
+
+async def pending(session: AsyncSession, *, instance_id: UUID) -> Sequence[WorkflowBranch]:
+    statement = sa.select(WorkflowBranch).where(
+        WorkflowBranch.instance_id == instance_id, WorkflowBranch.status == PENDING
+    )
+    return await _detached(session, statement)
+
+
+async def _detached(session: AsyncSession, statement: sa.Select[Any]) -> Sequence[WorkflowBranch]:
+    rows = (await session.scalars(statement)).all()
+    for row in rows:
+        session.expunge(row)
+    return rows
+
+
+async def change(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, Any]) -> bool:
+    """This will write `values` and the next version of a pending branch, unless it has changed since."""
+    statement = (
+        sa.update(WorkflowBranch)
+        .where(WorkflowBranch.id == public_id, WorkflowBranch.version_no == expected, WorkflowBranch.status == PENDING)
+        .values(version_no=expected + 1, **values)
+        .execution_options(**NO_STATE_SYNC)
+    )
+    return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
+
+
+async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> None:
+    """This will say of every branch that still waits that it is not asked any more."""
+    statement = (
+        sa.update(WorkflowBranch)
+        .where(WorkflowBranch.instance_id == instance_id, WorkflowBranch.status == PENDING)
+        .values(status=SKIPPED, version_no=WorkflowBranch.version_no + 1, updated_at=now)
+        .execution_options(**NO_STATE_SYNC)
+    )
+    await session.execute(statement)
+
+
+async def role_holders(session: AsyncSession, *, roles: Collection[str], scope: Scope) -> frozenset[int]:
+    """The people, no programs, who hold one of the roles for what the scope names, or everywhere."""
+    given = UserAssignment
+    here = [
+        given.organization_id.in_(scope.organizations),
+        sa.and_(given.organization_id.is_(None), given.project_id == scope.project),
+        sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id == scope.contract),
+        sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None)),
+    ]
+    statement = (
+        sa.select(given.user_id)
+        .join(Role, Role.role_id == given.role_id)
+        .join(User, User.user_id == given.user_id)
+        .where(
+            Role.role_name.in_(roles),
+            Role.deleted_at.is_(None),
+            User.is_active,
+            User.is_service.is_(False),
+            User.deleted_at.is_(None),
+            sa.or_(*here),
+        )
+    )
+    return frozenset((await session.scalars(statement)).all()) if roles else frozenset()
+
+
+async def await_people(
+    session: AsyncSession, *, instance_id: UUID, state: str, users: Collection[int], now: datetime
+) -> None:
+    """This will make these the people an instance waits for; who was waited for before keeps his place in the inbox."""
+    item = WorkflowWorkItem
+    mine = sa.and_(item.instance_id == instance_id, item.user_id.is_not(None))
+    there = frozenset((await session.scalars(sa.select(item.user_id).where(mine))).all())
+    gone, more = there - set(users), set(users) - there
+    if gone:
+        statement = sa.delete(item).where(mine, item.user_id.in_(gone))
+        await session.execute(statement.execution_options(**NO_STATE_SYNC))
+    rows: list[dict[str, Any]] = [
+        {
+            "id": new_id(),
+            "instance_id": instance_id,
+            "state": state,
+            "organization_id": None,
+            "user_id": key,
+            "created_at": now,
+        }
+        for key in sorted(more)
+    ]
+    if rows:
+        await session.execute(sa.insert(item), rows)
+
+
+async def asking_teams(session: AsyncSession) -> Sequence[WorkflowInstance]:
+    """The running instances that wait for a team or a discipline, locked, in the order of their ids."""
+    asked = sa.exists().where(
+        WorkflowBranch.instance_id == WorkflowInstance.id,
+        WorkflowBranch.status == PENDING,
+        WorkflowBranch.assignee_kind.in_(("team", "discipline")),
+    )
+    statement = sa.select(WorkflowInstance).where(asked, WorkflowInstance.status == "ACTIVE")
+    rows = (await session.scalars(statement.order_by(WorkflowInstance.id).with_for_update())).all()
+    for row in rows:
+        session.expunge(row)
+    return rows

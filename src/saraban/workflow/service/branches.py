@@ -1,0 +1,233 @@
+"""
+The branches of a parallel review as rows: opened when a state is entered, closed when it is left, shown to who may see them.
+
+What an answer does is `review`'s business.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import Text
+from saraban.kit.ids import new_id
+from saraban.projects import service as projects
+from saraban.workflow import repository as instances_repository
+from saraban.workflow.domain.answering import Seat, may_answer
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.review import ANSWER, Assignee, BranchView, Kind, Offered, Person, Review
+from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.models.review import ANSWERED, PENDING, WorkflowBranch
+from saraban.workflow.repository import review as repository
+
+SEATED = ("team", "discipline")
+
+
+async def turn(session: AsyncSession, *, instance: WorkflowInstance, definition: Definition, now: datetime) -> None:
+    """
+    This will close what the state before asked, and open what the present state of an instance asks.
+
+    :param instance: as it stands after the step
+    """
+    if not definition.reviews:
+        return
+    await repository.close(session, instance_id=instance.id, now=now)
+    review = definition.state(instance.current_state).review
+    if review is not None and instance.status == "ACTIVE":
+        await repository.add(session, [_row(instance, each, review, now) for each in review.branches])
+
+
+async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> None:
+    """This will say that an instance asks nobody any more; what was answered stays."""
+    await repository.close(session, instance_id=instance_id, now=now)
+
+
+def _row(instance: WorkflowInstance, name: str, review: Review, now: datetime) -> dict[str, Any]:
+    assignee = review.branches[name].assignee
+    return {
+        "id": new_id(),
+        "instance_id": instance.id,
+        "state": instance.current_state,
+        "opened_version": instance.version_no,
+        "position": list(review.branches).index(name),
+        "name": name,
+        "assignee_kind": assignee.kind,
+        "assignee_name": assignee.name,
+        "status": PENDING,
+        "version_no": 1,
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+async def people(session: AsyncSession, *, instance_id: UUID, scope: Scope) -> frozenset[int]:
+    """This will give everybody who may answer for a branch that still waits."""
+    waiting = await repository.pending(session, instance_id=instance_id)
+    named: dict[str, set[str]] = {}
+    for row in waiting:
+        named.setdefault(row.assignee_kind, set()).add(row.assignee_name)
+    found = await instances_repository.user_ids(session, [UUID(key) for key in named.get("user", ())])
+    found |= await repository.role_holders(session, roles=named.get("role", ()), scope=scope)
+    if scope.project is not None and not named.keys().isdisjoint(SEATED):
+        for seat in await projects.seats(session, project_ids=[scope.project]):
+            if seat.team in named.get("team", ()) or seat.discipline in named.get("discipline", ()):
+                found |= {seat.user_id}
+    return found
+
+
+async def seats_of(
+    session: AsyncSession, *, user_ids: Collection[int], project_ids: Collection[int]
+) -> dict[tuple[int, int], frozenset[Seat]]:
+    """This will give where people sit, by (person, project)."""
+    found: dict[tuple[int, int], set[Seat]] = {}
+    for seat in await projects.seats(session, project_ids=project_ids, user_ids=user_ids):
+        found.setdefault((seat.user_id, seat.project_id), set()).add(Seat(seat.team, seat.discipline))
+    return {key: frozenset(value) for key, value in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An instance with what its branches are judged by."""
+
+    row: WorkflowInstance
+    definition: Definition
+    facts: SubjectFacts
+
+
+async def shown(
+    session: AsyncSession, *, caller: Caller, instances: Sequence[Standing]
+) -> dict[UUID, tuple[BranchView, ...]]:
+    """
+    This will give the branches of the latest round of each instance as the caller may see them, in a fixed number of queries.
+
+    Instances whose definition asks for no review cost none.
+    """
+    reviewed = {each.row.id: each for each in instances if each.definition.reviews}
+    rows = await repository.latest_rounds(session, list(reviewed)) if reviewed else []
+    rounds: dict[UUID, list[Any]] = {}
+    for row in rows:
+        rounds.setdefault(row.WorkflowBranch.instance_id, []).append(row)
+    asking = [
+        key
+        for key, each in rounds.items()
+        if any(row.WorkflowBranch.assignee_kind in SEATED and row.WorkflowBranch.status == PENDING for row in each)
+    ]
+    places = {reviewed[key].facts.scope.project for key in asking} - {None}
+    seats = await seats_of(session, user_ids=[caller.user_id], project_ids=[key for key in places if key is not None])
+    return {key: tuple(_views(reviewed[key], each, caller, seats)) for key, each in rounds.items()}
+
+
+def _views(
+    standing: Standing, rows: Sequence[Any], caller: Caller, seats: Mapping[tuple[int, int], frozenset[Seat]]
+) -> list[BranchView]:
+    state = standing.definition.states.get(rows[0].WorkflowBranch.state)
+    review = state.review if state is not None else None
+    scope = standing.facts.scope
+    own = seats.get((caller.user_id, scope.project or 0), frozenset())
+    closed = not is_open([row.WorkflowBranch for row in rows])
+    return [_view(row, review, caller, scope, own, closed=closed) for row in rows]
+
+
+def _view(
+    found: Any, review: Review | None, caller: Caller, scope: Scope, seats: Collection[Seat], *, closed: bool
+) -> BranchView:
+    row: WorkflowBranch = found.WorkflowBranch
+    asked = review.branches.get(row.name) if review is not None else None
+    offers = review is not None and row.status == PENDING and may_answer(assignee_of(row), caller, scope, seats)
+    own = caller.user_id in (row.answered_by_user_id, row.on_behalf_of_user_id)
+    seen = row.status == ANSWERED and (closed or own or not (review is not None and review.hidden))
+    return BranchView(
+        public_id=row.id,
+        name=row.name,
+        label=asked.label if asked is not None else Text(row.name, row.name),
+        assignee=assignee_of(row),
+        status=row.status,
+        version_no=row.version_no,
+        may_answer=offers,
+        choices=_offered(review) if offers and review is not None else (),
+        answer=row.answer if seen else None,
+        answer_label=_answer_label(review, row.answer) if seen else None,
+        comment=row.comment if seen else None,
+        answered_by=_person(found, "by") if seen else None,
+        on_behalf_of=_person(found, "behalf") if seen else None,
+        answered_at=row.answered_at if seen else None,
+    )
+
+
+def _offered(review: Review) -> tuple[Offered, ...]:
+    return tuple(Offered(code, choice.label, choice.comment_required) for code, choice in review.answers.items())
+
+
+def _answer_label(review: Review | None, code: str | None) -> Text | None:
+    if code is None:
+        return None
+    choice = review.answers.get(code) if review is not None else None
+    return choice.label if choice is not None else Text(code, code)
+
+
+def _person(found: Any, who: str) -> Person | None:
+    public_id = getattr(found, f"{who}_public_id")
+    if public_id is None:
+        return None
+    first, last = getattr(found, f"{who}_first_name"), getattr(found, f"{who}_last_name")
+    return Person(public_id, " ".join(filter(None, (first, last))) or getattr(found, f"{who}_username"))
+
+
+def assignee_of(row: WorkflowBranch) -> Assignee:
+    kind: Kind = row.assignee_kind  # type: ignore[assignment]  # written from an Assignee
+    return Assignee(kind, row.assignee_name)
+
+
+def is_open(rows: Sequence[WorkflowBranch]) -> bool:
+    """Whether a round still waits for somebody; until then what is hidden stays hidden."""
+    return any(row.status == PENDING for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a history says of an answer."""
+
+    label: Text
+    comment: str | None
+
+
+async def told(
+    session: AsyncSession, steps: Sequence[WorkflowHistory], definitions: Mapping[UUID, Definition]
+) -> dict[UUID, Told | None]:
+    """
+    This will give what a history says of each answer among its steps, None for one that is still hidden.
+
+    :param definitions: by instance
+    """
+    ids = {step.instance_id for step in steps if step.action == ANSWER}
+    if not ids:
+        return {}
+    rows = await repository.of_instances(session, ids)
+    waiting = {(row.instance_id, row.opened_version) for row in rows if row.status == PENDING}
+    found: dict[UUID, Told | None] = {}
+    for row in rows:
+        if row.history_id is None:
+            continue
+        state = definitions[row.instance_id].states.get(row.state)
+        review = state.review if state is not None else None
+        hidden = review is not None and review.hidden and (row.instance_id, row.opened_version) in waiting
+        found[row.history_id] = None if hidden else Told(_words(row, review), row.comment)
+    return found
+
+
+def hides(found: Mapping[UUID, Told | None], step: WorkflowHistory) -> bool:
+    """Whether a step is an answer that nobody is to know of yet."""
+    return step.action == ANSWER and found.get(step.id) is None
+
+
+def _words(row: WorkflowBranch, review: Review | None) -> Text:
+    asked = review.branches.get(row.name) if review is not None else None
+    branch = asked.label if asked is not None else Text(row.name, row.name)
+    answer = _answer_label(review, row.answer) or Text("", "")
+    return Text(f"{branch.th}: {answer.th}", f"{branch.en}: {answer.en}")

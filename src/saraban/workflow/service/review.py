@@ -1,0 +1,324 @@
+"""
+Answers in a parallel review: one at a time under the instance's row lock, and the step they come to in the same commit.
+
+The order is that of ruling W1; the version that a client states is the branch's own (ruling W6).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments import service as attachments
+from saraban.audit import service as audit
+from saraban.events import service as events
+from saraban.events.service import Event, Handlers
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.errors import NotFound, Text
+from saraban.kit.idempotency import Answer as Stored
+from saraban.kit.ids import new_id
+from saraban.projects import service as projects
+from saraban.workflow import repository as instances_repository
+from saraban.workflow.domain import answering, engine
+from saraban.workflow.domain.answering import Answer, BranchClosed, Seat
+from saraban.workflow.domain.engine import ActionForbidden, Step
+from saraban.workflow.domain.review import ANSWER
+from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.models import WorkflowHistory
+from saraban.workflow.models.review import ANSWERED, PENDING, WorkflowBranch
+from saraban.workflow.repository import review as repository
+from saraban.workflow.service import branches, definitions, instances
+from saraban.workflow.service.perform import Asking, once
+from saraban.workflow.service.standing import standing_for
+from saraban.workflow.service.subjects import Subjects
+from saraban.workflow.service.transition import Command, Held, Kept, Seen, VersionConflict, check_version, hold, settle
+
+TOLD = "workflow.answered"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """
+    What a client answers for a branch; nothing in it says who.
+
+    :param client_version_no: the branch's `versionNo` that the client saw; when it is old the answer is 409
+    :param if_match: versions from `If-Match`; when none is the present one the answer is 412
+    """
+
+    code: str
+    comment: str | None = None
+    attachment_public_ids: tuple[UUID, ...] = ()
+    client_version_no: int | None = None
+    if_match: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer that has been decided: whose it is, and what all of them come to."""
+
+    branch: WorkflowBranch
+    seat: Caller
+    answers: Mapping[str, str]
+    step: Step | None
+    hidden: bool
+
+
+async def answer(
+    db: Database,
+    *,
+    caller: Caller,
+    subjects: Subjects,
+    public_id: UUID,
+    branch_public_id: UUID,
+    reply: Reply,
+    now: datetime,
+    address: str,
+    key: str | None = None,
+) -> Stored:
+    """
+    This will give one answer, and give the new envelope as JSON.
+
+    It opens and commits its own transaction. Under a key that came before it gives the stored answer.
+
+    :raises NotFound: when the caller may not see the instance, or it has no such branch
+    :raises VersionConflict, StaleInstance: when the branch is another version than the client saw
+    :raises BranchClosed: when it has its answer, or the review is over
+    :raises ActionForbidden: when it asks somebody else
+    """
+    command = Command(ANSWER, reply.comment, attachment_public_ids=reply.attachment_public_ids)
+    more = {"answer": reply.code, "branchVersionNo": reply.client_version_no}
+    asking = Asking(caller, subjects, public_id, command, now, key, more)
+
+    async def step(session: AsyncSession, _seen: Seen) -> Envelope:
+        held = await hold(session, caller=caller, subjects=subjects, public_id=public_id, command=command)
+        given = await _decide(session, held, branch_public_id, reply, now=now)
+        await _write(session, held, given, reply, now=now, address=address)
+        if given.step is None:
+            return await _wait_on(session, held, now=now)
+        kept = Kept(details={"answers": dict(given.answers)})
+        settled = Command(given.step.action)
+        return await settle(session, held, given.step, command=settled, now=now, address=address, kept=kept)
+
+    done = await once(db, asking, door=f"branches/{branch_public_id}/answers", step=step)
+    # The ETag of an envelope is the instance's version, which is not what this address is guarded by.
+    return replace(done, headers={name: value for name, value in done.headers.items() if name != "ETag"})
+
+
+async def _decide(session: AsyncSession, held: Held, branch_public_id: UUID, reply: Reply, *, now: datetime) -> Given:
+    row = held.row
+    branch = await repository.branch(session, instance_id=row.id, public_id=branch_public_id)
+    if branch is None:
+        raise NotFound(f"The instance has no branch {branch_public_id}.")
+    version = Command(ANSWER, client_version_no=reply.client_version_no, if_match=reply.if_match)
+    check_version(version, branch.version_no)
+    review = held.definition.state(row.current_state).review
+    if branch.status != PENDING or row.status != instances.ACTIVE or review is None:
+        raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
+    round_ = await repository.of_round(session, instance_id=row.id, opened_version=branch.opened_version)
+    given = {each.name: each.answer for each in round_ if each.answer is not None}
+    said = Answer(reply.code, reply.comment, bool(reply.attachment_public_ids))
+    seat, answers, step = await _seated(session, held, branch, said, given, now=now)
+    return Given(branch, seat, answers, step, review.hidden)
+
+
+async def _seated(
+    session: AsyncSession,
+    held: Held,
+    branch: WorkflowBranch,
+    said: Answer,
+    given: Mapping[str, str],
+    *,
+    now: datetime,
+) -> tuple[Caller, dict[str, str], Step | None]:
+    """In the caller's own right, or in the place of the first who has lent it to him."""
+    try:
+        return held.caller, *await _answered(session, held, held.caller, branch, said, given)
+    except ActionForbidden:
+        project = held.facts.scope.project
+        lent = await standing_for(session, held.caller, workflow_code=held.definition.code, project_id=project, now=now)
+        for seat in lent:
+            try:
+                return seat, *await _answered(session, held, seat, branch, said, given)
+            except ActionForbidden:
+                continue
+        raise
+
+
+async def _answered(
+    session: AsyncSession, held: Held, seat: Caller, branch: WorkflowBranch, said: Answer, given: Mapping[str, str]
+) -> tuple[dict[str, str], Step | None]:
+    seats: frozenset[Seat] = frozenset()
+    project = held.facts.scope.project
+    if branch.assignee_kind in branches.SEATED and project is not None:
+        known = await branches.seats_of(session, user_ids=[seat.user_id], project_ids=[project])
+        seats = known.get((seat.user_id, project), seats)
+    return answering.answered(
+        held.definition,
+        held.row.current_state,
+        branch.name,
+        said,
+        caller=seat,
+        scope=held.facts.scope,
+        seats=seats,
+        given=given,
+    )
+
+
+async def _write(session: AsyncSession, held: Held, given: Given, reply: Reply, *, now: datetime, address: str) -> None:
+    """The answer's history row, its files, the branch, what is told of it, and the audit trail."""
+    caller, branch = held.caller, given.branch
+    lender = given.seat if given.seat.user_id != caller.user_id else None
+    behalf = {
+        "on_behalf_of_user_id": lender.user_id if lender else None,
+        "on_behalf_of_user_uuid": str(lender.public_id) if lender else None,
+    }
+    history = WorkflowHistory(
+        id=new_id(),
+        instance_id=held.row.id,
+        from_state=held.row.current_state,
+        to_state=held.row.current_state,
+        action=ANSWER,
+        action_by_user_id=caller.user_id,
+        action_by_user_uuid=str(caller.public_id),
+        # While the others must not know it, the branch alone keeps what was said.
+        comment=None if given.hidden else reply.comment,
+        details={"branch": branch.name, "branchPublicId": str(branch.id)}
+        | ({} if given.hidden else {"answer": reply.code}),
+        created_at=now,
+        **behalf,
+    )
+    session.add(history)
+    await session.flush()
+    if reply.attachment_public_ids:
+        await attachments.attach_to_step(
+            session, caller=caller, public_ids=reply.attachment_public_ids, history_id=history.id, now=now
+        )
+    values = {
+        "status": ANSWERED,
+        "answer": reply.code,
+        "comment": reply.comment,
+        "answered_by_user_id": caller.user_id,
+        "answered_by_user_uuid": str(caller.public_id),
+        "history_id": history.id,
+        "answered_at": now,
+        "updated_at": now,
+        **behalf,
+    }
+    if not await repository.change(session, public_id=branch.id, expected=branch.version_no, values=values):
+        raise VersionConflict("The branch changed between the lock and the update.")
+    await _tell(session, held, given, reply, history.id, now=now)
+    await _audit(session, held, branch, now=now, address=address)
+
+
+async def _tell(
+    session: AsyncSession, held: Held, given: Given, reply: Reply, history_id: UUID, *, now: datetime
+) -> None:
+    facts, caller, review = held.facts, held.caller, held.definition.states[held.row.current_state].review
+    known = review is not None and not given.hidden
+    label = review.branches[given.branch.name].label if review is not None else Text("", "")
+    payload: dict[str, Any] = {
+        "instancePublicId": str(held.row.id),
+        "historyPublicId": str(history_id),
+        "workflowCode": held.definition.code,
+        "entityType": held.row.entity_type,
+        "entityId": facts.entity_id,
+        "documentPublicId": str(facts.public_id),
+        "documentKind": facts.kind,
+        "number": facts.number,
+        "title": facts.title,
+        "state": held.row.current_state,
+        "branchPublicId": str(given.branch.id),
+        "branch": given.branch.name,
+        "branchLabel": {"th": label.th, "en": label.en},
+        "hidden": given.hidden,
+        "answer": reply.code if known else None,
+        "comment": reply.comment if known else None,
+        "actor": {"publicId": str(caller.public_id), "displayName": caller.display_name} if known else None,
+        "occurredAt": now.isoformat(),
+    }
+    await events.record(
+        session,
+        name=TOLD,
+        aggregate_type="workflow_instance",
+        aggregate_id=str(held.row.id),
+        payload=payload,
+        now=now,
+    )
+
+
+async def _audit(session: AsyncSession, held: Held, branch: WorkflowBranch, *, now: datetime, address: str) -> None:
+    """That somebody answered, and not what: a document's readers may see this trail before the verdict."""
+    await audit.write(
+        session,
+        action="workflow.answer",
+        caller=held.caller,
+        entity_type=held.facts.kind,
+        entity_id=str(held.facts.public_id),
+        details={
+            "instancePublicId": str(held.row.id),
+            "number": held.facts.number,
+            "branch": branch.name,
+            "branchPublicId": str(branch.id),
+        },
+        address=address,
+        now=now,
+    )
+
+
+async def _wait_on(session: AsyncSession, held: Held, *, now: datetime) -> Envelope:
+    """The answer is given, and others are still waited for."""
+    row, facts = held.row, held.facts
+    await _ask(session, held, now=now)
+    asked = await instances.branches_of(session, row, held.definition, caller=held.caller, facts=facts)
+    files = await instances.step_files(session, [row.id])
+    return instances.envelope(
+        row,
+        held.definition,
+        caller=held.caller,
+        facts=facts,
+        files=files.get(row.id, ()),
+        branches=asked,
+    )
+
+
+async def _ask(session: AsyncSession, held: Held, *, now: datetime) -> None:
+    """Makes the people whom an instance waits for those who may still answer, beside those of its actions."""
+    row = held.row
+    users = await branches.people(session, instance_id=row.id, scope=held.facts.scope)
+    ahead = engine.waiting(held.definition, row.current_state, held.facts)
+    users |= ahead.users | await instances_repository.user_ids(session, ahead.named)
+    if row.assigned_user_id is not None:
+        users |= {row.assigned_user_id}
+    await repository.await_people(session, instance_id=row.id, state=row.current_state, users=users, now=now)
+
+
+def subscribe(handlers: Handlers, *, subjects: Subjects) -> None:
+    """This will let open reviews ask the people whom a team has now; called once, in `bootstrap`."""
+
+    async def changed(session: AsyncSession, event: Event) -> None:
+        await ask_again(
+            session, subjects=subjects, project_public_id=UUID(event.payload["projectPublicId"]), now=event.created_at
+        )
+
+    handlers.add(projects.TEAM_CHANGED, changed)
+
+
+async def ask_again(session: AsyncSession, *, subjects: Subjects, project_public_id: UUID, now: datetime) -> None:
+    """This will rewrite whom the open reviews of a project wait for, after its teams have changed."""
+    caller = await identity.system_caller(session)
+    project = await projects.find_project(session, public_id=project_public_id, pointer="")
+    rows = [row for row in await repository.asking_teams(session) if row.entity_type in subjects]
+    for kind in sorted({row.entity_type for row in rows}):
+        here = [row for row in rows if row.entity_type == kind]
+        port = subjects.port(kind)
+        facts = await port.facts(session, caller=caller, entity_ids=[row.entity_id for row in here])
+        for row in here:
+            found = facts.get(row.entity_id)
+            if found is not None and found.scope.project == project.id:
+                definition = await definitions.load(session, row.definition_id)
+                await _ask(session, Held(row, port, found, definition, caller), now=now)

@@ -1,0 +1,295 @@
+"""Parallel review as it runs: who is asked, what an answer does, what is hidden, and when the instance moves."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+
+from saraban.events.models import OutboxEvent
+from saraban.identity.models import User
+from saraban.kit.errors import Invalid, NotFound
+from saraban.kit.ids import new_id
+from saraban.projects.models import ReviewTeamMember
+from saraban.workflow import service as workflow
+from saraban.workflow.domain.answering import BranchClosed
+from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.models.review import WorkflowBranch
+from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict, review
+from tests.factories.letterbox import NOW, Office
+from tests.factories.review import answer, branches, reviewed, seat, under_review
+
+
+@pytest.fixture
+async def asked(office: Office) -> Office:
+    await seat(office)
+    return office
+
+
+async def rows(office: Office, model: Any) -> list[Any]:
+    async with office.db.reading() as session:
+        return list((await session.scalars(sa.select(model))).all())
+
+
+async def waited_for(office: Office) -> set[str]:
+    async with office.db.reading() as session:
+        statement = sa.select(User.username).join(WorkflowWorkItem, WorkflowWorkItem.user_id == User.user_id)
+        return set((await session.scalars(statement)).all())
+
+
+async def history(office: Office, instance: UUID, *, by: str = "admin") -> list[Any]:
+    caller = await office.person(by)
+    async with office.db.reading() as session:
+        return list(await workflow.history(session, caller=caller, subjects=office.subjects, public_id=instance))
+
+
+async def inbox(office: Office, *, by: str) -> list[Any]:
+    caller = await office.person(by)
+    async with office.db.reading() as session:
+        page = await workflow.inbox(session, caller=caller, subjects=office.subjects, cursor=None, limit=20)
+    return list(page.items)
+
+
+class TestOpening:
+    async def test_asks_the_people_behind_each_branch(self, asked: Office) -> None:
+        instance = await under_review(asked)
+
+        found = await branches(asked, instance, by="reviewer.consultant")
+        assert {name: (one.status, one.version_no, one.may_answer) for name, one in found.items()} == {
+            "structure": ("PENDING", 1, True),
+            "electrical": ("PENDING", 1, False),
+            "control": ("PENDING", 1, True),
+        }
+        assert [choice.code for choice in found["structure"].choices] == ["approve", "reject"]
+        assert found["electrical"].choices == ()
+        assert await waited_for(asked) == {"reviewer.consultant", "dc.consultant", "approver.owner"}
+        assert [item.envelope.instance_public_id for item in await inbox(asked, by="dc.consultant")] == [instance]
+        assert await inbox(asked, by="dc.contractor") == []
+
+    async def test_asks_the_holders_of_a_role_and_a_named_person(self, office: Office) -> None:
+        person = await office.person("viewer")
+        words = {"th": "คำ", "en": "Word"}
+        instance = await under_review(
+            office,
+            branches=[
+                {"name": "role", "label": words, "assignee": {"role": "Document Control"}},
+                {"name": "one", "label": words, "assignee": {"user": str(person.public_id)}},
+            ],
+        )
+
+        found = await branches(office, instance, by="viewer")
+        assert {name: one.may_answer for name, one in found.items()} == {"role": False, "one": True}
+        assert (await branches(office, instance, by="dc.consultant"))["role"].may_answer
+        assert {"viewer", "dc.consultant", "dc.contractor"} <= await waited_for(office)
+
+
+class TestAnswering:
+    async def test_waits_for_a_verdict_and_then_moves_in_the_same_commit(self, asked: Office) -> None:
+        instance = await under_review(asked)
+        found = await branches(asked, instance)
+
+        first = await answer(asked, instance, found["structure"].public_id, by="reviewer.consultant", comment="p. 3")
+        assert (first["currentState"], first["versionNo"], first["availableActions"]) == ("review", 2, [])
+        assert await waited_for(asked) == {"reviewer.consultant", "dc.consultant", "approver.owner"}
+        second = await answer(asked, instance, found["electrical"].public_id, by="dc.consultant")
+
+        assert (second["currentState"], second["versionNo"], second["status"]) == ("passed", 3, "COMPLETED")
+        assert [(one["name"], one["status"], one["answer"]) for one in second["branches"]] == [
+            ("structure", "ANSWERED", "approve"),
+            ("electrical", "ANSWERED", "approve"),
+            ("control", "SKIPPED", None),
+        ]
+        assert await waited_for(asked) == set()
+        assert [step.action for _, step in asked.box.steps] == ["submit", "review:for"]
+        told = [(event.name, event.payload.get("branch")) for event in await rows(asked, OutboxEvent)]
+        assert told == [
+            ("workflow.transitioned", None),
+            ("workflow.answered", "structure"),
+            ("workflow.answered", "electrical"),
+            ("workflow.transitioned", None),
+        ]
+
+    async def test_is_told_by_the_history(self, asked: Office) -> None:
+        instance = await under_review(asked)
+        found = await branches(asked, instance)
+        await answer(asked, instance, found["structure"].public_id, by="reviewer.consultant", comment="p. 3")
+        await answer(asked, instance, found["electrical"].public_id, by="dc.consultant")
+
+        steps = [
+            (step.action, step.action_label.en, step.comment, step.to_state) for step in await history(asked, instance)
+        ]
+
+        assert steps[1:] == [
+            ("review:answer", "Structure: Approve", "p. 3", "review"),
+            ("review:answer", "Electrical: Approve", None, "review"),
+            ("review:for", "Review passed", None, "passed"),
+        ]
+
+    async def test_a_rejection_comes_back_and_asks_everybody_again(self, asked: Office) -> None:
+        instance = await under_review(asked, veto=True)
+        found = await branches(asked, instance)
+
+        back = await answer(
+            asked, instance, found["structure"].public_id, "reject", by="reviewer.consultant", comment="wrong beam"
+        )
+        assert (back["currentState"], back["versionNo"]) == ("draft", 3)
+        await asked.act(instance, "submit", by="dc.contractor")
+
+        again = await branches(asked, instance)
+        assert {one.status for one in again.values()} == {"PENDING"}
+        assert again["structure"].public_id != found["structure"].public_id
+        assert len(await rows(asked, WorkflowBranch)) == 6
+        with pytest.raises(BranchClosed):
+            await answer(asked, instance, found["control"].public_id, by="approver.owner")
+
+    async def test_an_action_beside_it_closes_the_branches(self, asked: Office) -> None:
+        instance = await under_review(asked)
+
+        await asked.act(instance, "withdraw", by="dc.contractor")
+
+        assert {row.status for row in await rows(asked, WorkflowBranch)} == {"SKIPPED"}
+
+    async def test_a_branch_is_answered_once_by_who_is_asked(self, asked: Office) -> None:
+        instance = await under_review(asked)
+        found = await branches(asked, instance)
+        structure = found["structure"].public_id
+
+        with pytest.raises(ActionForbidden):
+            await answer(asked, instance, structure, by="dc.consultant")
+        with pytest.raises(ActionForbidden):
+            await answer(asked, instance, structure, by="admin")
+        with pytest.raises(NotFound):
+            await answer(asked, instance, new_id(), by="reviewer.consultant")
+        with pytest.raises(Invalid) as unknown:
+            await answer(asked, instance, structure, "perhaps", by="reviewer.consultant")
+        with pytest.raises(Invalid) as silent:
+            await answer(asked, instance, structure, "reject", by="reviewer.consultant")
+        await answer(asked, instance, structure, by="reviewer.consultant")
+        with pytest.raises(BranchClosed):
+            await answer(asked, instance, structure, "reject", by="reviewer.consultant", comment="no after all")
+
+        assert [fault.pointer for fault in unknown.value.fields + silent.value.fields] == ["/answer", "/comment"]
+        assert [row.action for row in await rows(asked, WorkflowHistory)] == ["submit", "review:answer"]
+
+    async def test_knows_the_version_of_the_branch_and_not_of_the_instance(self, asked: Office) -> None:
+        instance = await under_review(asked)
+        found = await branches(asked, instance)
+        await answer(asked, instance, found["structure"].public_id, by="reviewer.consultant", client_version_no=1)
+
+        with pytest.raises(VersionConflict):
+            await answer(asked, instance, found["structure"].public_id, by="reviewer.consultant", client_version_no=1)
+        with pytest.raises(StaleInstance):
+            await answer(asked, instance, found["electrical"].public_id, by="dc.consultant", if_match=frozenset({"2"}))
+        done = await answer(
+            asked, instance, found["electrical"].public_id, by="dc.consultant", if_match=frozenset({"1"})
+        )
+
+        assert done["currentState"] == "passed"
+
+    async def test_a_repeated_request_gets_the_same_answer(self, asked: Office) -> None:
+        instance = await under_review(asked)
+        structure = (await branches(asked, instance))["structure"].public_id
+
+        given = [await answer(asked, instance, structure, by="reviewer.consultant", key="k") for _ in range(2)]
+
+        assert given[0] == given[1]
+        assert len(await rows(asked, WorkflowHistory)) == 2
+
+
+class TestHidden:
+    async def test_shows_others_nothing_before_the_verdict(self, asked: Office) -> None:
+        instance = await under_review(asked, hidden=True, completion="all")
+        found = await branches(asked, instance)
+        await answer(asked, instance, found["structure"].public_id, by="reviewer.consultant", comment="secret")
+
+        other = (await branches(asked, instance, by="dc.consultant"))["structure"]
+        own = (await branches(asked, instance, by="reviewer.consultant"))["structure"]
+
+        assert (other.status, other.answer, other.comment, other.answered_by) == ("ANSWERED", None, None, None)
+        assert (own.answer, own.comment) == ("approve", "secret")
+        assert [step.action for step in await history(asked, instance)] == ["submit"]
+        kept = [row for row in await rows(asked, WorkflowHistory) if row.action == "review:answer"]
+        assert [(row.comment, row.details.get("answer")) for row in kept] == [(None, None)]
+        told = [event.payload for event in await rows(asked, OutboxEvent) if event.name == "workflow.answered"]
+        assert [(one["answer"], one["comment"], one["actor"]) for one in told] == [(None, None, None)]
+
+    async def test_shows_everything_after_it(self, asked: Office) -> None:
+        instance = await under_review(asked, hidden=True)
+        found = await branches(asked, instance)
+        await answer(asked, instance, found["structure"].public_id, by="reviewer.consultant", comment="secret")
+        await answer(asked, instance, found["electrical"].public_id, by="dc.consultant")
+
+        other = (await branches(asked, instance, by="dc.contractor"))["structure"]
+
+        assert (other.answer, other.comment) == ("approve", "secret")
+        assert other.answered_by is not None
+        steps = [(step.action, step.comment) for step in await history(asked, instance)]
+        assert steps[1] == ("review:answer", "secret")
+
+    async def test_takes_no_files_that_would_tell(self, asked: Office) -> None:
+        instance = await under_review(asked, hidden=True)
+        structure = (await branches(asked, instance))["structure"].public_id
+
+        with pytest.raises(Invalid) as refused:
+            await answer(asked, instance, structure, by="reviewer.consultant", attachment_public_ids=(new_id(),))
+
+        assert [fault.pointer for fault in refused.value.fields] == ["/attachmentPublicIds"]
+
+
+class TestTeams:
+    async def test_a_change_of_members_is_a_change_of_whom_it_waits_for(self, asked: Office) -> None:
+        instance = await under_review(asked)
+        viewer = await asked.person("viewer")
+        reviewer = await asked.person("reviewer.consultant")
+
+        async def swap(session: Any) -> None:
+            gone = sa.delete(ReviewTeamMember).where(ReviewTeamMember.user_id == reviewer.user_id)
+            await session.execute(gone)
+            team = await session.scalar(sa.select(ReviewTeamMember.team_id).limit(1))
+            session.add(
+                ReviewTeamMember(
+                    team_id=team, user_id=viewer.user_id, discipline_code="STR", member_role="LEAD", created_at=NOW
+                )
+            )
+
+        await asked.db.transact(swap)
+        async with asked.db.reading() as session:
+            project = await session.scalar(sa.text("SELECT uuid FROM projects WHERE project_code = 'LCBP3-C2'"))
+        await asked.db.transact(
+            lambda session: review.ask_again(
+                session, subjects=asked.subjects, project_public_id=UUID(str(project)), now=NOW
+            )
+        )
+
+        assert await waited_for(asked) == {"viewer", "dc.consultant", "approver.owner"}
+        assert (await branches(asked, instance, by="viewer"))["structure"].may_answer
+        assert not (await branches(asked, instance, by="reviewer.consultant"))["structure"].may_answer
+
+
+class TestManyInstances:
+    async def test_are_shown_in_a_fixed_number_of_queries(self, asked: Office) -> None:
+        await asked.define(reviewed())
+
+        async def counted(letters: int) -> int:
+            for _ in range(letters):
+                started = await asked.start(asked.letter(), code="REVIEWED")
+                await asked.act(started.instance_public_id, "submit", by="dc.contractor")
+            caller = await asked.person("reviewer.consultant")
+            count = 0
+
+            def seen(*_: Any) -> None:
+                nonlocal count
+                count += 1
+
+            async with asked.db.reading() as session:
+                bind = (await session.connection()).sync_connection
+                sa.event.listen(bind, "before_cursor_execute", seen)
+                found = await workflow.envelopes(
+                    session, caller=caller, entity_type=asked.box.entity_type, facts=asked.box.letters
+                )
+                sa.event.remove(bind, "before_cursor_execute", seen)
+            assert all(len(envelope.branches) == 3 for envelope in found.values())
+            return count
+
+        assert await counted(1) == await counted(5)
+        assert len(await rows(asked, WorkflowInstance)) == 6
