@@ -137,6 +137,8 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "workflow_force_step": _STEER,
     "workflow_terminate_instance": _STEER,
     "workflow_reassign_instance": _STEER,
+    "workflow_delegate": ("DELEGATE_AWAY", "DELEGATION_CHAINED", "DELEGATION_OVERLAPS"),
+    "workflow_revoke_delegation": ("DELEGATION_CHANGED",),
     "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),
     "webhooks_create": ("WEBHOOKS_TOO_MANY",),
     "webhooks_change": ("WEBHOOK_CHANGED",),

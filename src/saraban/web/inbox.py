@@ -26,9 +26,7 @@ async def inbox(
 ) -> Response:
     """The whole page, or for htmx the list alone or its next rows (`cursor`)."""
     now = clock.now()
-    found = await workflow.inbox(
-        session, caller=page.caller, subjects=subjects, cursor=cursor, limit=ROWS, now=now
-    )
+    found = await workflow.inbox(session, caller=page.caller, subjects=subjects, cursor=cursor, limit=ROWS, now=now)
     template = "inbox.html"
     if page.is_fragment:
         template = "parts/inbox_rows.html" if cursor else "parts/inbox_list.html"

@@ -190,6 +190,11 @@ FIELDS: Final[dict[str, Text]] = {
     "correspondencePublicId": Text("เอกสารที่เวียน", "The document that is passed round"),
     "referencePublicIds": Text("เอกสารอ้างอิง", "References"),
     "attachmentPublicIds": Text("ไฟล์แนบ", "Attachments"),
+    "delegatePublicId": Text("ผู้ทำแทน", "Who stands in"),
+    "startsOn": Text("วันแรก", "First day"),
+    "endsOn": Text("วันสุดท้าย", "Last day"),
+    "workflowCodes": Text("เฉพาะงานเหล่านี้", "Only for these"),
+    "reason": Text("เหตุผล", "Reason"),
 }
 
 # Types of files that browsers show; the others are downloaded.
