@@ -186,7 +186,7 @@ async def _show(
         "rehearsal.html",
         status=status_of(error) if error else 200,
         definition=definition,
-        version=version,
+        number=version,
         rows=[*rows, blank] if told and len(rows) < MOST else list(rows) or [blank],
         facts=facts,
         told=told,
@@ -221,7 +221,7 @@ def choices(definition: Definition, language: str) -> list[tuple[str, list[Choic
 async def replaying(code: Code, version: Version, page: ThisPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(MANAGE)
     definition = await _definition(session, code, version)
-    return page.show("replay.html", definition=definition, version=version, limit=200, found=None, faults=Faults())
+    return page.show("replay.html", definition=definition, number=version, limit=200, found=None, faults=Faults())
 
 
 @router.post("/replay")
@@ -245,7 +245,7 @@ async def replay(
         "replay.html",
         status=status_of(fault) if fault else 200,
         definition=definition,
-        version=version,
+        number=version,
         limit=typed,
         found=found,
         faults=faults_of(fault, page.language) if fault else Faults(),

@@ -199,7 +199,7 @@ def _show(
         status=status,
         text=typed,
         code=code,
-        version=version,
+        number=version,
         activates=activates,
         key=str(new_id()),
         verdict=verdict,

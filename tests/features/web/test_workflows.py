@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import saraban
 from saraban.web.workflow_editor import STARTER
 from tests.features.web.conftest import Sit
 
@@ -163,3 +164,12 @@ class TestEditor:
         answers = [await browser.post("/workflows/new", data=form) for _ in range(2)]
 
         assert [answer.headers["location"] for answer in answers] == ["/workflows/SITE_MEMO/v1?done=published"] * 2
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/new", "/RFA_APPROVAL/v1", "/RFA_APPROVAL/v1/rehearsal", "/RFA_APPROVAL/v1/replay"]
+)
+async def test_the_frame_shows_the_version_of_the_product(sit: Sit, path: str) -> None:
+    page = (await (await sit("admin", "en")).get(f"/workflows{path}")).text
+
+    assert f'<p class="version">Saraban {saraban.__version__}</p>' in page
