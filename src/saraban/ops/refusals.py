@@ -134,6 +134,11 @@ OF: Final[dict[str, tuple[str, ...]]] = {
         *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED", "INVALID_ATTACHMENTS"),
         *("CIRCULATION_NOT_ASSIGNED", "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
     ),
+    "workflow_answer_branch": (
+        *("WORKFLOW_BRANCH_CLOSED", "WORKFLOW_ACTION_FORBIDDEN", "INVALID_ATTACHMENTS"),
+        *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED"),
+        *("CIRCULATION_NOT_ASSIGNED", "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
+    ),
     "workflow_force_step": _STEER,
     "workflow_terminate_instance": _STEER,
     "workflow_reassign_instance": _STEER,

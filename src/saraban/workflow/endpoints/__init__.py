@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from saraban.workflow.endpoints import definitions, delegations, instances, steering
+from saraban.workflow.endpoints import definitions, delegations, instances, review, steering
 
 router = APIRouter(tags=["workflow"])
-for subject in (definitions, delegations, instances, steering):
+for subject in (definitions, delegations, instances, review, steering):
     router.include_router(subject.router)
