@@ -177,21 +177,7 @@ async def _write(session: AsyncSession, held: Held, given: Given, reply: Reply, 
         "on_behalf_of_user_id": lender.user_id if lender else None,
         "on_behalf_of_user_uuid": str(lender.public_id) if lender else None,
     }
-    history = WorkflowHistory(
-        id=new_id(),
-        instance_id=held.row.id,
-        from_state=held.row.current_state,
-        to_state=held.row.current_state,
-        action=ANSWER,
-        action_by_user_id=caller.user_id,
-        action_by_user_uuid=str(caller.public_id),
-        # While the others must not know it, the branch alone keeps what was said.
-        comment=None if given.hidden else reply.comment,
-        details={"branch": branch.name, "branchPublicId": str(branch.id)}
-        | ({} if given.hidden else {"answer": reply.code}),
-        created_at=now,
-        **behalf,
-    )
+    history = _history(held, given, reply, behalf, now)
     session.add(history)
     await session.flush()
     if reply.attachment_public_ids:
@@ -213,6 +199,24 @@ async def _write(session: AsyncSession, held: Held, given: Given, reply: Reply, 
         raise VersionConflict("The branch changed between the lock and the update.")
     await _tell(session, held, given, reply, history.id, now=now)
     await _audit(session, held, branch, now=now, address=address)
+
+
+def _history(held: Held, given: Given, reply: Reply, behalf: Mapping[str, Any], now: datetime) -> WorkflowHistory:
+    """While the others must not know it, the branch alone keeps what was said."""
+    said = {} if given.hidden else {"answer": reply.code}
+    return WorkflowHistory(
+        id=new_id(),
+        instance_id=held.row.id,
+        from_state=held.row.current_state,
+        to_state=held.row.current_state,
+        action=ANSWER,
+        action_by_user_id=held.caller.user_id,
+        action_by_user_uuid=str(held.caller.public_id),
+        comment=None if given.hidden else reply.comment,
+        details={"branch": given.branch.name, "branchPublicId": str(given.branch.id), **said},
+        created_at=now,
+        **behalf,
+    )
 
 
 async def _tell(

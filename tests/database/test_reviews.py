@@ -1,0 +1,92 @@
+"""Branches are answered at the same moment, on SQLite and on MariaDB: each once, and there is one verdict."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+from uuid import UUID
+
+import pytest_asyncio
+import sqlalchemy as sa
+
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError
+from saraban.kit.problem import to_problem
+from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.models.review import WorkflowBranch
+from tests.factories.letterbox import Office, new_office
+from tests.factories.review import answer, branches, seat, under_review
+
+CROWD = 20
+WORDS = {"th": "คำ", "en": "Word"}
+
+
+@pytest_asyncio.fixture
+async def office(any_db: Database) -> Office:
+    made = await new_office(any_db)
+    await seat(made, {"reviewer.consultant": None})
+    return made
+
+
+def many(count: int) -> list[dict[str, Any]]:
+    return [{"name": f"b{place}", "label": WORDS, "assignee": {"team": "DESIGN"}} for place in range(count)]
+
+
+async def outcomes(office: Office, instance: UUID, asked: list[UUID], codes: list[str]) -> Counter[str]:
+    """This will give all these answers at once and count what came of them."""
+
+    async def one(branch: UUID, code: str) -> str:
+        try:
+            await answer(office, instance, branch, code, by="reviewer.consultant", comment="read")
+        except DomainError as error:
+            return str(to_problem(error, language="th", trace_id="")["code"])
+        return "200"
+
+    pairs = zip(asked, codes, strict=True)
+    return Counter(await asyncio.gather(*(one(branch, code) for branch, code in pairs)))
+
+
+async def stored(office: Office) -> tuple[WorkflowInstance, Counter[str], Counter[str], int]:
+    async with office.db.reading() as session:
+        (row,) = (await session.scalars(sa.select(WorkflowInstance))).all()
+        history = (await session.scalars(sa.select(WorkflowHistory.action))).all()
+        statuses = (await session.scalars(sa.select(WorkflowBranch.status))).all()
+        waiting = await session.scalar(sa.select(sa.func.count()).select_from(WorkflowWorkItem))
+    return row, Counter(history), Counter(statuses), int(waiting or 0)
+
+
+class TestTwentyAtOnce:
+    async def test_each_answers_its_branch_and_the_last_one_moves_the_instance(self, office: Office) -> None:
+        instance = await under_review(office, branches=many(CROWD), completion="all")
+        asked = [branch.public_id for branch in (await branches(office, instance)).values()]
+
+        came = await outcomes(office, instance, asked, ["approve"] * CROWD)
+
+        row, history, statuses, waiting = await stored(office)
+        assert came == {"200": CROWD}
+        assert (row.current_state, row.version_no, waiting) == ("passed", 3, 0)
+        assert history == {"submit": 1, "review:answer": CROWD, "review:for": 1}
+        assert statuses == {"ANSWERED": CROWD}
+
+    async def test_what_comes_after_the_verdict_is_too_late(self, office: Office) -> None:
+        instance = await under_review(office, branches=many(CROWD))
+        asked = [branch.public_id for branch in (await branches(office, instance)).values()]
+
+        came = await outcomes(office, instance, asked, ["approve"] * CROWD)
+
+        row, history, statuses, _ = await stored(office)
+        assert came == {"200": 11, "WORKFLOW_BRANCH_CLOSED": CROWD - 11}
+        assert (row.current_state, row.version_no) == ("passed", 3)
+        assert history == {"submit": 1, "review:answer": 11, "review:for": 1}
+        assert statuses == {"ANSWERED": 11, "SKIPPED": CROWD - 11}
+
+    async def test_one_branch_takes_one_answer(self, office: Office) -> None:
+        instance = await under_review(office, branches=many(2), completion="all")
+        branch = (await branches(office, instance))["b0"].public_id
+
+        came = await outcomes(office, instance, [branch] * CROWD, ["approve", "reject"] * (CROWD // 2))
+
+        row, history, statuses, _ = await stored(office)
+        assert came == {"200": 1, "WORKFLOW_BRANCH_CLOSED": CROWD - 1}
+        assert (row.current_state, row.version_no) == ("review", 2)
+        assert history == {"submit": 1, "review:answer": 1}
+        assert statuses == {"ANSWERED": 1, "PENDING": 1}
