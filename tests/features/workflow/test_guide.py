@@ -14,11 +14,11 @@ import sqlalchemy as sa
 from saraban.attachments.models import Attachment
 from saraban.kit.errors import Invalid
 from saraban.kit.ids import new_id
-from saraban.workflow import service as workflow
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.faults import Faults
-from saraban.workflow.service import ActionForbidden, Actor, ConditionNotMet, Tried, Try
+from saraban.workflow.service import ActionForbidden, ConditionNotMet
 from tests.factories.letterbox import NOW, Office
+from tests.factories.review import answer, branches, seat
 
 GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "workflow.md").read_text("utf-8")
 BLOCKS = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", GUIDE, re.DOTALL)]
@@ -70,9 +70,6 @@ async def purchase_limit(office: Office) -> None:
     assert [end["status"] for end in ends] == ["COMPLETED", "COMPLETED"]
 
 
-WRITING = Actor(permissions=frozenset({"correspondence.submit"}), party=frozenset({"originator"}), is_submitter=True)
-
-
 async def material_review(office: Office) -> None:
     async def submitted(priority: str) -> tuple[UUID, Any]:
         material = (await office.start(office.letter(priority=priority), code="MATERIAL_REVIEW")).instance_public_id
@@ -116,38 +113,30 @@ async def data_sheet(office: Office) -> UUID:
     return public_id
 
 
-STRUCTURE = Actor(disciplines=frozenset({"STR"}))
-ARCHITECTURE = Actor(disciplines=frozenset({"ARC"}))
-CONTROL = Actor(roles=frozenset({"Document Control"}))
-
-
 async def design_review(office: Office) -> None:
-    async def answered(*tries: Try) -> list[Tried]:
-        async with office.db.reading() as session:
-            told = await workflow.rehearse(
-                session,
-                code="DESIGN_REVIEW",
-                version=1,
-                tries=[Try(WRITING, "submit"), *tries],
-                document={},
-                context={},
-            )
-        return told[1:]
+    await seat(office, {CONSULTANT: "STR", OWNER: "ARC"})
 
-    for_it = Try(STRUCTURE, "agree", branch="structure")
-    split = await answered(
-        for_it,
-        Try(ARCHITECTURE, "object", branch="architecture"),
-        Try(ARCHITECTURE, "object", "page 2", branch="architecture"),
-        Try(CONTROL, "agree", branch="control"),
-    )
-    stopped = await answered(Try(STRUCTURE, "veto", "cracks", branch="structure"))
-    stranger = await answered(Try(CONTROL, "agree", branch="structure"))
+    async def asked() -> tuple[UUID, dict[str, UUID]]:
+        design = (await office.start(office.letter(), code="DESIGN_REVIEW")).instance_public_id
+        await office.act(design, "submit", by=CONTRACTOR)
+        return design, {name: branch.public_id for name, branch in (await branches(office, design)).items()}
 
-    assert [one.refusal is not None for one in split] == [False, True, False, False]
-    assert [one.next_state for one in split] == ["in_review", "in_review", "in_review", "accepted"]
-    assert stopped[0].next_state == "draft"
-    assert stranger[0].refusal is not None
+    split, of = await asked()
+    await answer(office, split, of["structure"], "agree", by=CONSULTANT)
+    with pytest.raises(Invalid):
+        await answer(office, split, of["architecture"], "object", by=OWNER)
+    await answer(office, split, of["architecture"], "object", by=OWNER, comment="page 2")
+    unseen = await branches(office, split, by=CONSULTANT)
+    with pytest.raises(ActionForbidden):
+        await answer(office, split, of["control"], "agree", by="viewer")
+    decided = await answer(office, split, of["control"], "agree", by="dc.consultant")
+    seen = await branches(office, split, by=CONSULTANT)
+    stopped, of = await asked()
+    back = await answer(office, stopped, of["structure"], "veto", by=CONSULTANT, comment="cracks")
+
+    assert (unseen["architecture"].status, unseen["architecture"].answer) == ("ANSWERED", None)
+    assert (decided["currentState"], seen["architecture"].answer) == ("accepted", "object")
+    assert back["currentState"] == "draft"
 
 
 STORIES: dict[str, Story] = {
