@@ -168,6 +168,7 @@ async def act(
             "attachmentPublicIds": texts(form, "attachment"),
             "responseCode": text(form, "responseCode"),
             "clientVersionNo": _version(text(form, "version")),
+            "onBehalfOf": text(form, "onBehalfOf"),
         }
         order: TransitionIn = order_from(request, TransitionIn, asked)
         command = Command(
@@ -177,6 +178,7 @@ async def act(
             attachment_public_ids=tuple(order.attachment_public_ids),
             client_version_no=order.client_version_no,
             response_code=order.response_code,
+            on_behalf_of=order.on_behalf_of,
         )
         await patiently(
             lambda: workflow.perform(
@@ -263,7 +265,11 @@ async def respond(
     desk = Desk(db, request, page.caller, clock, page.address, text(form, "key"))
 
     async def work() -> None:
-        asked = {"status": text(form, "status") or "COMPLETED", "comment": text(form, "comment")}
+        asked = {
+            "status": text(form, "status") or "COMPLETED",
+            "comment": text(form, "comment"),
+            "onBehalfOf": text(form, "onBehalfOf"),
+        }
         order: GivenAnswer = order_from(request, GivenAnswer, asked)
         await patiently(lambda: SHEETS.respond(desk, public_id, order))
 

@@ -16,6 +16,7 @@ from saraban.kit.db import Database
 from saraban.kit.idempotency import Answer
 from saraban.kit.pagination import Page
 from saraban.web.kinds import WebKind
+from saraban.workflow.domain.subject import Represented
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class Offered:
     cancel: bool = False
     revise: bool = False
     respond: bool = False
+    respond_own: bool = False
+    respond_for: tuple[Represented, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

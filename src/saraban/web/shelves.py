@@ -122,11 +122,17 @@ class SheetShelf:
     async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any:
         return await circulations.read(session, caller=caller, public_id=public_id, now=clock.now(), zone=clock.zone)
 
-    async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> Around:  # noqa: ARG002
-        found = await circulations.offers(session, caller=caller, public_id=document.public_id)
+    async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> Around:
+        found = await circulations.offers(session, caller=caller, public_id=document.public_id, now=clock.now())
         history = await circulations.history(session, caller=caller, public_id=document.public_id)
         return Around(
-            offers=Offered(edit=found.edit, cancel=found.cancel, respond=found.respond),
+            offers=Offered(
+                edit=found.edit,
+                cancel=found.cancel,
+                respond=found.respond or bool(found.respond_for),
+                respond_own=found.respond,
+                respond_for=found.respond_for,
+            ),
             history=list(history.items),
             people=list(document.assignees),
         )

@@ -9,7 +9,9 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.audit.models import AuditLog
-from saraban.kit.clock import local_date
+from saraban.events.models import OutboxEvent
+from saraban.kit.clock import FixedClock, local_date
+from saraban.workflow.models import WorkflowHistory
 from tests.features.documents.conftest import Desk, pointers
 
 HOME = "/api/v1/delegations"
@@ -134,3 +136,181 @@ class TestRevoke:
         assert [one["publicId"] for one in listed.json()["items"]] == [made.json()["publicId"]]
         assert foreign.status_code == 404
         assert (await admin.delete(f"{HOME}/{made.json()['publicId']}")).status_code == 204
+
+
+async def submitted_rfa(desk: Desk) -> dict[str, Any]:
+    """An RFA that waits for the owner's approval."""
+    rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+    await desk.act("dc.contractor", rfa, "submit")
+    await desk.act("reviewer.consultant", rfa, "approve")
+    return rfa
+
+
+def transitions(document: dict[str, Any]) -> str:
+    return f"/api/v1/workflow/instances/{document['workflow']['instancePublicId']}/transitions"
+
+
+class TestActing:
+    async def test_approves_an_rfa_for_who_is_away_with_both_names_on_every_record(
+        self, desk: Desk, app: FastAPI
+    ) -> None:
+        owner, viewer = await person(desk, "approver.owner"), await person(desk, "viewer")
+        rfa = await submitted_rfa(desk)
+        client = await desk.as_("viewer")
+        before = await client.post(transitions(rfa), json={"action": "approve"})
+        assert (before.status_code, before.json()["code"]) == (403, "WORKFLOW_ACTION_FORBIDDEN")
+        await lend(desk, app, "approver.owner", "viewer")
+
+        read = (await client.get(f"/api/v1/rfas/{rfa['publicId']}")).json()["workflow"]
+        listed = (await desk.listed("viewer", "rfas"))[0]["workflow"]
+        (waiting,) = (await client.get("/api/v1/inbox")).json()["items"]
+        done = await desk.act("viewer", rfa, "approve")
+
+        absent = {"publicId": owner, "displayName": "อนันต์ เห็นชอบ"}
+        for envelope in (read, listed, waiting["workflow"]):
+            assert sorted(envelope["availableActions"]) == ["approve", "reject", "request-revision"]
+            assert [(one["inOwnRight"], one["onBehalfOf"]) for one in envelope["actions"]] == [(False, [absent])] * 3
+            assert envelope["canEdit"] is False
+        assert waiting["onBehalfOf"] == [absent]
+        assert done["workflow"]["currentState"] == "approved"
+        address = transitions(rfa).replace("transitions", "history")
+        step = (await client.get(address)).json()["items"][-1]
+        assert (step["actor"]["publicId"], step["onBehalfOf"]) == (viewer, absent)
+        entries = (await client.get(f"/api/v1/rfas/{rfa['publicId']}/history")).json()["items"]
+        assert [one["onBehalfOf"] for one in entries if one["toState"] == "approved"] == [absent]
+        await self._kept(app, rfa, viewer, owner)
+
+    async def _kept(self, app: FastAPI, rfa: dict[str, Any], viewer: str, owner: str) -> None:
+        async with app.state.db.reading() as session:
+            event = (
+                await session.scalars(
+                    sa.select(OutboxEvent.payload).where(
+                        OutboxEvent.aggregate_id == rfa["workflow"]["instancePublicId"]
+                    )
+                )
+            ).all()[-1]
+            row = (await session.scalars(sa.select(WorkflowHistory).order_by(WorkflowHistory.created_at))).all()[-1]
+            told = (
+                await session.scalars(
+                    sa.select(AuditLog.details_json)
+                    .where(AuditLog.action == "workflow.transition")
+                    .order_by(AuditLog.created_at)
+                )
+            ).all()[-1]
+        assert (event["actor"]["publicId"], event["actor"]["onBehalfOf"]["publicId"]) == (viewer, owner)
+        assert (row.action_by_user_uuid, row.on_behalf_of_user_uuid) == (viewer, owner)
+        assert row.on_behalf_of_user_id is not None
+        assert told["onBehalfOfPublicId"] == owner
+
+    async def test_takes_a_letter_in_its_own_right_or_for_somebody_as_it_says(self, desk: Desk, app: FastAPI) -> None:
+        first, second = [await desk.write("dc.contractor", "correspondences", desk.letter("คคง.")) for _ in range(2)]
+        for letter in (first, second):
+            await desk.act("dc.contractor", letter, "submit")
+        assert (await (await desk.as_("reviewer.consultant")).get("/api/v1/inbox")).json()["items"] == []
+        await lend(desk, app, "dc.consultant", "reviewer.consultant", workflowCodes=["CORRESPONDENCE_FLOW_V1"])
+        absent, client = await person(desk, "dc.consultant"), await desk.as_("reviewer.consultant")
+
+        mine = await client.post(transitions(first), json={"action": "approve", "onBehalfOf": await self._me(client)})
+        theirs = await client.post(transitions(first), json={"action": "approve", "onBehalfOf": absent})
+        nobody = await client.post(
+            transitions(second), json={"action": "approve", "onBehalfOf": await person(desk, "admin")}
+        )
+
+        assert mine.status_code == 403
+        assert (theirs.status_code, theirs.json()["workflow"]["currentState"]) == (200, "approved"), theirs.text
+        assert (nobody.status_code, pointers(nobody)) == (422, ["/onBehalfOf"])
+        own = await desk.act("dc.consultant", second, "approve")  # who is away may still act himself
+        assert own["workflow"]["currentState"] == "approved"
+
+    @staticmethod
+    async def _me(client: httpx.AsyncClient) -> str:
+        return str((await client.get("/api/v1/auth/me")).json()["publicId"])
+
+    async def test_is_never_lent_the_right_to_everything(self, desk: Desk, app: FastAPI) -> None:
+        rfa = await submitted_rfa(desk)
+        assert (await lend(desk, app, "admin", "viewer")).status_code == 201
+
+        assert await self._tries(desk, rfa) == 403
+
+    async def test_ends_with_its_days_its_matter_and_its_taking_back(self, desk: Desk, app: FastAPI) -> None:
+        rfa = await submitted_rfa(desk)
+        other = await lend(desk, app, "approver.owner", "viewer", workflowCodes=["CORRESPONDENCE_FLOW_V1"])
+        assert await self._tries(desk, rfa) == 403
+        await (await desk.as_("approver.owner")).delete(other.headers["location"])
+        made = await lend(desk, app, "approver.owner", "viewer", first=1, last=1, projectPublicId=desk.project)
+        assert await self._tries(desk, rfa) == 403
+
+        clock = app.state.clock
+        days = [clock.now() + timedelta(days=later) for later in (1, 2)]
+        app.state.clock = FixedClock(days[1], clock.zone)
+        assert await self._tries(desk, rfa) == 403
+        app.state.clock = FixedClock(days[0], clock.zone)
+        assert await self._offered(desk, rfa) == ["approve", "reject", "request-revision"]
+        await (await desk.as_("approver.owner")).delete(made.headers["location"])
+        assert await self._offered(desk, rfa) == []
+        assert await self._tries(desk, rfa) == 403
+
+    async def test_lends_steps_and_nothing_else(self, desk: Desk, app: FastAPI) -> None:
+        draft = await desk.write("dc.consultant", "correspondences", desk.letter("กทท."))
+        sent = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        await lend(desk, app, "approver.owner", "viewer")
+        client = await desk.as_("viewer")
+
+        edit = await client.patch(f"/api/v1/correspondences/{draft['publicId']}", json={"subject": "แก้ไข"})
+        cancel = await client.post(f"/api/v1/correspondences/{sent['publicId']}/cancel", json={"reason": "ทดสอบระบบ"})
+        write = await client.post("/api/v1/correspondences", json=desk.letter("คคง."))
+
+        assert {edit.status_code, cancel.status_code, write.status_code} <= {403, 404}
+        assert (await client.get(f"/api/v1/correspondences/{draft['publicId']}")).status_code == 404
+
+    @staticmethod
+    async def _tries(desk: Desk, document: dict[str, Any]) -> int:
+        return (await (await desk.as_("viewer")).post(transitions(document), json={"action": "approve"})).status_code
+
+    @staticmethod
+    async def _offered(desk: Desk, document: dict[str, Any]) -> list[str]:
+        read = await (await desk.as_("viewer")).get(f"/api/v1/rfas/{document['publicId']}")
+        return sorted(read.json()["workflow"]["availableActions"])
+
+
+class TestSheet:
+    async def test_is_answered_for_who_is_away_as_that_persons_part(self, desk: Desk, app: FastAPI) -> None:
+        absent = await person(desk, "reviewer.consultant")
+        people = [await person(desk, "dc.consultant"), absent]
+        body = {"projectPublicId": desk.project, "subject": "เวียนเพื่อพิจารณา"}
+        assignees = [{"userPublicId": one, "kind": kind} for one, kind in zip(people, ("MAIN", "ACTION"), strict=True)]
+        sheet = await desk.write("dc.consultant", "circulations", body | {"assignees": assignees})
+        await desk.act("dc.consultant", sheet, "start")
+        await lend(desk, app, "reviewer.consultant", "dc.consultant")
+        client = await desk.as_("dc.consultant")
+        address = f"/api/v1/circulations/{sheet['publicId']}/responses"
+
+        own = await client.post(address, json={"status": "COMPLETED", "comment": "ของตนเอง"})
+        theirs = await client.post(address, json={"status": "COMPLETED", "comment": "ทำแทน"})
+        again = await client.post(address, json={"status": "COMPLETED"})
+
+        assert (own.status_code, theirs.status_code) == (201, 201), theirs.text
+        parts = {part["user"]["publicId"]: part["comment"] for part in theirs.json()["assignees"]}
+        assert parts == {people[0]: "ของตนเอง", absent: "ทำแทน"}
+        assert (again.status_code, again.json()["code"]) == (409, "CIRCULATION_ANSWERED")
+        items = (await client.get(f"/api/v1/circulations/{sheet['publicId']}/history")).json()["items"]
+        answers = [one for one in items if one["action"] == "circulation.respond"]
+        assert [one["onBehalfOf"] and one["onBehalfOf"]["publicId"] for one in answers] == [absent, None]
+
+    async def test_takes_the_step_of_who_is_away_by_the_workflow_too(self, desk: Desk, app: FastAPI) -> None:
+        absent = await person(desk, "reviewer.consultant")
+        body = {
+            "projectPublicId": desk.project,
+            "subject": "เวียน",
+            "assignees": [{"userPublicId": absent, "kind": "MAIN"}],
+        }
+        sheet = await desk.write("dc.consultant", "circulations", body)
+        await desk.act("dc.consultant", sheet, "start")
+        await lend(desk, app, "reviewer.consultant", "dc.consultant")
+        (waiting,) = (await (await desk.as_("dc.consultant")).get("/api/v1/inbox")).json()["items"]
+
+        await desk.act("dc.consultant", sheet, "respond", comment="แทน")
+
+        read = (await desk.read("dc.consultant", "circulations", sheet["publicId"])).json()
+        assert [one["publicId"] for one in waiting["onBehalfOf"]] == [absent]
+        assert [(part["status"], part["comment"]) for part in read["assignees"]] == [("COMPLETED", "แทน")]

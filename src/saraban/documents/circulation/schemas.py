@@ -58,6 +58,9 @@ class CirculationChanges(Schema):
 
 class Response(Schema):
     status: Literal["COMPLETED", "REJECTED"]
+    on_behalf_of: UUID | None = Field(
+        None, description="Whose part you answer, who is away and has delegated it to you.", examples=[None]
+    )
     comment: Annotated[str, Paragraphs(5_000)] | None = None
 
 

@@ -223,6 +223,7 @@ class HistoryEntry(Schema):
     action: str
     action_label: LabelOut | None = None
     actor: PersonAnswer | None
+    on_behalf_of: PersonAnswer | None = Field(None, description="In whose place the actor acted.", examples=[None])
     revision_label: str | None
     from_state: str | None = None
     from_label: LabelOut | None = None

@@ -41,4 +41,6 @@ def message(name: str, payload: Mapping[str, Any], *, at: datetime) -> dict[str,
     actor = payload.get("actor")
     if isinstance(actor, Mapping) and actor.get("publicId"):
         said["actorPublicId"] = actor["publicId"]
+        if actor.get("onBehalfOf"):
+            said["onBehalfOfPublicId"] = actor["onBehalfOf"]["publicId"]
     return {"type": name, "timestamp": at.isoformat().replace("+00:00", "Z"), "data": said}

@@ -52,11 +52,7 @@ def chosen(
     :raises Invalid: when the one who is named has lent nothing here, or several could and none is named
     """
     if named is not None:
-        seat = next((one for one in seats if one.public_id == named), None)
-        if seat is None:
-            th, en = "ผู้นี้ไม่ได้มอบหมายงานนี้ให้คุณในวันนี้", "This person has not delegated this to you today."
-            raise invalid(POINTER, "not_delegated", th, en)
-        return in_place_of(own, seat)
+        return in_place_of(own, seat_of(seats, named))
     able = [asked for seat in seats if _may(definition, state, action, asked := in_place_of(own, seat))]
     if not able:
         raise engine.ActionForbidden(
@@ -64,8 +60,19 @@ def chosen(
         )
     ready = [asked for asked in able if action in {one.code for one in engine.available(definition, state, asked)}]
     if len(ready or able) > 1:
-        raise _ambiguous(ready or able)
+        raise several([one.caller for one in ready or able])
     return (ready or able)[0]
+
+
+def seat_of(seats: Iterable[Caller], named: UUID) -> Caller:
+    """
+    :raises Invalid: when the one who is named has lent nothing here
+    """
+    found = next((one for one in seats if one.public_id == named), None)
+    if found is None:
+        th, en = "ผู้นี้ไม่ได้มอบหมายงานนี้ให้คุณในวันนี้", "This person has not delegated this to you today."
+        raise invalid(POINTER, "not_delegated", th, en)
+    return found
 
 
 def _may(definition: Definition, state: str, action: str, asked: Facts) -> bool:
@@ -74,13 +81,11 @@ def _may(definition: Definition, state: str, action: str, asked: Facts) -> bool:
     return step is not None and engine.in_charge(asked) and engine.permitted(step.require, asked)
 
 
-def _ambiguous(able: Sequence[Facts]) -> Invalid:
-    """One fault for each person, so that a program can read the choices and a reader sees the names."""
+def several(people: Iterable[Caller]) -> Invalid:
+    """This will give the refusal for who must say whose place he takes, with a fault for each person it could be."""
     says = Text("ระบุว่าทำแทนผู้ใด เช่น {name} ({publicId})", "Say for whom you act; it could be {name} ({publicId}).")
     fields = [
-        FieldProblem(
-            POINTER, "ambiguous", says, {"name": one.caller.display_name, "publicId": str(one.caller.public_id)}
-        )
-        for one in able
+        FieldProblem(POINTER, "ambiguous", says, {"name": one.display_name, "publicId": str(one.public_id)})
+        for one in people
     ]
     return Invalid("Several people have delegated this to the caller: name one.", fields=fields)

@@ -231,7 +231,7 @@ async def _tell(session: AsyncSession, told: news.News, kept: Kept, *, address: 
             "action": step.action,
             "from": step.state,
             "to": step.next_state,
-            **({"onBehalfOf": str(told.seat.public_id)} if told.seat else {}),
+            **({"onBehalfOfPublicId": str(told.seat.public_id)} if told.seat else {}),
             **kept.details,
         },
         address=address,

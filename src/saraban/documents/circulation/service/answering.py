@@ -10,7 +10,7 @@ from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.repository import PartRow, SheetRow
 from saraban.documents.circulation.schemas import Response
 from saraban.documents.circulation.service.news import tell
-from saraban.documents.circulation.service.presenting import envelopes, etag, facts_of, full
+from saraban.documents.circulation.service.presenting import envelopes, etag, facts_of, full, part_of
 from saraban.documents.circulation.service.reading import find
 from saraban.documents.core import service as core
 from saraban.identity.domain.caller import Caller
@@ -19,6 +19,8 @@ from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, Forbidden, Kind, Text, invalid
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.workflow import service as workflow
+from saraban.workflow.domain import acting
+from saraban.workflow.service.standing import standing_for
 
 
 class NotRouting(DomainError):
@@ -76,16 +78,17 @@ async def respond(
     key: str | None = None,
 ) -> Answer:
     """
-    This will record the caller's answer.
+    This will record the caller's answer, or that of somebody who is away and has delegated it to the caller.
 
     :raises NotAssigned: when the sheet has no part for the caller
+    :raises Invalid: when several have delegated it to the caller, and none is named
     :raises NotRouting: before it was started and after it was closed
     :raises AlreadyAnswered: the second time
     """
 
     async def run(remember: Remember) -> Answer:
         async def work(session: AsyncSession) -> Answer:
-            row = await _respond(session, caller, public_id, response, now, address)
+            row = await _respond(session, caller, public_id, response, now=now, address=address)
             answer = await full(session, caller=caller, row=row, now=now, zone=zone)
             given = Answer(201, answer.model_dump(mode="json", by_alias=True), {"ETag": etag(answer)})
             await remember(session, given)
@@ -105,31 +108,64 @@ async def respond(
 
 
 async def _respond(
-    session: AsyncSession, caller: Caller, public_id: UUID, response: Response, now: datetime, address: str
+    session: AsyncSession, caller: Caller, public_id: UUID, response: Response, *, now: datetime, address: str
 ) -> SheetRow:
     if response.status == "REJECTED" and not (response.comment or "").strip():
         raise invalid("/comment", "required", "การไม่รับต้องระบุเหตุผล", "A rejection needs a comment.")
     row, parts, envelope = await current(session, caller=caller, public_id=public_id)
-    own = _own_part(caller, row, parts)
+    seat, part = await _whose(session, caller, row, parts, named=response.on_behalf_of, now=now)
     if envelope is None or envelope.current_state != domain.ROUTING or envelope.terminal:
         raise NotRouting
-    await take_answer(session, own, status=response.status, comment=response.comment, now=now)
+    await take_answer(session, part, status=response.status, comment=response.comment, now=now)
     row = (await repository.visible(session, organizations=None, public_ids=[public_id]))[0]
     fresh = (await repository.parts(session, sheet_ids=[row.sheet.id]))[row.sheet.id]
     await workflow.refresh_waiting(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row, fresh), now=now)
     details: dict[str, object] = {"status": response.status, "comment": response.comment}
+    if seat is not caller:
+        details["onBehalfOfPublicId"] = str(seat.public_id)
     await tell(session, "answered", "respond", caller=caller, row=row, address=address, now=now, details=details)
     return row
 
 
-def _own_part(caller: Caller, row: SheetRow, parts: list[PartRow]) -> PartRow:
-    own = next((one for one in parts if one.routing.assigned_to == caller.user_id), None)
-    if own is None:
-        raise NotAssigned
+async def _whose(
+    session: AsyncSession, caller: Caller, row: SheetRow, parts: list[PartRow], *, named: UUID | None, now: datetime
+) -> tuple[Caller, PartRow]:
+    """Whose part is answered: the caller's own while it is open, then that of the one who has delegated it."""
+    own = part_for(caller, parts)
+    if named == caller.public_id or (named is None and own is not None and domain.is_open(part_of(own))):
+        return caller, _checked(caller, row, own)
+    seats = await standing_for(
+        session, caller, workflow_code=domain.WORKFLOW_CODE, project_id=row.sheet.project_id, now=now
+    )
+    if named is not None:
+        seat = acting.seat_of(seats, named)
+        return seat, _checked(seat, row, part_for(seat, parts))
+    theirs = [(seat, part) for seat in seats if (part := part_for(seat, parts)) and may_answer(seat, row, part)]
+    if len(theirs) > 1:
+        raise acting.several([seat for seat, _ in theirs])
+    return theirs[0] if theirs else (caller, _checked(caller, row, own))
+
+
+def part_for(person: Caller, parts: list[PartRow]) -> PartRow | None:
+    return next((one for one in parts if one.routing.assigned_to == person.user_id), None)
+
+
+def may_answer(person: Caller, row: SheetRow, part: PartRow) -> bool:
+    """This will say whether a part is open, and its person may answer it."""
+    return domain.is_open(part_of(part)) and _is_permitted(person, row, part)
+
+
+def _is_permitted(person: Caller, row: SheetRow, part: PartRow) -> bool:
     scope = Scope(frozenset({row.sheet.organization_id}), row.sheet.project_id)
-    if not any(caller.may(permission, scope) for permission in domain.rights_to_answer(own.routing.kind)):
-        raise Forbidden(f"The permission {domain.rights_to_answer(own.routing.kind)[0]} is needed here.")
-    return own
+    return any(person.may(permission, scope) for permission in domain.rights_to_answer(part.routing.kind))
+
+
+def _checked(person: Caller, row: SheetRow, part: PartRow | None) -> PartRow:
+    if part is None:
+        raise NotAssigned
+    if not _is_permitted(person, row, part):
+        raise Forbidden(f"The permission {domain.rights_to_answer(part.routing.kind)[0]} is needed here.")
+    return part
 
 
 async def take_answer(session: AsyncSession, own: PartRow, *, status: str, comment: str | None, now: datetime) -> None:

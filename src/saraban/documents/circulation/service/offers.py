@@ -1,15 +1,20 @@
 """What a page may offer a reader of a sheet besides the workflow's actions; each verb checks again when it is used."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
+from saraban.documents.circulation.repository import PartRow, SheetRow
+from saraban.documents.circulation.service.answering import may_answer, part_for
 from saraban.documents.circulation.service.presenting import envelopes, part_of
 from saraban.documents.circulation.service.reading import find
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
+from saraban.workflow.domain.subject import Represented
+from saraban.workflow.service.standing import standing_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +22,12 @@ class Offers:
     edit: bool = False
     cancel: bool = False
     respond: bool = False
+    respond_for: tuple[Represented, ...] = ()
 
 
-async def offers(session: AsyncSession, *, caller: Caller, public_id: UUID) -> Offers:
+async def offers(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime) -> Offers:
     """
-    This will say which of edit, cancel and respond are open to the caller now.
+    This will say which of edit, cancel and respond are open to the caller now, and for whom else he may answer.
 
     :raises NotFound: also for a sheet of another organization
     """
@@ -32,14 +38,26 @@ async def offers(session: AsyncSession, *, caller: Caller, public_id: UUID) -> O
         return Offers()
     scope = Scope(frozenset({row.sheet.organization_id}), row.sheet.project_id)
     in_draft = envelope.current_state == domain.DRAFT
-    own = [one for one in parts[row.sheet.id] if one.routing.assigned_to == caller.user_id]
+    routing = envelope.current_state == domain.ROUTING
+    asked = parts[row.sheet.id] if routing else []
     return Offers(
         edit=in_draft and caller.may(domain.CREATE, scope),
         cancel=caller.may(domain.CREATE if in_draft else domain.CLOSE, scope),
-        respond=envelope.current_state == domain.ROUTING
-        and any(
-            domain.is_open(part_of(one))
-            and any(caller.may(right, scope) for right in domain.rights_to_answer(one.routing.kind))
-            for one in own
-        ),
+        respond=(own := part_for(caller, asked)) is not None and may_answer(caller, row, own),
+        respond_for=await _others(session, caller, row, asked, now=now),
+    )
+
+
+async def _others(
+    session: AsyncSession, caller: Caller, row: SheetRow, parts: list[PartRow], *, now: datetime
+) -> tuple[Represented, ...]:
+    if not any(domain.is_open(part_of(one)) for one in parts):
+        return ()
+    seats = await standing_for(
+        session, caller, workflow_code=domain.WORKFLOW_CODE, project_id=row.sheet.project_id, now=now
+    )
+    return tuple(
+        Represented(seat.public_id, seat.display_name)
+        for seat in seats
+        if (part := part_for(seat, parts)) and may_answer(seat, row, part)
     )

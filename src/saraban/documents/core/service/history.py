@@ -16,6 +16,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.schemas import HistoryFileOut, LabelOut, ReassignedOut, VersionsOut
 
 _PAGE = 100
+_ABSENT = "onBehalfOfPublicId"
 # The workflow's own history tells these better.
 _TOLD_ELSEWHERE = {
     "workflow.transition",
@@ -61,7 +62,8 @@ async def merged(
         for entry in await _trail(session, audited_as, public_id)
         if entry.action not in _TOLD_ELSEWHERE and entry.details.get("revision") in {None, *labels.values()}
     ]
-    names = await _names(session, {entry.actor_public_id for entry in trail if entry.actor_public_id})
+    named = {entry.actor_public_id for entry in trail} | {_absent(entry) for entry in trail}
+    names = await _names(session, {one for one in named if one is not None})
     entries = taken + [_deed(entry, names) for entry in trail]
     return HistoryList(items=sorted(entries, key=lambda entry: entry.at, reverse=True))
 
@@ -91,6 +93,7 @@ def _step(step: workflow.TakenStep, label: str | None) -> HistoryEntry:
         action=step.action,
         action_label=LabelOut.model_validate(step.action_label),
         actor=PersonAnswer.model_validate(step.actor) if step.actor else None,
+        on_behalf_of=PersonAnswer.model_validate(step.on_behalf_of) if step.on_behalf_of else None,
         revision_label=label,
         from_state=step.from_state,
         from_label=LabelOut.model_validate(step.from_label),
@@ -104,15 +107,23 @@ def _step(step: workflow.TakenStep, label: str | None) -> HistoryEntry:
     )
 
 
+def _absent(entry: audit.AuditEntry) -> UUID | None:
+    told = entry.details.get(_ABSENT)
+    return UUID(told) if told else None
+
+
 def _deed(entry: audit.AuditEntry, names: dict[UUID, PersonAnswer]) -> HistoryEntry:
     details = dict(entry.details)
     # What a draft said before it was issued is the originator's; the audit trail keeps it.
     details.pop("changes", None)
+    details.pop(_ABSENT, None)
+    absent = _absent(entry)
     return HistoryEntry(
         at=entry.created_at,
         source="audit",
         action=entry.action,
         actor=names.get(entry.actor_public_id) if entry.actor_public_id else None,
+        on_behalf_of=names.get(absent) if absent else None,
         revision_label=details.pop("revision", None),
         details=details,
     )
