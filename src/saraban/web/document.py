@@ -27,13 +27,17 @@ from saraban.web.visit import PageRoute
 from saraban.workflow import service as workflow
 from saraban.workflow.dependencies import RegisteredSubjects
 from saraban.workflow.schemas import TransitionIn
-from saraban.workflow.service import Command, Subjects, TakenStep
+from saraban.workflow.schemas.review import BranchAnswerIn
+from saraban.workflow.service import Command, Subjects, TakenStep, review
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 CANCEL: Final = "cancel"
 # What can be said to people goes onto the page they are on; the rest goes to the page for failures.
 _TOLD_HERE = {Kind.INVALID, Kind.CONFLICT, Kind.STALE, Kind.FORBIDDEN, Kind.GONE, Kind.BUSY, Kind.THROTTLED}
+
+# No branch comes to this one: the reader is asked to look again.
+_NO_VERSION: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +198,53 @@ async def act(
         )
 
     return await _done(work, page, db, shelf, subjects, public_id, clock, form, f"act-{text(form, 'action')}")
+
+
+@router.post("/{path}/{public_id}/branches/{branch_id}")
+async def answer(
+    path: str,
+    public_id: UUID,
+    branch_id: UUID,
+    page: ThisPage,
+    db: Db,
+    subjects: RegisteredSubjects,
+    clock: Now,
+    request: Request,
+) -> Response:
+    """The reader's answer for a branch of a parallel review, by the version of the branch that he saw."""
+    shelf = shelf_at(path)
+    form = await filled(request)
+
+    async def work() -> None:
+        async with db.reading() as session:
+            document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
+        if document.workflow is None:
+            raise NotFound("No workflow runs for this document.")
+        asked = {
+            "answer": text(form, "answer") or "",
+            "comment": text(form, "comment"),
+            "attachmentPublicIds": texts(form, "attachment"),
+            "clientVersionNo": _version(text(form, "version")) or _NO_VERSION,
+        }
+        order: BranchAnswerIn = order_from(request, BranchAnswerIn, asked)
+        reply = review.Reply(
+            order.answer, order.comment or None, tuple(order.attachment_public_ids), order.client_version_no
+        )
+        await patiently(
+            lambda: review.answer(
+                db,
+                caller=page.caller,
+                subjects=subjects,
+                public_id=document.workflow.instance_public_id,
+                branch_public_id=branch_id,
+                reply=reply,
+                now=clock.now(),
+                address=page.address,
+                key=text(form, "key"),
+            )
+        )
+
+    return await _done(work, page, db, shelf, subjects, public_id, clock, form, f"branch-{text(form, 'branch')}")
 
 
 def _version(shown: str | None) -> int:
