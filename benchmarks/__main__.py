@@ -6,11 +6,11 @@ import time
 
 import uvloop
 
-from benchmarks import full, imports, numbering, ours
+from benchmarks import full, imports, numbering, ours, workflow
 from benchmarks.table import Row, publish
 
 SECONDS, ROUNDS = 10.0, 3
-SUITES = numbering.SUITES | imports.SUITES
+SUITES = numbering.SUITES | imports.SUITES | workflow.SUITES
 
 
 async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row]:

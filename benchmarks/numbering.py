@@ -30,12 +30,14 @@ class Bench:
     The servers of one run.
 
     :param seconds: of one round of what is compared
+    :param template: statements that make a database with the demo project, as it was before anything was measured
     :param glance: seconds of what is measured for information
     """
 
     mariadb: MariaDb
     redis: RedisServer
     url: str
+    template: str
     world: World
     client: Redis
     seconds: float
@@ -63,8 +65,9 @@ async def bench(*, seconds: float, rounds: int, say: Say) -> AsyncIterator[Bench
         redis = stack.enter_context(running_redis())
         url = mariadb.create("bench")
         world = await stack.enter_async_context(ours.world_in(url))
+        template = mariadb.dump("bench")
         client = await stack.enter_async_context(Redis.from_url(redis.url, max_connections=500))
-        yield Bench(mariadb, redis, url, world, client, seconds, rounds, say)
+        yield Bench(mariadb, redis, url, template, world, client, seconds, rounds, say)
 
 
 def ratio(row: str, value: float, wanted: str = "", refused: int = 0) -> Row:
