@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-vi
 VENDOR := src/saraban/web/static/vendor/fonts.css
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help run test check bench bench-full format errors settings messages lock clean
+.PHONY: help run test soak check bench bench-full format errors settings messages lock clean
 
 help:  ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,10 @@ run: $(DONE)/installed $(VENDOR)  ## Install what is missing, load the demo proj
 test: $(DONE)/bench $(VENDOR)  ## The whole suite, on SQLite and on MariaDB and Redis that the tests start themselves.
 	@scripts/test_needs.sh
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --cov --cov-report=term $(ARGS)
+
+soak: $(DONE)/bench $(VENDOR)  ## Two minutes of load while servers and workers are killed at random; writes build/soak.json.
+	@scripts/test_needs.sh
+	SARABAN_SOAK=1 $(BIN)/python -m pytest tests/database/test_killing.py $(ARGS)
 
 check: $(DONE)/dev  ## Format, lint, types, imports and the quick tests.
 	$(BIN)/ruff format --check .
