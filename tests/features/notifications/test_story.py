@@ -1,5 +1,8 @@
 """An RFA on its way, as its people hear of it."""
 
+from fastapi import FastAPI
+
+from saraban.kit.clock import local_date
 from saraban.worker import Worker
 from tests.features.documents.conftest import Desk
 
@@ -79,3 +82,29 @@ class TestFiles:
         assert (await consultant.get(f"/api/v1/attachments/{step_file}/content")).status_code == 200
         seen = (await desk.read("reviewer.consultant", "rfas", rfa["publicId"])).json()
         assert [one["publicId"] for one in seen["stepAttachments"]] == [step_file]
+
+
+class TestDelegate:
+    async def test_is_told_what_whoever_is_away_is_told_of_the_delegated_matter(
+        self, desk: Desk, worker: Worker, app: FastAPI
+    ) -> None:
+        client = await desk.as_("approver.owner")
+        colleagues = (await client.get("/api/v1/delegations/colleagues", params={"q": "วิไล"})).json()["items"]
+        today = local_date(app.state.clock.now(), app.state.clock.zone).isoformat()
+        order = {"delegatePublicId": colleagues[0]["publicId"], "startsOn": today, "endsOn": today}
+        made = await client.post("/api/v1/delegations", json=order | {"workflowCodes": ["RFA_APPROVAL"]})
+        assert made.status_code == 201, made.text
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        await desk.act("dc.contractor", rfa, "submit")
+        await desk.act("reviewer.consultant", rfa, "approve")
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("กทท."))
+        await desk.act("dc.contractor", letter, "submit")
+        await worker.drain()
+
+        told, both = await titles(desk, "viewer"), await titles(desk, "approver.owner")
+
+        assert told == [f"{rfa['documentNumber']} waits for you"]
+        assert f"{letter['documentNumber']} waits for you" in both
+        await desk.act("viewer", rfa, "approve")
+        await worker.drain()
+        assert await titles(desk, "viewer") == []  # nobody is told of what he did himself

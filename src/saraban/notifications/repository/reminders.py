@@ -13,7 +13,7 @@ from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Correspondence, CorrespondenceRevision
 from saraban.identity.models import Organization, User
 from saraban.notifications.models import ReminderPlan, ReminderSent
-from saraban.workflow.models import WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.models import WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
 
 SHEET = "circulation"
 
@@ -54,6 +54,7 @@ class Running:
     organizations: frozenset[UUID]
     users: frozenset[UUID]
     due_on: date | None
+    workflow_code: str
 
 
 async def revisions(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[Due]:
@@ -108,8 +109,10 @@ async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[
             Organization.public_id,
             User.public_id,
             instance.due_on,
+            WorkflowDefinition.workflow_code,
         )
         .join(item, item.instance_id == instance.id)
+        .join(WorkflowDefinition, WorkflowDefinition.id == instance.definition_id)
         .outerjoin(Organization, Organization.id == item.organization_id)
         .outerjoin(User, User.user_id == item.user_id)
         .where(instance.entity_id.in_([str(one) for one in subjects]), instance.status == "ACTIVE")
@@ -124,6 +127,7 @@ async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[
             frozenset(row[3] for row in rows if row[3] is not None),
             frozenset(row[4] for row in rows if row[4] is not None),
             rows[0][5],
+            rows[0][6],
         )
         for subject, rows in found.items()
     }

@@ -157,7 +157,9 @@ async def _remind(db: Database, subjects: Subjects, wanted: _Wanted, now: dateti
 def _payload(wanted: _Wanted, waits: Running, facts: SubjectFacts) -> dict[str, Any]:
     return {
         "instancePublicId": str(waits.instance),
+        "workflowCode": waits.workflow_code,
         "documentPublicId": str(facts.public_id),
+        "projectPublicId": facts.context.get("projectPublicId"),
         "documentKind": facts.kind,
         "number": facts.number,
         "title": facts.title,

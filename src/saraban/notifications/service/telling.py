@@ -1,8 +1,9 @@
 """Writes down whom events concern: a notification in the application, a line of e-mail, or both."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -19,7 +20,11 @@ from saraban.notifications.service import mailing
 from saraban.notifications.service.addressing import directory
 from saraban.notifications.service.mailing import Post
 from saraban.notifications.service.preferences import wishes_of
+from saraban.workflow.service.standing import StandIns, stand_ins
 
+# What a step brought about, or still waits for.
+OF_STEPS = frozenset({"workflow.transitioned", "document.reminded"})
+Deputies = Callable[[Event, Notice, Sequence[int]], list[int]]
 EVENTS = ("document.created", "document.revised", "document.cancelled", "document.reminded", "workflow.transitioned")
 
 
@@ -45,14 +50,39 @@ async def react_all(session: AsyncSession, events: Sequence[Event], *, post: Pos
     if not said:
         return
     known = await directory(session, [notice for _, notice in said])
+    concerned = [(event, notice, known.readers(notice)) for event, notice in said]
+    deputies = await _deputies(session, concerned)
     told = await repository.told_of(session, event_uuids=[event.public_id for event in events])
     told |= await mails.told_of(session, event_uuids=[event.public_id for event in events])
     telling: list[tuple[Event, Notice, list[int]]] = []
-    for event, notice in said:
-        readers = [user for user in known.readers(notice) if (event.public_id, user) not in told]
+    for event, notice, people in concerned:
+        everybody = sorted({*people, *deputies(event, notice, people)})
+        readers = [user for user in everybody if (event.public_id, user) not in told]
         told.update((event.public_id, user) for user in readers)
         telling.append((event, notice, readers))
     await _tell(session, telling, post)
+
+
+async def _deputies(session: AsyncSession, concerned: Sequence[tuple[Event, Notice, list[int]]]) -> Deputies:
+    """Whom to tell in the place of those who are away, of what is about steps: those are what was lent."""
+    steps = [(event, people) for event, _, people in concerned if event.name in OF_STEPS]
+    moments = [event.created_at for event, _ in steps]
+    found = (
+        await stand_ins(session, {one for _, people in steps for one in people}, first=min(moments), last=max(moments))
+        if steps
+        else StandIns()
+    )
+
+    def deputies(event: Event, notice: Notice, people: Sequence[int]) -> list[int]:
+        if event.name not in OF_STEPS:
+            return []
+        project, code = event.payload.get("projectPublicId"), event.payload.get("workflowCode")
+        known = found.of(
+            people, workflow_code=code or "", project=UUID(project) if project else None, moment=event.created_at
+        )
+        return [user for public_id, user in known.items() if public_id != notice.actor]
+
+    return deputies
 
 
 async def _tell(session: AsyncSession, telling: Sequence[tuple[Event, Notice, list[int]]], post: Post | None) -> None:

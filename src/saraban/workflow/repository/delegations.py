@@ -86,17 +86,35 @@ async def codes(session: AsyncSession) -> Sequence[str]:
     return (await session.scalars(statement.order_by(WorkflowDefinition.workflow_code))).all()
 
 
-async def delegates_of(
-    session: AsyncSession, *, user_ids: Collection[int], moment: datetime
-) -> Sequence[DelegationRow]:
-    """What these people have lent and counts at a moment."""
-    statement = sa.select(DelegationRow).where(
-        DelegationRow.delegator_user_id.in_(user_ids),
-        DelegationRow.ends_before > moment,
-        DelegationRow.starts_at <= moment,
-        DelegationRow.revoked_at.is_(None),
+@dataclass(frozen=True, slots=True)
+class LentRow:
+    """A delegation with the public ids of both people, and of its project if it has one."""
+
+    row: DelegationRow
+    delegator: UUID
+    delegate: UUID
+    project: UUID | None
+
+
+async def lent_by(
+    session: AsyncSession, *, user_ids: Collection[int], first: datetime, last: datetime
+) -> list[LentRow]:
+    """What these people have lent and counts at some moment from `first` to `last`."""
+    delegator, delegate = aliased(User), aliased(User)
+    statement = (
+        sa.select(DelegationRow, delegator.public_id, delegate.public_id, Project.public_id)
+        .join(delegator, delegator.user_id == DelegationRow.delegator_user_id)
+        .join(delegate, delegate.user_id == DelegationRow.delegate_user_id)
+        .outerjoin(Project, Project.id == DelegationRow.project_id)
+        .where(
+            DelegationRow.delegator_user_id.in_(user_ids),
+            DelegationRow.ends_before > first,
+            DelegationRow.starts_at <= last,
+            DelegationRow.revoked_at.is_(None),
+        )
+        .order_by(DelegationRow.id)
     )
-    return (await session.scalars(statement.order_by(DelegationRow.id))).all()
+    return [LentRow(*found) for found in (await session.execute(statement)).all()]
 
 
 def _named() -> sa.Select[Any]:

@@ -76,6 +76,7 @@ def _facts(news: News) -> dict[str, Any]:
         "entityType": news.instance.entity_type,
         "entityId": facts.entity_id,
         "documentPublicId": str(facts.public_id),
+        "projectPublicId": facts.context.get("projectPublicId"),
         "documentKind": facts.kind,
         "number": facts.number,
         "title": facts.title,
