@@ -1,5 +1,6 @@
 """A letter that three disciplines review at once, with people in a team to answer for them."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -86,11 +87,11 @@ async def under_review(office: Office, **changes: Any) -> UUID:
     return instance
 
 
-async def branches(office: Office, instance: UUID, *, by: str = "admin") -> dict[str, Any]:
+async def branches(office: Office, instance: UUID, *, by: str = "admin", now: datetime | None = None) -> dict[str, Any]:
     """This will give the branches as somebody sees them, by name."""
     caller = await office.person(by)
     async with office.db.reading() as session:
-        view = await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance)
+        view = await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance, now=now)
     return {branch.name: branch for branch in view.envelope.branches}
 
 

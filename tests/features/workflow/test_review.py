@@ -1,10 +1,12 @@
 """Parallel review as it runs: who is asked, what an answer does, what is hidden, and when the instance moves."""
 
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events.models import OutboxEvent
 from saraban.identity.models import User
@@ -14,10 +16,11 @@ from saraban.projects.models import ReviewTeamMember
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.answering import BranchClosed
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.models.delegations import DelegationRow
 from saraban.workflow.models.review import WorkflowBranch
 from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict, review
 from tests.factories.letterbox import NOW, Office
-from tests.factories.review import answer, branches, reviewed, seat, under_review
+from tests.factories.review import BRANCHES, answer, branches, reviewed, seat, under_review
 
 
 @pytest.fixture
@@ -43,10 +46,10 @@ async def history(office: Office, instance: UUID, *, by: str = "admin") -> list[
         return list(await workflow.history(session, caller=caller, subjects=office.subjects, public_id=instance))
 
 
-async def inbox(office: Office, *, by: str) -> list[Any]:
+async def inbox(office: Office, *, by: str, now: datetime | None = None) -> list[Any]:
     caller = await office.person(by)
     async with office.db.reading() as session:
-        page = await workflow.inbox(session, caller=caller, subjects=office.subjects, cursor=None, limit=20)
+        page = await workflow.inbox(session, caller=caller, subjects=office.subjects, cursor=None, limit=20, now=now)
     return list(page.items)
 
 
@@ -293,3 +296,50 @@ class TestManyInstances:
 
         assert await counted(1) == await counted(5)
         assert len(await rows(asked, WorkflowInstance)) == 6
+
+
+class TestInPlaceOfSomebody:
+    async def test_answers_for_who_is_away_under_both_names(self, asked: Office) -> None:
+        lender, delegate = await asked.person("dc.consultant"), await asked.person("reviewer.consultant")
+        await lend(asked, lender.user_id, delegate.user_id)
+        instance = await under_review(asked, branches=[BRANCHES[1]])
+
+        found = (await branches(asked, instance, by="reviewer.consultant", now=NOW))["electrical"]
+        (waiting,) = await inbox(asked, by="reviewer.consultant", now=NOW)
+        done = await answer(asked, instance, found.public_id, by="reviewer.consultant")
+
+        assert found.may_answer
+        assert found.in_place_of is not None
+        assert found.in_place_of.public_id == lender.public_id
+        assert [one.public_id for one in waiting.on_behalf_of] == [lender.public_id]
+        (given,) = done["branches"]
+        assert (given["answeredBy"]["publicId"], given["onBehalfOf"]["publicId"]) == (
+            str(delegate.public_id),
+            str(lender.public_id),
+        )
+        taken = [row for row in await rows(asked, WorkflowHistory) if row.action.startswith("review:")]
+        assert [(row.action, row.action_by_user_id, row.on_behalf_of_user_id) for row in taken] == [
+            ("review:answer", delegate.user_id, lender.user_id),
+            ("review:for", delegate.user_id, lender.user_id),
+        ]
+
+
+async def lend(office: Office, delegator: int, delegate: int) -> None:
+    row = DelegationRow(
+        delegator_user_id=delegator,
+        delegate_user_id=delegate,
+        starts_on=NOW.date(),
+        ends_on=NOW.date(),
+        starts_at=NOW - timedelta(hours=1),
+        ends_before=NOW + timedelta(hours=1),
+        workflow_codes=[],
+        reason="",
+        version=1,
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+    async def add(session: AsyncSession) -> None:
+        session.add(row)
+
+    await office.db.transact(add)

@@ -113,6 +113,7 @@ class BranchView:
 
     :param status: `PENDING`, `ANSWERED`, or `SKIPPED` when the review ended without it
     :param choices: what the caller may answer; empty unless he may
+    :param in_place_of: whom his answer would stand for; None where he is asked himself
     """
 
     public_id: UUID
@@ -128,6 +129,7 @@ class BranchView:
     comment: str | None = None
     answered_by: Person | None = None
     on_behalf_of: Person | None = None
+    in_place_of: Person | None = None
     answered_at: datetime | None = None
 
 

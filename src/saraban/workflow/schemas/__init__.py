@@ -102,6 +102,7 @@ class BranchOut(Schema):
     comment: str | None
     answered_by: BranchPersonOut | None
     on_behalf_of: BranchPersonOut | None
+    in_place_of: BranchPersonOut | None = Field(description="Whom your answer would stand for, if not for yourself.")
     answered_at: datetime | None
 
 
@@ -387,7 +388,7 @@ class DifferingOut(Schema):
     action: str
     went_to: str
     would_go_to: str | None
-    code: Literal["no_action", "other_state", "condition", "comment_required", "response_code", "not_ended"]
+    code: Literal["no_action", "other_state", "condition", "comment_required", "response_code", "automatic", "not_ended"]
     message: LabelOut
 
 

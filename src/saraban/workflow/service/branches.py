@@ -92,16 +92,21 @@ async def seats_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """An instance with what its branches are judged by."""
+class Reviewed:
+    """
+    An instance with what its branches are judged by.
+
+    :param seats: in whose place the caller may answer
+    """
 
     row: WorkflowInstance
     definition: Definition
     facts: SubjectFacts
+    seats: Sequence[Caller] = ()
 
 
 async def shown(
-    session: AsyncSession, *, caller: Caller, instances: Sequence[Standing]
+    session: AsyncSession, *, caller: Caller, instances: Sequence[Reviewed]
 ) -> dict[UUID, tuple[BranchView, ...]]:
     """
     This will give the branches of the latest round of each instance as the caller may see them, in a fixed number of queries.
@@ -119,27 +124,39 @@ async def shown(
         if any(row.WorkflowBranch.assignee_kind in SEATED and row.WorkflowBranch.status == PENDING for row in each)
     ]
     places = {reviewed[key].facts.scope.project for key in asking} - {None}
-    seats = await seats_of(session, user_ids=[caller.user_id], project_ids=[key for key in places if key is not None])
+    people = {caller.user_id} | {seat.user_id for key in asking for seat in reviewed[key].seats}
+    seats = await seats_of(session, user_ids=people, project_ids=[key for key in places if key is not None])
     return {key: tuple(_views(reviewed[key], each, caller, seats)) for key, each in rounds.items()}
 
 
 def _views(
-    standing: Standing, rows: Sequence[Any], caller: Caller, seats: Mapping[tuple[int, int], frozenset[Seat]]
+    standing: Reviewed, rows: Sequence[Any], caller: Caller, seats: Mapping[tuple[int, int], frozenset[Seat]]
 ) -> list[BranchView]:
     state = standing.definition.states.get(rows[0].WorkflowBranch.state)
     review = state.review if state is not None else None
     scope = standing.facts.scope
-    own = seats.get((caller.user_id, scope.project or 0), frozenset())
     closed = not is_open([row.WorkflowBranch for row in rows])
-    return [_view(row, review, caller, scope, own, closed=closed) for row in rows]
+    views = []
+    for row in rows:
+        able = [
+            person
+            for person in (caller, *standing.seats)
+            if may_answer(
+                assignee_of(row.WorkflowBranch),
+                person,
+                scope,
+                seats.get((person.user_id, scope.project or 0), frozenset()),
+            )
+        ]
+        views.append(_view(row, review, caller, able, closed=closed))
+    return views
 
 
-def _view(
-    found: Any, review: Review | None, caller: Caller, scope: Scope, seats: Collection[Seat], *, closed: bool
-) -> BranchView:
+def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Caller], *, closed: bool) -> BranchView:
     row: WorkflowBranch = found.WorkflowBranch
     asked = review.branches.get(row.name) if review is not None else None
-    offers = review is not None and row.status == PENDING and may_answer(assignee_of(row), caller, scope, seats)
+    offers = review is not None and row.status == PENDING and bool(able)
+    lender = able[0] if offers and able[0].user_id != caller.user_id else None
     own = caller.user_id in (row.answered_by_user_id, row.on_behalf_of_user_id)
     seen = row.status == ANSWERED and (closed or own or not (review is not None and review.hidden))
     return BranchView(
@@ -150,6 +167,7 @@ def _view(
         status=row.status,
         version_no=row.version_no,
         may_answer=offers,
+        in_place_of=Person(lender.public_id, lender.display_name) if lender is not None else None,
         choices=_offered(review) if offers and review is not None else (),
         answer=row.answer if seen else None,
         answer_label=_answer_label(review, row.answer) if seen else None,

@@ -163,8 +163,9 @@ async def envelopes(
     rows = await repository.instances_of(session, entity_type, list(facts))
     files = await step_files(session, [row.id for row in rows.values()]) if with_files else {}
     known = {row.definition_id: await definitions.load(session, row.definition_id) for row in rows.values()}
-    standing = [reviews.Standing(row, known[row.definition_id], facts[key]) for key, row in rows.items()]
-    asked = await reviews.shown(session, caller=caller, instances=standing)
+    seats = {key: lent.of(known[row.definition_id].code, facts[key].scope.project) for key, row in rows.items()}
+    reviewed = [reviews.Reviewed(row, known[row.definition_id], facts[key], seats[key]) for key, row in rows.items()]
+    asked = await reviews.shown(session, caller=caller, instances=reviewed)
     return {
         key: envelope(
             row,
@@ -173,17 +174,23 @@ async def envelopes(
             facts=facts[key],
             files=files.get(row.id, ()),
             branches=asked.get(row.id, ()),
-            seats=lent.of(known[row.definition_id].code, facts[key].scope.project),
+            seats=seats[key],
         )
         for key, row in rows.items()
     }
 
 
 async def branches_of(
-    session: AsyncSession, row: WorkflowInstance, definition: Definition, *, caller: Caller, facts: SubjectFacts
+    session: AsyncSession,
+    row: WorkflowInstance,
+    definition: Definition,
+    *,
+    caller: Caller,
+    facts: SubjectFacts,
+    seats: Sequence[Caller] = (),
 ) -> tuple[BranchView, ...]:
     """This will give the branches of one instance as the caller may see them."""
-    one = reviews.Standing(row, definition, facts)
+    one = reviews.Reviewed(row, definition, facts, seats)
     return (await reviews.shown(session, caller=caller, instances=[one])).get(row.id, ())
 
 

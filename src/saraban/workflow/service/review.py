@@ -5,6 +5,7 @@ The order is that of ruling W1; the version that a client states is the branch's
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -59,10 +60,16 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An answer that has been decided: whose it is, and what all of them come to."""
+    """
+    An answer that has been decided, and what all of them come to.
+
+    :param lender: in whose place it is given, None in the caller's own right
+    :param seats: all in whose place the caller could, as far as they had to be asked for
+    """
 
     branch: WorkflowBranch
-    seat: Caller
+    lender: Caller | None
+    seats: tuple[Caller, ...]
     answers: Mapping[str, str]
     step: Step | None
     hidden: bool
@@ -98,6 +105,7 @@ async def answer(
         held = await hold(session, caller=caller, subjects=subjects, public_id=public_id, command=command)
         given = await _decide(session, held, branch_public_id, reply, now=now)
         await _write(session, held, given, reply, now=now, address=address)
+        held = replace(held, seat=given.lender, seats=given.seats)
         if given.step is None:
             return await _wait_on(session, held, now=now)
         kept = Kept(details={"answers": dict(given.answers)})
@@ -122,30 +130,16 @@ async def _decide(session: AsyncSession, held: Held, branch_public_id: UUID, rep
     round_ = await repository.of_round(session, instance_id=row.id, opened_version=branch.opened_version)
     given = {each.name: each.answer for each in round_ if each.answer is not None}
     said = Answer(reply.code, reply.comment, bool(reply.attachment_public_ids))
-    seat, answers, step = await _seated(session, held, branch, said, given, now=now)
-    return Given(branch, seat, answers, step, review.hidden)
-
-
-async def _seated(
-    session: AsyncSession,
-    held: Held,
-    branch: WorkflowBranch,
-    said: Answer,
-    given: Mapping[str, str],
-    *,
-    now: datetime,
-) -> tuple[Caller, dict[str, str], Step | None]:
-    """In the caller's own right, or in the place of the first who has lent it to him."""
     try:
-        return held.caller, *await _answered(session, held, held.caller, branch, said, given)
+        own = await _answered(session, held, held.caller, branch, said, given)
+        return Given(branch, None, (), *own, review.hidden)
     except ActionForbidden:
         project = held.facts.scope.project
         lent = await standing_for(session, held.caller, workflow_code=held.definition.code, project_id=project, now=now)
         for seat in lent:
-            try:
-                return seat, *await _answered(session, held, seat, branch, said, given)
-            except ActionForbidden:
-                continue
+            with suppress(ActionForbidden):
+                answered = await _answered(session, held, seat, branch, said, given)
+                return Given(branch, seat, tuple(lent), *answered, review.hidden)
         raise
 
 
@@ -172,10 +166,9 @@ async def _answered(
 async def _write(session: AsyncSession, held: Held, given: Given, reply: Reply, *, now: datetime, address: str) -> None:
     """The answer's history row, its files, the branch, what is told of it, and the audit trail."""
     caller, branch = held.caller, given.branch
-    lender = given.seat if given.seat.user_id != caller.user_id else None
     behalf = {
-        "on_behalf_of_user_id": lender.user_id if lender else None,
-        "on_behalf_of_user_uuid": str(lender.public_id) if lender else None,
+        "on_behalf_of_user_id": given.lender.user_id if given.lender else None,
+        "on_behalf_of_user_uuid": str(given.lender.public_id) if given.lender else None,
     }
     history = _history(held, given, reply, behalf, now)
     session.add(history)
@@ -278,7 +271,9 @@ async def _wait_on(session: AsyncSession, held: Held, *, now: datetime) -> Envel
     """The answer is given, and others are still waited for."""
     row, facts = held.row, held.facts
     await _ask(session, held, now=now)
-    asked = await instances.branches_of(session, row, held.definition, caller=held.caller, facts=facts)
+    asked = await instances.branches_of(
+        session, row, held.definition, caller=held.caller, facts=facts, seats=held.seats
+    )
     files = await instances.step_files(session, [row.id])
     return instances.envelope(
         row,
@@ -287,6 +282,7 @@ async def _wait_on(session: AsyncSession, held: Held, *, now: datetime) -> Envel
         facts=facts,
         files=files.get(row.id, ()),
         branches=asked,
+        seats=held.seats,
     )
 
 

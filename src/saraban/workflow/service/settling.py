@@ -94,7 +94,9 @@ async def settle(
         following = await _by_itself(session, after, step)
     row = after.row
     files = (await instances.step_files(session, [row.id])).get(row.id, ())
-    asked = await instances.branches_of(session, row, held.definition, caller=held.caller, facts=after.facts)
+    asked = await instances.branches_of(
+        session, row, held.definition, caller=held.caller, facts=after.facts, seats=held.seats
+    )
     return instances.envelope(
         row,
         held.definition,

@@ -18,6 +18,7 @@ from saraban.kit.pagination import Cursor, Page
 from saraban.workflow import repository
 from saraban.workflow.domain import path, steering
 from saraban.workflow.domain.definition import ENDS, Definition
+from saraban.workflow.domain.review import BranchView
 from saraban.workflow.domain.subject import ActionChoice, Envelope, Represented, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import branches, definitions, instances
@@ -109,8 +110,8 @@ async def find(
         raise NotFound(f"There is no workflow instance {public_id}.")
     definition = await definitions.load(session, row.definition_id)
     files = await instances.step_files(session, [row.id])
-    asked = await instances.branches_of(session, row, definition, caller=caller, facts=facts)
     seats = (await _lent(session, caller, now)).of(definition.code, facts.scope.project)
+    asked = await instances.branches_of(session, row, definition, caller=caller, facts=facts, seats=seats)
     envelope = instances.envelope(
         row, definition, caller=caller, facts=facts, files=files.get(row.id, ()), branches=asked, seats=seats
     )
@@ -277,34 +278,37 @@ async def _actionable(
     since = {instance_id: moment for moment, instance_id in places}
     rows = await repository.instances(session, list(since)) if since else []
     facts = await _facts_of(session, rows, caller=caller, subjects=subjects)
-    known = [
-        branches.Standing(row, await definitions.load(session, row.definition_id), seen)
-        for row in rows
-        if (seen := facts.get((row.entity_type, row.entity_id))) is not None
-    ]
+    known = []
+    for row in rows:
+        definition = await definitions.load(session, row.definition_id)
+        seen = facts.get((row.entity_type, row.entity_id))
+        if seen is not None:
+            lenders = lent.of(definition.code, seen.scope.project)
+            known.append(branches.Reviewed(row, definition, seen, lenders))
     asked = await branches.shown(session, caller=caller, instances=known)
     found: dict[UUID, InboxItem] = {}
     for one in known:
         row, seen, mine = one.row, one.facts, asked.get(one.row.id, ())
-        seats = lent.of(one.definition.code, seen.scope.project)
-        envelope = instances.envelope(row, one.definition, caller=caller, facts=seen, branches=mine, seats=seats)
+        envelope = instances.envelope(row, one.definition, caller=caller, facts=seen, branches=mine, seats=one.seats)
         asks = [
             choice
             for choice in envelope.actions
             if not one.definition.states[row.current_state].on[choice.code].optional
         ]
-        may_answer = any(branch.may_answer for branch in mine)
-        if asks or may_answer:
-            others = () if may_answer else _represented(asks)
+        offered = [branch for branch in mine if branch.may_answer]
+        if asks or offered:
+            others = _represented(asks, offered)
             found[row.id] = InboxItem(row.entity_type, seen, envelope, since[row.id], others)
     return found
 
 
-def _represented(asks: Sequence[ActionChoice]) -> tuple[Represented, ...]:
+def _represented(asks: Sequence[ActionChoice], offered: Sequence[BranchView]) -> tuple[Represented, ...]:
     """Whom it waits for, each once; nobody in particular when the caller may act in his own right."""
-    if any(choice.in_own_right for choice in asks):
+    if any(choice.in_own_right for choice in asks) or any(branch.in_place_of is None for branch in offered):
         return ()
-    return tuple(dict.fromkeys(person for choice in asks for person in choice.on_behalf_of))
+    lent = [person for choice in asks for person in choice.on_behalf_of]
+    lent += [Represented(one.public_id, one.display_name) for branch in offered if (one := branch.in_place_of)]
+    return tuple(dict.fromkeys(lent))
 
 
 async def _facts_of(
