@@ -294,6 +294,33 @@ class TestIdempotencyKey:
         with pytest.raises(KeyReused):
             await office.act(instance, "approve", by="reviewer.consultant", key="k1", comment="more")
 
+    async def test_answers_for_24_hours(self, office: Office) -> None:
+        instance = await office.pending()
+        ask: dict[str, Any] = {"by": "reviewer.consultant", "key": "k1", "client_version_no": 2}
+        first = await office.act(instance, "approve", **ask)
+
+        assert await office.act(instance, "approve", **ask, now=NOW + timedelta(hours=24, seconds=-1)) == first
+        with pytest.raises(VersionConflict):
+            await office.act(instance, "approve", **ask, now=NOW + timedelta(hours=24, seconds=1))
+        assert len(await rows(office, WorkflowHistory)) == 2
+
+    async def test_is_its_users_own(self, office: Office) -> None:
+        instance = await office.pending()
+        await office.act(instance, "approve", by="reviewer.consultant", key="k1")
+
+        answer = await office.act(instance, "approve", by="approver.owner", key="k1")
+
+        assert answer["currentState"] == "approved"
+
+    async def test_is_for_one_instance(self, office: Office) -> None:
+        one, two = await office.pending(), await office.pending()
+        await office.act(one, "approve", by="reviewer.consultant", key="k1")
+
+        with pytest.raises(KeyReused) as refused:
+            await office.act(two, "approve", by="reviewer.consultant", key="k1")
+
+        assert to_problem(refused.value, language="th", trace_id="")["status"] == 422
+
     async def test_is_free_again_after_a_refusal(self, office: Office) -> None:
         instance = await office.pending()
         with pytest.raises(VersionConflict):
