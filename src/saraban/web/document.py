@@ -1,7 +1,7 @@
 """One document: what it says, where it stands, what this reader may do with it, and all that happened."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -26,13 +26,14 @@ from saraban.web.shelves import SHEETS, SHELVES, shelf_at
 from saraban.web.visit import PageRoute
 from saraban.workflow import service as workflow
 from saraban.workflow.dependencies import RegisteredSubjects
+from saraban.workflow.domain.steering import CANCEL, PERMISSION, TERMINATE
 from saraban.workflow.schemas import TransitionIn
 from saraban.workflow.schemas.review import BranchAnswerIn
-from saraban.workflow.service import Command, Subjects, TakenStep, review
+from saraban.workflow.service import Command, Subjects, TakenStep, review, steering
+from saraban.workflow.service.steering import NOTHING, Steerable
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
-CANCEL: Final = "cancel"
 # What can be said to people goes onto the page they are on; the rest goes to the page for failures.
 _TOLD_HERE = {Kind.INVALID, Kind.CONFLICT, Kind.STALE, Kind.FORBIDDEN, Kind.GONE, Kind.BUSY, Kind.THROTTLED}
 
@@ -49,6 +50,8 @@ class Sight:
     around: Around
     taken: tuple[TakenStep, ...]
     ahead: tuple[Text, ...]
+    steering: Steerable = NOTHING
+    people: tuple[Caller, ...] = ()
 
     @property
     def history(self) -> list[Any]:
@@ -63,7 +66,9 @@ class Sight:
         if not self.taken:
             return False
         last = self.taken[-1]
-        return last.to_state == self.state and (last.action == CANCEL or last.action_label.th == last.to_label.th)
+        return last.to_state == self.state and (
+            last.action in {CANCEL, TERMINATE} or last.action_label.th == last.to_label.th
+        )
 
     @property
     def offers(self) -> Offered:
@@ -93,7 +98,12 @@ async def sight(
         taken = await workflow.history(session, caller=caller, subjects=subjects, public_id=instance)
         coming = await workflow.ahead(session, public_id=instance)
     around = await shelf.around(session, caller=caller, document=document, clock=clock)
-    return Sight(document, state_of(document), around, taken, coming)
+    seen = Sight(document, state_of(document), around, taken, coming)
+    if document.workflow is None or not caller.may_anywhere(PERMISSION):
+        return seen
+    asked = {"caller": caller, "subjects": subjects, "public_id": document.workflow.instance_public_id}
+    open_to = await steering.find(session, **asked)
+    return replace(seen, steering=open_to, people=await steering.people(session, **asked) if open_to.reassign else ())
 
 
 async def _show(
@@ -171,7 +181,7 @@ async def act(
             "comment": text(form, "comment"),
             "attachmentPublicIds": texts(form, "attachment"),
             "responseCode": text(form, "responseCode"),
-            "clientVersionNo": _version(text(form, "version")),
+            "clientVersionNo": version_in(form),
             "onBehalfOf": text(form, "onBehalfOf"),
         }
         order: TransitionIn = order_from(request, TransitionIn, asked)
@@ -197,7 +207,7 @@ async def act(
             )
         )
 
-    return await _done(work, page, db, shelf, subjects, public_id, clock, form, f"act-{text(form, 'action')}")
+    return await done(work, page, db, shelf, subjects, public_id, clock, form, f"act-{text(form, 'action')}")
 
 
 @router.post("/{path}/{public_id}/branches/{branch_id}")
@@ -224,7 +234,7 @@ async def answer(
             "answer": text(form, "answer") or "",
             "comment": text(form, "comment"),
             "attachmentPublicIds": texts(form, "attachment"),
-            "clientVersionNo": _version(text(form, "version")) or _NO_VERSION,
+            "clientVersionNo": version_in(form) or _NO_VERSION,
         }
         order: BranchAnswerIn = order_from(request, BranchAnswerIn, asked)
         reply = review.Reply(
@@ -244,11 +254,12 @@ async def answer(
             )
         )
 
-    return await _done(work, page, db, shelf, subjects, public_id, clock, form, f"branch-{text(form, 'branch')}")
+    return await done(work, page, db, shelf, subjects, public_id, clock, form, f"branch-{text(form, 'branch')}")
 
 
-def _version(shown: str | None) -> int:
+def version_in(form: Any) -> int:
     """What is no version is an old one: the reader is asked to look again."""
+    shown = text(form, "version")
     return int(shown) if shown and shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
 
 
@@ -265,7 +276,7 @@ async def cancel(
         order: Cancellation = order_from(request, Cancellation, {"reason": text(form, "reason") or ""})
         await patiently(lambda: shelf.cancel(desk, public_id, order.reason))
 
-    return await _done(work, page, db, shelf, subjects, public_id, clock, form, "cancel")
+    return await done(work, page, db, shelf, subjects, public_id, clock, form, "cancel")
 
 
 @router.post("/{path}/{public_id}/revisions")
@@ -284,7 +295,7 @@ async def revise(
         )
         await patiently(lambda: shelf.revise(desk, public_id, order))
 
-    return await _done(work, page, db, shelf, subjects, public_id, clock, form, "revise")
+    return await done(work, page, db, shelf, subjects, public_id, clock, form, "revise")
 
 
 @router.post("/{path}/{public_id}/files")
@@ -304,7 +315,7 @@ async def add_files(
         )
         await shelf.edit(desk, public_id, changes, None)
 
-    return await _done(work, page, db, shelf, subjects, public_id, clock, form, "")
+    return await done(work, page, db, shelf, subjects, public_id, clock, form, "")
 
 
 @router.post("/circulations/{public_id}/responses")
@@ -324,10 +335,10 @@ async def respond(
         order: GivenAnswer = order_from(request, GivenAnswer, asked)
         await patiently(lambda: SHEETS.respond(desk, public_id, order))
 
-    return await _done(work, page, db, SHEETS, subjects, public_id, clock, form, "respond")
+    return await done(work, page, db, SHEETS, subjects, public_id, clock, form, "respond")
 
 
-async def _done(
+async def done(
     work: Callable[[], Awaitable[None]],
     page: Page,
     db: Any,

@@ -27,6 +27,7 @@ from saraban.web import (
     resetting,
     session,
     stating,
+    steering,
     workflow_editor,
     workflows,
 )
@@ -55,6 +56,7 @@ ROUTERS: Final = (
     number.router,
     registers.router,
     creating.router,
+    steering.router,
     document.router,
 )
 

@@ -16,10 +16,12 @@ import pytest
 import typer
 
 import saraban
-from saraban import config
+from saraban import bootstrap, config
 from saraban.cli.outcome import told
 from saraban.cli.root import NOUNS
 from saraban.config import Settings
+from saraban.workflow.service import Subjects
+from tests.factories.letterbox import Letterbox, office_in
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -382,3 +384,62 @@ class TestFirstStart:
             config.load.cache_clear()
 
         assert [text.startswith("Loading the demo project") for text in heard] == [True, False]
+
+
+class TestWorkflow:
+    def test_lists_what_runs_on_which_version(self, command: Command) -> None:
+        code, printed, _ = command("workflow", "list", "RFA_APPROVAL")
+
+        assert code == 0
+        assert re.fullmatch(r"RFA_APPROVAL +1  active  –\n", printed)
+
+    def test_moves_what_can_go_on_and_names_what_cannot(
+        self, settings: Settings, command: Command, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        box = asyncio.run(_two_letters_under_an_old_version(settings))
+        # The letterbox stands where documents would, so that the workflow can be any.
+        monkeypatch.setattr(bootstrap, "_subjects", lambda _zone: Subjects(box))
+        words = ("workflow", "migrate", "LETTERS", "--to", "2", "--as", "admin")
+
+        code, printed, told = command(*words, "--dry-run")
+        assert (code, "Nothing was moved." in printed) == (6, True)
+        assert told.count("The version has no such state any more") == 2
+        mapped = (*words, "--map", "reading=checking")
+        assert command(*mapped)[:2] == (0, f"{2:>8}  It goes to the state that the mapping names.\n")
+        assert command(*mapped)[:2] == (0, "There is nothing to move.\n")
+        assert "checking 2" in command("workflow", "list", "LETTERS")[1]
+
+    @pytest.mark.parametrize(
+        ("words", "exit_code"),
+        [
+            (("--to", "1", "--as", "padmin"), 4),
+            (("--to", "9", "--as", "admin"), 5),
+            (("--to", "1", "--as", "admin", "--map", "a=nowhere"), 3),
+            (("--to", "1", "--as", "admin", "--map", "nothing"), 2),
+            (("--to", "1", "--as", "nobody"), 3),
+        ],
+    )
+    def test_says_why_not(self, command: Command, words: tuple[str, ...], exit_code: int) -> None:
+        code, _, told = command("workflow", "migrate", "RFA_APPROVAL", *words)
+
+        assert code == exit_code
+        assert told
+
+
+async def _two_letters_under_an_old_version(settings: Settings) -> Letterbox:
+    """Two letters in `reading`, of a workflow whose second version calls that state otherwise."""
+    words = {"th": "คำ", "en": "Word"}
+    async with bootstrap.closing(bootstrap.wire(settings)) as system:
+        office = await office_in(system.db)
+        for state in ("reading", "checking"):
+            states = [
+                {"name": "draft", "label": words, "initial": True, "on": {"send": {"to": state, "label": words}}},
+                {"name": state, "label": words, "on": {"close": {"to": "closed", "label": words}}},
+                {"name": "closed", "label": words, "terminal": True},
+            ]
+            await office.define({"workflow": "LETTERS", "states": states})
+            if state == "reading":
+                for _ in range(2):
+                    letter = await office.start(office.letter(), code="LETTERS")
+                    await office.act(letter.instance_public_id, "send", by="dc.contractor")
+    return office.box

@@ -159,6 +159,12 @@ def reassigned(definition: Definition, state: str, *, person: Caller, facts: Sub
     """
     if definition.state(state).terminal:
         raise TransitionNotPossible("It has come to its end already.")
+    if definition.state(state).review is not None:
+        th, en = (
+            "การพิจารณาแบบขนานถามหลายฝ่ายพร้อมกัน จึงให้บุคคลเดียวไม่ได้",
+            "A parallel review asks several at once, so it cannot be given to one.",
+        )
+        raise invalid("/userPublicId", "in_review", th, en)
     if not may_take_over(definition, state, person, facts):
         th, en = "บุคคลนี้ไม่มีสิทธิ์ดำเนินการในขั้นตอนนี้", "This person may not act in this step."
         raise invalid("/userPublicId", "not_permitted", th, en)

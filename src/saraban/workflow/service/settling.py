@@ -55,7 +55,7 @@ class Kept:
     :param audited: the action of the audit row
     :param details: what the history row and the audit row say besides
     :param values: further columns of the instance, written by the same compare-and-set
-    :param applies: whether the subject hears of it; a step that changes nothing of it does not concern it
+    :param applies: False for a step that leaves the instance in its state, of which the subject need not hear
     """
 
     audited: str = "workflow.transition"
@@ -128,7 +128,8 @@ async def _take(
     if kept.applies:
         await held.port.moved(session, caller=held.seat or held.caller, entity_id=row.entity_id, step=step, now=now)
     facts = await _facts_after(session, held.port, before=held.facts, caller=held.caller)
-    await branches.turn(session, instance=moved, definition=definition, now=now)
+    if kept.applies:
+        await branches.turn(session, instance=moved, definition=definition, now=now)
     ahead = await instances.await_next(session, instance=moved, definition=definition, facts=facts, now=now)
     told = news.News(moved, definition, step, facts, ahead, held.caller, history_id, held.seat)
     await _tell(session, told, kept, address=address)

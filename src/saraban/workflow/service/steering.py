@@ -153,7 +153,8 @@ async def people(session: AsyncSession, *, caller: Caller, subjects: Subjects, p
     row, facts = await _read(session, caller=caller, subjects=subjects, public_id=public_id)
     definition = await definitions.load(session, row.definition_id)
     waiting = engine.waiting(definition, row.current_state, facts)
-    if definition.state(row.current_state).terminal or not steering.may_push(caller, facts, waiting):
+    here = definition.state(row.current_state)
+    if here.terminal or here.review is not None or not steering.may_push(caller, facts, waiting):
         return ()
     places = waiting.organizations or facts.scope.organizations
     members = await identity.users_of(session, places)
@@ -224,7 +225,9 @@ def _offered(definition: Definition, state: str, caller: Caller, facts: SubjectF
         for step in here.on.values()
     )
     elsewhere = tuple(each for each in definition.states.values() if each.name != state)
-    return Steerable(ways if pushes else (), elsewhere if steers else (), terminate=steers, reassign=pushes)
+    return Steerable(
+        ways if pushes else (), elsewhere if steers else (), terminate=steers, reassign=pushes and here.review is None
+    )
 
 
 __all__ = [
