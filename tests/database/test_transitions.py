@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowW
 from saraban.workflow.service import Command, TransitionNotPossible, VersionConflict, migrating, steering
 from saraban.workflow.service.perform import Asking
 from tests.factories.letterbox import NOW, Office, new_office
+from tests.features.workflow.test_steps import with_filing
 
 CROWD = 50
 
@@ -175,3 +177,22 @@ async def test_an_inbox_pages_the_same_on_both_databases(office: Office, limit: 
             break
 
     assert seen == sorted(wanted, reverse=True)
+
+
+class TestWhatAStateIsGiven:
+    async def test_is_written_with_the_step_and_gone_with_the_next_and_the_engine_goes_on(self, office: Office) -> None:
+        reviewer = await office.person("reviewer.consultant")
+        raw = with_filing(True)
+        raw["states"][0]["on"]["send"]["events"] = [{"type": "assign", "target": str(reviewer.public_id)}]
+        await office.define(raw)
+        instance = (await office.start(office.letter(), code="SITE_MEMO")).instance_public_id
+
+        await office.act(instance, "send", by="dc.contractor")
+        row, histories, events = await stored(office)
+        assert (row.due_on, row.assigned_user_id) == (date(2026, 11, 27), reviewer.user_id)
+        assert (row.version_no, histories, events) == (2, 1, 1)
+
+        await office.act(instance, "answer", by="reviewer.consultant")
+        row, histories, events = await stored(office)
+        assert (row.current_state, row.due_on, row.assigned_user_id) == ("done", None, None)
+        assert (row.version_no, histories, events) == (4, 3, 4)

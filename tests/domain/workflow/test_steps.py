@@ -170,7 +170,7 @@ _CODED = st.one_of(
 
 
 class TestPublishing:
-    @settings(max_examples=60)
+    @settings(max_examples=30, deadline=None)
     @given(st.lists(st.tuples(_CODED, st.tuples(*[st.integers(0, 4)] * 3)), min_size=1, max_size=4))
     def test_accepts_only_codes_that_some_facts_let_one_give(self, chosen: list[tuple[Any, tuple[int, ...]]]) -> None:
         last = len(chosen)
@@ -313,6 +313,20 @@ class TestAutomaticAction:
         raw["states"][1]["on"]["pass"]["require"] = {"user": str(ANOTHER)}
 
         assert played(raw) == [("passed", ("pass",))]
+
+    @pytest.mark.parametrize(
+        ("later", "parting"),
+        [(["pass", "close", "end"], None), (["skip"], "automatic"), ([], "automatic")],
+    )
+    def test_is_missed_when_a_history_went_another_way(self, later: list[str], parting: str | None) -> None:
+        raw = chained(events={"submit": ["pass"]})
+        raw["states"][1]["on"]["skip"] = {"label": WORDS, "to": "ended"}
+        leads = {"pass": "passed", "close": "closed", "end": "ended", "skip": "ended"}
+        past = [Past("submit", "checked", None, {}), *(Past(action, leads[action], None, {}) for action in later)]
+
+        found = replay(dsl.read(raw), past, subject(), person(3))
+
+        assert (found and (found.code, found.step, found.would_go_to)) == (parting and (parting, 1, "passed"))
 
     def test_waits_for_its_condition(self) -> None:
         raw = chained(events={"submit": ["pass"]}, condition={">": [{"var": "context.payload.amount"}, 5]})

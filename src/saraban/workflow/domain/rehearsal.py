@@ -222,6 +222,7 @@ _OTHER_STATE = Text("ไปสถานะอื่น", "It goes to another sta
 _CONDITION = Text("เงื่อนไขใหม่ไม่เป็นจริงกับเอกสารนี้", "The condition does not hold for this document.")
 _COMMENT = Text("ต้องมีความเห็น ซึ่งตอนนั้นไม่มี", "A comment is needed, and there was none.")
 _RESPONSE = Text("รหัสคำตอบของขั้นตอนนั้นใช้ไม่ได้แล้ว", "The response code of that step does not fit any more.")
+_AUTOMATIC = Text("ระบบจะดำเนินการต่อเองหลังขั้นตอนนี้", "The engine would have gone on by itself after this step.")
 _NOT_ENDED = Text("ไม่สิ้นสุดที่ขั้นสุดท้ายนี้", "It would not have ended with its last step.")
 
 
@@ -240,12 +241,27 @@ def replay(definition: Definition, past: Sequence[Past], subject: SubjectFacts, 
         if parting is not None:
             code, says, to = parting
             return Parting(place, state, step.action, step.to_state, code, says, to)
-        state = step.to_state
+        left, state = state, step.to_state
         context = engine.context_after(context, step.payload)
+        ours = _unasked(definition, left, step, Facts(caller, subject, context=context))
+        if ours is not None and not _follows(ours, past[place:]):
+            return Parting(place, left, step.action, state, "automatic", _AUTOMATIC, ours.next_state)
     if past and not definition.state(state).terminal:
         last = past[-1]
         return Parting(len(past), state, last.action, last.to_state, "not_ended", _NOT_ENDED)
     return None
+
+
+def _unasked(definition: Definition, left: str, step: Past, facts: Facts) -> Step | None:
+    """What the engine would do by itself after a step that was taken."""
+    if step.to_state in ENDS:
+        return None
+    return engine.automatic(definition, Step(left, step.action, step.to_state, terminal=False), facts)
+
+
+def _follows(ours: Step, later: Sequence[Past]) -> bool:
+    """Whether the same came next, by whomever; or somebody ended or moved it against any definition."""
+    return bool(later) and (later[0].action == ours.action or later[0].imposed or later[0].to_state in ENDS)
 
 
 def _falling(definition: Definition, state: str, step: Past, _facts: Facts) -> tuple[str, Text, str | None] | None:
