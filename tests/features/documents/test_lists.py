@@ -1,0 +1,51 @@
+"""Lists of documents carry the envelope of each row, for the caller, and ask the database no more for many than for few."""
+
+import re
+from collections import Counter
+from typing import Any
+
+import httpx
+import pytest_asyncio
+from fastapi import FastAPI
+
+from saraban import bootstrap
+from saraban.bootstrap import System
+from tests.conftest import SignIn
+from tests.features.workflow.test_views import counting
+
+ENVELOPE = {
+    *("instancePublicId", "workflowCode", "currentState", "availableActions", "canEdit", "lastTransitionAt"),
+    *("versionNo",),
+}
+
+
+@pytest_asyncio.fixture
+async def documents(system: System) -> int:
+    """The demo project's documents, of every kind."""
+    return await bootstrap.load_documents(system)
+
+
+async def test_ask_no_more_for_many_rows_than_for_few(documents: int, app: FastAPI, signed_in: SignIn) -> None:
+    """A statement may be sent again for another contract, and never for each row."""
+    admin = await signed_in("admin")
+    seen = {}
+    for kind in ("correspondences", "rfas", "transmittals", "circulations"):
+        statements, rows = await asked(app, admin, kind, limit=20)
+
+        most, sql = max((times, sql) for sql, times in Counter(map(alike, statements)).items())
+        seen[kind] = len(rows)
+        assert most <= max(len(rows) // 2, 1), (kind, sql)
+        assert all(row["workflow"].keys() >= ENVELOPE for row in rows)
+    assert sum(seen.values()) > 20 and min(seen.values()) > 1, seen
+
+
+def alike(statement: str) -> str:
+    """This will give what a statement is, however many rows it asks for."""
+    return re.sub(r"\(\?(, \?)*\)", "(?)", statement)
+
+
+async def asked(app: FastAPI, client: httpx.AsyncClient, kind: str, *, limit: int) -> tuple[list[str], list[Any]]:
+    with counting(app.state.db) as statements:
+        answer = await client.get(f"/api/v1/{kind}", params={"limit": limit})
+    assert answer.status_code == 200, answer.text
+    return statements, answer.json()["items"]
