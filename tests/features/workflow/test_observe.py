@@ -15,6 +15,7 @@ from saraban.kit.errors import DomainError, NotFound
 from saraban.workflow.service import Step
 from tests.factories.letterbox import NOW, Office
 
+WORDS = {"th": "คำ", "en": "Word"}
 FIELDS = {"instanceId", "action", "fromState", "toState", "userUuid", "durationMs", "outcome", "workflowCode"}
 
 
@@ -132,6 +133,33 @@ class TestAttempt:
             await office.act(instance, "approve", by="reviewer.consultant")
 
         assert (len(taken), line["counted"]) == (2, ("approve", "success"))
+
+    async def test_after_which_the_engine_goes_on_by_itself_has_a_line_for_each_step(self, office: Office) -> None:
+        def step(to: str, *then: str) -> dict[str, Any]:
+            return {"to": to, "label": WORDS, "events": [{"type": "auto_action", "action": name} for name in then]}
+
+        states: list[dict[str, Any]] = [
+            {"name": "open", "label": WORDS, "initial": True, "on": {"submit": step("checked", "file")}},
+            {"name": "checked", "label": WORDS, "on": {"file": step("filed")}},
+            {"name": "filed", "label": WORDS, "terminal": True},
+        ]
+        await office.define({"workflow": "BY_ITSELF", "states": states})
+        instance = (await office.start(office.letter(), code="BY_ITSELF")).instance_public_id
+
+        with capture_logs() as lines:
+            await office.act(instance, "submit", by="dc.contractor")
+
+        told = [line for line in lines if line["event"] == "workflow.transition"]
+        assert [(line["action"], line["fromState"], line["toState"]) for line in told] == [
+            ("submit", "open", "checked"),
+            ("file", "checked", "filed"),
+        ]
+        assert all(line.keys() - {"event", "log_level"} == FIELDS for line in told)
+        contractor = await office.person("dc.contractor")
+        assert [line["userUuid"] == str(contractor.public_id) for line in told] == [True, False]
+        for action in ("submit", "file"):
+            labels = {"workflow_code": "BY_ITSELF", "action": action, "outcome": "success"}
+            assert REGISTRY.get_sample_value("workflow_transitions_total", labels) == 1
 
     async def test_that_was_answered_before_is_none(self, office: Office) -> None:
         instance = await office.pending()

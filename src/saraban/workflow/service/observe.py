@@ -5,17 +5,19 @@ A repetition that gets a stored answer is no attempt; nor is a request for an in
 which has no workflow to be counted under.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import structlog
 from prometheus_client import Counter, Histogram
+from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import stopwatch
 from saraban.kit.errors import DomainError, Kind
-from saraban.workflow.domain.engine import TransitionNotPossible
+from saraban.workflow.domain.engine import Step, TransitionNotPossible
 
 TRANSITIONS = Counter(
     "workflow_transitions_total",
@@ -29,13 +31,35 @@ DURATION = Histogram(
     buckets=(50, 100, 250, 500, 1000, 2500, 5000),
 )
 
+_TAKEN = "workflow_steps"
 _log = structlog.get_logger("saraban.workflow")
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A step that has been written."""
+
+    action: str
+    from_state: str
+    to_state: str
+    user: UUID
+
+
+def took(session: AsyncSession, step: Step, *, by: Caller) -> None:
+    """This will remember a step with the session in which it was written, until its commit is reported."""
+    taken = Taken(step.action, step.state, step.next_state, by.public_id)
+    session.info.setdefault(_TAKEN, []).append(taken)
+
+
+def taken_in(session: AsyncSession) -> Sequence[Taken]:
+    return tuple(session.info.get(_TAKEN, ()))
 
 
 @dataclass(slots=True)
 class Watch:
     """
     :param known_action: False for what the definition does not know, so that clients cannot make up label values
+    :param taken: the steps that the commit holds: what was asked for, then what the engine did by itself
     """
 
     instance_id: UUID
@@ -45,6 +69,7 @@ class Watch:
     from_state: str
     user: UUID
     to_state: str | None = None
+    taken: Sequence[Taken] = ()
 
 
 def outcome_of(error: BaseException | None) -> str:
@@ -80,13 +105,24 @@ def _report(watch: Watch, outcome: str, duration: float) -> None:
     action = watch.action if watch.known_action else "other"
     DURATION.labels(watch.workflow_code).observe(duration)
     TRANSITIONS.labels(watch.workflow_code, action, outcome).inc()
+    if outcome != "success":
+        _write(watch, Taken(watch.action[:50], watch.from_state, "", watch.user), outcome, duration)
+        return
+    first, *others = watch.taken or [Taken("", watch.from_state, watch.to_state or "", watch.user)]
+    _write(watch, replace(first, action=watch.action[:50], user=watch.user), outcome, duration)
+    for step in others:  # of the same commit, whose time is told with it and counted once
+        TRANSITIONS.labels(watch.workflow_code, step.action, outcome).inc()
+        _write(watch, step, outcome, duration)
+
+
+def _write(watch: Watch, step: Taken, outcome: str, duration: float) -> None:
     _log.info(
         "workflow.transition",
         instanceId=str(watch.instance_id),
-        action=watch.action[:50],
-        fromState=watch.from_state,
-        toState=watch.to_state if outcome == "success" else None,
-        userUuid=str(watch.user),
+        action=step.action,
+        fromState=step.from_state,
+        toState=step.to_state or None,
+        userUuid=str(step.user),
         durationMs=round(duration, 1),
         outcome=outcome,
         workflowCode=watch.workflow_code,

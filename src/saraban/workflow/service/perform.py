@@ -16,7 +16,7 @@ from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.workflow.domain.subject import Envelope
 from saraban.workflow.schemas import StepAttachmentOut, WorkflowOut
 from saraban.workflow.service import transition as moves
-from saraban.workflow.service.observe import Watch, watched
+from saraban.workflow.service.observe import Watch, taken_in, watched
 from saraban.workflow.service.subjects import Subjects
 from saraban.workflow.service.transition import Command, Seen
 
@@ -89,7 +89,7 @@ async def once(
 
     async def work(session: AsyncSession, remember: Remember, watch: Watch) -> Answer:
         envelope = await step(session, seen)
-        watch.to_state = envelope.current_state
+        watch.to_state, watch.taken = envelope.current_state, taken_in(session)
         answer = _answer(envelope)
         await remember(session, answer)
         return answer

@@ -25,6 +25,7 @@ from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import branches, instances, news
 from saraban.workflow.service.commands import Command, VersionConflict
+from saraban.workflow.service.observe import took
 from saraban.workflow.service.subjects import SubjectPort
 from saraban.workflow.service.terms import terms_of
 
@@ -133,6 +134,7 @@ async def _take(
     ahead = await instances.await_next(session, instance=moved, definition=definition, facts=facts, now=now)
     told = news.News(moved, definition, step, facts, ahead, held.caller, history_id, held.seat)
     await _tell(session, told, kept, address=address)
+    took(session, step, by=held.caller)
     return replace(held, row=moved, facts=facts)
 
 
