@@ -114,6 +114,7 @@ class BranchView:
     :param status: `PENDING`, `ANSWERED`, or `SKIPPED` when the review ended without it
     :param choices: what the caller may answer; empty unless he may
     :param in_place_of: whom his answer would stand for; None where he is asked himself
+    :param attachments: whether files may come with an answer
     """
 
     public_id: UUID
@@ -130,6 +131,7 @@ class BranchView:
     answered_by: Person | None = None
     on_behalf_of: Person | None = None
     in_place_of: Person | None = None
+    attachments: bool = True
     answered_at: datetime | None = None
 
 

@@ -11,6 +11,9 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from saraban.kit.schema import Line, Paragraphs, Schema
+from saraban.workflow.schemas.labels import LabelOut as LabelOut
+from saraban.workflow.schemas.labels import ResponseOut as ResponseOut
+from saraban.workflow.schemas.review import BranchOut as BranchOut
 
 MAX_PAYLOAD = 16_000
 
@@ -36,19 +39,6 @@ Storable = Annotated[dict[str, Any], AfterValidator(_storable)]
 Payload = Annotated[dict[str, Any], AfterValidator(_storable), AfterValidator(_small)]
 
 
-class LabelOut(Schema):
-    th: str
-    en: str
-
-
-class ResponseOut(Schema):
-    """A response code, as `1A`."""
-
-    code: str = Field(examples=["1A"])
-    label: LabelOut | None
-    comment_required: bool
-
-
 class RepresentedOut(Schema):
     """Somebody who is away, and in whose place you may act."""
 
@@ -70,40 +60,6 @@ class ActionOut(Schema):
     on_behalf_of: list[RepresentedOut] = Field(
         default_factory=list, description="In whose place you may take it; name one as `onBehalfOf`.", examples=[[]]
     )
-
-
-class BranchAssigneeOut(Schema):
-    """Whom a branch asks: a person by public id, a role by name, a review team or a discipline by code."""
-
-    kind: Literal["user", "role", "team", "discipline"] = Field(examples=["discipline"])
-    name: str = Field(examples=["STR"])
-
-
-class BranchPersonOut(Schema):
-    public_id: UUID
-    display_name: str
-
-
-class BranchOut(Schema):
-    """
-    One branch of a parallel review. While others' answers are hidden from you, `answer` and what belongs to it are null.
-    """
-
-    public_id: UUID
-    name: str = Field(examples=["structure"])
-    label: LabelOut
-    assignee: BranchAssigneeOut
-    status: Literal["PENDING", "ANSWERED", "SKIPPED"]
-    version_no: int = Field(description="The branch's own: state it when you answer.")
-    may_answer: bool
-    choices: list[ResponseOut] = Field(description="What you may answer; empty unless you may.")
-    answer: str | None = Field(examples=["approve"])
-    answer_label: LabelOut | None
-    comment: str | None
-    answered_by: BranchPersonOut | None
-    on_behalf_of: BranchPersonOut | None
-    in_place_of: BranchPersonOut | None = Field(description="Whom your answer would stand for, if not for yourself.")
-    answered_at: datetime | None
 
 
 class WorkflowOut(Schema):
@@ -388,7 +344,9 @@ class DifferingOut(Schema):
     action: str
     went_to: str
     would_go_to: str | None
-    code: Literal["no_action", "other_state", "condition", "comment_required", "response_code", "automatic", "not_ended"]
+    code: Literal[
+        "no_action", "other_state", "condition", "comment_required", "response_code", "automatic", "not_ended"
+    ]
     message: LabelOut
 
 

@@ -1,11 +1,48 @@
-"""What somebody says when he answers for a branch of a parallel review."""
+"""The branches of a parallel review as they are shown, and what somebody says when he answers for one."""
 
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from saraban.kit.schema import Line, Paragraphs, Schema
+from saraban.workflow.schemas.labels import LabelOut, ResponseOut
+
+
+class BranchAssigneeOut(Schema):
+    """Whom a branch asks: a person by public id, a role by name, a review team or a discipline by code."""
+
+    kind: Literal["user", "role", "team", "discipline"] = Field(examples=["discipline"])
+    name: str = Field(examples=["STR"])
+
+
+class BranchPersonOut(Schema):
+    public_id: UUID
+    display_name: str
+
+
+class BranchOut(Schema):
+    """
+    One branch of a parallel review. While others' answers are hidden from you, `answer` and what belongs to it are null.
+    """
+
+    public_id: UUID
+    name: str = Field(examples=["structure"])
+    label: LabelOut
+    assignee: BranchAssigneeOut
+    status: Literal["PENDING", "ANSWERED", "SKIPPED"]
+    version_no: int = Field(description="The branch's own: state it when you answer.")
+    may_answer: bool
+    choices: list[ResponseOut] = Field(description="What you may answer; empty unless you may.")
+    attachments: bool = Field(description="Whether files may come with an answer; not while answers are hidden.")
+    answer: str | None = Field(examples=["approve"])
+    answer_label: LabelOut | None
+    comment: str | None
+    answered_by: BranchPersonOut | None
+    on_behalf_of: BranchPersonOut | None
+    in_place_of: BranchPersonOut | None = Field(description="Whom your answer would stand for, if not for yourself.")
+    answered_at: datetime | None
 
 
 class BranchAnswerIn(Schema):

@@ -167,6 +167,7 @@ def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Call
         status=row.status,
         version_no=row.version_no,
         may_answer=offers,
+        attachments=review is not None and not review.hidden,
         in_place_of=Person(lender.public_id, lender.display_name) if lender is not None else None,
         choices=_offered(review) if offers and review is not None else (),
         answer=row.answer if seen else None,

@@ -1,0 +1,18 @@
+"""Words in two languages, and the codes that carry them."""
+
+from pydantic import Field
+
+from saraban.kit.schema import Schema
+
+
+class LabelOut(Schema):
+    th: str
+    en: str
+
+
+class ResponseOut(Schema):
+    """A response code, as `1A`."""
+
+    code: str = Field(examples=["1A"])
+    label: LabelOut | None
+    comment_required: bool
