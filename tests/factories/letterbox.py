@@ -48,8 +48,9 @@ class Letterbox:
     def _may_see(self, caller: Caller, key: str) -> bool:
         return key in self.letters and caller.username in self.hidden.get(key, {caller.username})
 
-    async def moved(self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime) -> None:
+    async def moved(self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime) -> bool:
         self.steps.append((entity_id, step))
+        return True
 
 
 @dataclass

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from time import monotonic
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 from uuid import UUID
 
 import orjson
@@ -368,6 +368,11 @@ def announce(session: AsyncSession) -> None:
 def tell_after(session: AsyncSession, topic: str, word: str) -> None:
     """This will have the hearer of a topic told once the session's transaction has ended: what it keeps may be old then."""
     session.info.setdefault(_TOLD, []).append((topic, word))
+
+
+def table_of(model: type[Base]) -> sa.Table:
+    """The table of a class, for statements that need no session's memory: those cost a third of the others."""
+    return cast("sa.Table", model.__table__)
 
 
 async def returning_id(connection: AsyncConnection | AsyncSession, statement: sa.Insert) -> int:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit.models import AuditLog
+from saraban.kit.db import table_of
 from saraban.kit.pagination import Page, cut, newest_first
 from saraban.kit.trace import trace_id
 
@@ -62,22 +63,21 @@ async def write(
     :param caller: None for a deed of nobody who is known, such as a failed log-in
     :param entity_id: the public id; an integer key has no place here, nor in `details`
     """
-    session.add(
-        AuditLog(
-            request_id=trace_id() or None,
-            user_id=caller.user_id if caller else None,
-            actor_uuid=caller.public_id if caller else None,
-            action=action,
-            severity=severity,
-            entity_type=entity_type,
-            entity_id=entity_id,
-            details_json=dict(details),
-            ip_address=address[:45] or None,
-            user_agent=user_agent[:255] if user_agent else None,
-            created_at=now,
-        )
-    )
-    await session.flush()
+    row = {
+        "request_id": trace_id() or None,
+        "user_id": caller.user_id if caller else None,
+        "actor_uuid": caller.public_id if caller else None,
+        "action": action,
+        "severity": severity,
+        "entity_type": entity_type,
+        "entity_id": entity_id,
+        "details_json": dict(details),
+        "ip_address": address[:45] or None,
+        "user_agent": user_agent[:255] if user_agent else None,
+        "created_at": now,
+    }
+    await session.flush()  # the deed itself, where it is still in the session's memory
+    await session.execute(sa.insert(table_of(AuditLog)), row)
 
 
 async def listing(

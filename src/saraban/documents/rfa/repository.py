@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.models import CorrespondenceRevision
 from saraban.documents.rfa.models import Rfa, RfaRevision
+from saraban.kit.db import table_of
 from saraban.projects.models import RfaApproveCode, RfaStatusCode, RfaType
 
 
@@ -40,12 +41,19 @@ async def add(session: AsyncSession, row: Rfa | RfaRevision) -> None:
 
 
 async def change(session: AsyncSession, *, revision_id: int, values: dict[str, Any]) -> None:
-    await session.execute(sa.update(RfaRevision).where(RfaRevision.id == revision_id).values(values))
+    table = table_of(RfaRevision)
+    await session.execute(sa.update(table).where(table.c.id == revision_id).values(values))
 
 
 async def status_id(session: AsyncSession, *, code: str) -> int:
     return (await session.execute(sa.select(RfaStatusCode.id).where(RfaStatusCode.status_code == code))).scalar_one()
 
 
-async def approve_code_id(session: AsyncSession, *, code: str) -> int:
-    return (await session.execute(sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == code))).scalar_one()
+def id_of_status(code: str) -> sa.ScalarSelect[int]:
+    """The key of a status, for a statement that writes it."""
+    return sa.select(RfaStatusCode.id).where(RfaStatusCode.status_code == code).scalar_subquery()
+
+
+def id_of_approve_code(code: str) -> sa.ScalarSelect[int]:
+    """The key of an approve code, for a statement that writes it."""
+    return sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == code).scalar_subquery()

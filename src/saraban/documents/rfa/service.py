@@ -53,9 +53,9 @@ def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
 
 async def _moved(session: AsyncSession, revision_id: int, state: str, day: date) -> None:
     verdict = VERDICTS[state]
-    values: dict[str, Any] = {"rfa_status_code_id": await repository.status_id(session, code=verdict.status)}
+    values: dict[str, Any] = {"rfa_status_code_id": repository.id_of_status(verdict.status)}
     if verdict.approve_code is not None:
-        values["rfa_approve_code_id"] = await repository.approve_code_id(session, code=verdict.approve_code)
+        values["rfa_approve_code_id"] = repository.id_of_approve_code(verdict.approve_code)
     if verdict.approved:
         values["approved_date"] = day
     await repository.change(session, revision_id=revision_id, values=values)

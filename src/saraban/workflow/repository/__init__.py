@@ -15,6 +15,7 @@ from sqlalchemy.orm import aliased, defer
 
 from saraban.attachments.models import Attachment
 from saraban.identity.models import Organization, Permission, Role, User
+from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Cursor
 from saraban.workflow.models import WorkflowDefinition, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
@@ -126,10 +127,10 @@ async def latest_step(session: AsyncSession, instance_id: UUID) -> WorkflowHisto
     return await session.scalar(statement)
 
 
-async def latest_steps(
+async def latest_steps_with_files(
     session: AsyncSession, instance_ids: Collection[UUID], *, each: int
 ) -> Sequence[tuple[UUID, UUID, str]]:
-    """(instance, history, state that was left) of the newest `each` steps of each instance, newest first."""
+    """(instance, history, state that was left) of those among the newest `each` steps that have files, newest first."""
     if not instance_ids:
         return []
     place = (
@@ -147,10 +148,15 @@ async def latest_steps(
     )
     statement = (
         sa.select(ranked.c.instance_id, ranked.c.id, ranked.c.from_state)
-        .where(ranked.c.place <= each)
+        .where(ranked.c.place <= each, sa.exists().where(Attachment.workflow_history_id == ranked.c.id))
         .order_by(ranked.c.instance_id, ranked.c.place)
     )
     return [tuple(row) for row in (await session.execute(statement)).all()]
+
+
+async def add_step(session: AsyncSession, step: Mapping[str, Any]) -> None:
+    """This will write one row of a history; the values are by column."""
+    await session.execute(sa.insert(table_of(WorkflowHistory)), step)
 
 
 async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[Any]:
@@ -214,15 +220,15 @@ async def await_these(
     now: datetime,
 ) -> None:
     """This will make the work items of an instance exactly these."""
-    gone = sa.delete(WorkflowWorkItem).where(WorkflowWorkItem.instance_id == instance_id)
-    await session.execute(gone.execution_options(**NO_STATE_SYNC))
+    table = table_of(WorkflowWorkItem)
+    await session.execute(sa.delete(table).where(table.c.instance_id == instance_id))
     common = {"instance_id": instance_id, "state": state, "created_at": now}
     rows: list[dict[str, Any]] = [
         {"id": new_id(), **common, "organization_id": key, "user_id": None} for key in sorted(organizations)
     ]
     rows += [{"id": new_id(), **common, "organization_id": None, "user_id": key} for key in sorted(users)]
     if rows:
-        await session.execute(sa.insert(WorkflowWorkItem), rows)
+        await session.execute(sa.insert(table), rows)
 
 
 async def inbox_page(

@@ -22,7 +22,7 @@ from saraban.workflow.domain import engine
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.models import WorkflowInstance
 from saraban.workflow.service import branches, instances, news
 from saraban.workflow.service.commands import Command, VersionConflict
 from saraban.workflow.service.observe import took
@@ -126,9 +126,7 @@ async def _take(
     kept = replace(kept, values=values, details=details)
     moved = _moved(row, step, command, kept, now)
     history_id = await _write(session, moved, step, held=held, command=command, kept=kept)
-    if kept.applies:
-        await held.port.moved(session, caller=held.seat or held.caller, entity_id=row.entity_id, step=step, now=now)
-    facts = await _facts_after(session, held.port, before=held.facts, caller=held.caller)
+    facts = await _apply(session, held, step, now=now) if kept.applies else held.facts
     if kept.applies:
         await branches.turn(session, instance=moved, definition=definition, now=now)
     ahead = await instances.await_next(session, instance=moved, definition=definition, facts=facts, now=now)
@@ -159,25 +157,25 @@ async def _write(
         details["responseCode"] = step.response_code
     if step.automatic:
         details["automatic"] = True
-    history = WorkflowHistory(
-        id=new_id(),
-        instance_id=moved.id,
-        from_state=step.state,
-        to_state=step.next_state,
-        action=step.action,
-        action_by_user_id=caller.user_id,
-        action_by_user_uuid=str(caller.public_id),
-        on_behalf_of_user_id=seat.user_id if seat else None,
-        on_behalf_of_user_uuid=str(seat.public_id) if seat else None,
-        comment=command.comment,
-        details=details,
-        created_at=now,
-    )
-    session.add(history)
-    await session.flush()
+    history_id = new_id()
+    history = {
+        "id": history_id,
+        "instance_id": moved.id,
+        "from_state": step.state,
+        "to_state": step.next_state,
+        "action": step.action,
+        "action_by_user_id": caller.user_id,
+        "action_by_user_uuid": str(caller.public_id),
+        "on_behalf_of_user_id": seat.user_id if seat else None,
+        "on_behalf_of_user_uuid": str(seat.public_id) if seat else None,
+        "comment": command.comment,
+        "metadata": details,
+        "created_at": now,
+    }
+    await repository.add_step(session, history)
     if command.attachment_public_ids:
         await attachments.attach_to_step(
-            session, caller=caller, public_ids=command.attachment_public_ids, history_id=history.id, now=now
+            session, caller=caller, public_ids=command.attachment_public_ids, history_id=history_id, now=now
         )
     values = {
         "current_state": moved.current_state,
@@ -189,7 +187,7 @@ async def _write(
     }
     if not await repository.compare_and_set(session, public_id=moved.id, expected=moved.version_no - 1, values=values):
         raise VersionConflict("The version changed between the lock and the update.")
-    return history.id
+    return history_id
 
 
 def _moved(row: WorkflowInstance, step: Step, command: Command, kept: Kept, now: datetime) -> WorkflowInstance:
@@ -212,11 +210,13 @@ def _moved(row: WorkflowInstance, step: Step, command: Command, kept: Kept, now:
     return WorkflowInstance(**(columns | dict(kept.values)))
 
 
-async def _facts_after(
-    session: AsyncSession, port: SubjectPort, *, before: SubjectFacts, caller: Caller
-) -> SubjectFacts:
-    """Read again: the step may have changed who has still to act, or whether the caller still sees the subject."""
-    found = await port.facts(session, caller=caller, entity_ids=[before.entity_id])
+async def _apply(session: AsyncSession, held: Held, step: Step, *, now: datetime) -> SubjectFacts:
+    """Tells the subject; where it says that this has changed who has still to act, its facts are read again."""
+    before, port = held.facts, held.port
+    changed = await port.moved(session, caller=held.seat or held.caller, entity_id=before.entity_id, step=step, now=now)
+    if not changed:
+        return before
+    found = await port.facts(session, caller=held.caller, entity_ids=[before.entity_id])
     return found.get(before.entity_id, before)
 
 

@@ -25,11 +25,12 @@ class SubjectPort(Protocol):
         """This will give the facts by entity id; a missing key means that the caller may not know of it."""
         ...
 
-    async def moved(self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime) -> None:
+    async def moved(self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime) -> bool:
         """
         This will apply a step to the subject's own status columns, in the transition's transaction.
 
         :param caller: whose step it is: who acts, or the person in whose place he does
+        :returns: whether `facts` tells anything else afterwards
         """
         ...
 

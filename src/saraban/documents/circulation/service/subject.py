@@ -39,7 +39,7 @@ class CirculationSubject:
 
     async def moved(
         self, session: AsyncSession, *, caller: Caller, entity_id: str, step: workflow.Step, now: datetime
-    ) -> None:
+    ) -> bool:
         row = (await repository.visible(session, organizations=None, public_ids=[UUID(entity_id)]))[0]
         parts = (await repository.parts(session, sheet_ids=[row.sheet.id]))[row.sheet.id]
         values: dict[str, Any] = {
@@ -56,6 +56,7 @@ class CirculationSubject:
             await take_answer(session, own, status="COMPLETED", comment=step.comment, now=now)
         if step.next_state in {domain.CANCELLED, domain.TERMINATED} or (step.forced and step.terminal):
             await close_parts(session, parts, reason=step.comment, now=now)
+        return True  # who has still to answer is another
 
 
 def _part_of(caller: Caller, parts: list[PartRow]) -> PartRow:

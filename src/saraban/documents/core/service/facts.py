@@ -1,13 +1,15 @@
 """What the workflow is told about documents: who takes part, in which role, and what a person's inbox shows."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import Kind
-from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository.documents import DocumentRow, Recipient
+from saraban.documents.core.repository import moving as repository
+from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.repository.moving import MAIN, Movable, SentTo
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
 from saraban.projects import service as projects
@@ -16,52 +18,74 @@ from saraban.workflow.domain.subject import SubjectFacts
 Parties = Mapping[str, frozenset[int]]
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """A revision with what its workflow asks of the rows around it: where it is sent to, and who takes part."""
+
+    row: Movable
+    recipients: Sequence[SentTo]
+    parties: Parties
+
+    @property
+    def main_role(self) -> str | None:
+        """The role that the main recipient has in the project or contract."""
+        main = next((one.organization_id for one in self.recipients if one.recipient_type == MAIN), None)
+        return next((role for role, members in sorted(self.parties.items()) if main in members), None)
+
+
 async def facts_of(
     session: AsyncSession, kind: Kind, *, rows: Sequence[DocumentRow], zone: ZoneInfo
 ) -> dict[str, SubjectFacts]:
-    """This will give the facts by the revisions' public ids; two queries, and one for each project or contract."""
-    recipients = await repository.recipients(session, document_ids={row.head.id for row in rows})
-    places = {(row.head.project_id, row.head.contract_id) for row in rows}
+    """This will give the facts by the revisions' public ids; one query, and one for each project or contract."""
+    around = await surroundings(session, rows=[Movable.of(row) for row in rows])
+    return {key: facts_in(kind, one, zone=zone) for key, one in around.items()}
+
+
+async def surroundings(session: AsyncSession, *, rows: Sequence[Movable]) -> dict[str, Surroundings]:
+    """This will read what is around these revisions, by their public ids."""
+    if not rows:
+        return {}
+    recipients = await repository.sent_to(session, document_ids={row.document_id for row in rows})
+    places = {(row.project_id, row.contract_id) for row in rows}
     parties = {
         place: await projects.parties(session, project_id=place[0], contract_id=place[1])
         for place in sorted(places, key=lambda place: (place[0], place[1] or 0))
     }
     return {
-        str(row.revision.public_id): _facts(
-            kind, row, recipients[row.head.id], parties[row.head.project_id, row.head.contract_id], zone
+        str(row.revision_public_id): Surroundings(
+            row, recipients[row.document_id], parties[row.project_id, row.contract_id]
         )
         for row in rows
     }
 
 
-def _facts(
-    kind: Kind, row: DocumentRow, recipients: Sequence[Recipient], parties: Parties, zone: ZoneInfo
-) -> SubjectFacts:
-    head, revision = row.head, row.revision
-    sent_to = frozenset(one.organization.id for one in recipients)
+def facts_in(kind: Kind, around: Surroundings, *, zone: ZoneInfo) -> SubjectFacts:
+    """This will give what a workflow is told of one revision."""
+    row, parties = around.row, around.parties
+    sent_to = frozenset(one.organization_id for one in around.recipients)
     return SubjectFacts(
-        entity_id=str(revision.public_id),
-        scope=Scope(
-            concerned(head.originator_id, sent_to, parties, head.contract_id), head.project_id, head.contract_id
+        entity_id=str(row.revision_public_id),
+        scope=Scope(concerned(row.originator_id, sent_to, parties, row.contract_id), row.project_id, row.contract_id),
+        originator_organization_id=row.originator_id,
+        recipient_organization_ids=frozenset(
+            one.organization_id for one in around.recipients if one.recipient_type == MAIN
         ),
-        originator_organization_id=head.originator_id,
-        recipient_organization_ids=frozenset(one.organization.id for one in recipients if one.recipient_type == "TO"),
         parties=parties,
-        submitter_user_id=revision.created_by,
+        submitter_user_id=row.author_id,
         assignee_user_ids=frozenset(),
         kind=kind.name,
-        public_id=head.public_id,
-        number=revision.correspondence_number,
-        title=revision.subject,
-        due_date=local_date(revision.due_date, zone) if revision.due_date else None,
-        priority=revision.priority,
+        public_id=row.public_id,
+        number=row.number,
+        title=row.subject,
+        due_date=local_date(row.due_date, zone) if row.due_date else None,
+        priority=row.priority,
         context={
-            "documentType": row.type.type_code,
-            "projectPublicId": str(row.project.public_id),
-            "projectCode": row.project.project_code,
-            "originatorCode": row.originator.organization_code,
-            "revision": revision.revision_label,
-            "discipline": row.discipline.discipline_code if row.discipline else None,
+            "documentType": row.type_code,
+            "projectPublicId": str(row.project_public_id),
+            "projectCode": row.project_code,
+            "originatorCode": row.originator_code,
+            "revision": row.label,
+            "discipline": row.discipline_code,
         },
         edit_permission=kind.edit,
         zone=zone,

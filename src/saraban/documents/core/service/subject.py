@@ -10,17 +10,19 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import CANCELLED, DRAFT, TERMINATED
+from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import writes
+from saraban.documents.core.repository import moving, writes
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.facts import facts_of
+from saraban.documents.core.service.facts import Surroundings, facts_in, surroundings
 from saraban.documents.core.service.presenting import reach
 from saraban.documents.core.service.register import Register
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
-from saraban.projects import service as projects
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.subject import SubjectFacts
+
+_READ = "saraban_documents_read"
 
 
 def ids_of(entity_ids: Collection[str]) -> list[UUID]:
@@ -48,13 +50,10 @@ class DocumentSubject:
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, SubjectFacts]:
-        rows = await repository.by_revision(
-            session,
-            reach=reach(caller),
-            revision_ids=ids_of(entity_ids),
-            type_codes=self.register.kind.type_codes,
-        )
-        return await facts_of(session, self.register.kind, rows=rows, zone=self.zone)
+        around = await self._read(session, reach=reach(caller), revision_ids=ids_of(entity_ids))
+        # A step that follows in this transaction changes what was read here, and need not read it again.
+        session.info.setdefault(_READ, {}).update(around)
+        return {key: facts_in(self.register.kind, one, zone=self.zone) for key, one in around.items()}
 
     async def moved(
         self,
@@ -64,13 +63,24 @@ class DocumentSubject:
         entity_id: str,
         step: Step,
         now: datetime,
-    ) -> None:
-        rows = await repository.by_revision(
-            session, reach=None, revision_ids=[UUID(entity_id)], type_codes=self.register.kind.type_codes
+    ) -> bool:
+        around = session.info.get(_READ, {}).get(entity_id)
+        if around is None:
+            around = (await self._read(session, reach=None, revision_ids=[UUID(entity_id)]))[entity_id]
+        row = around.row
+        code = self.register.kind.status_code(step.next_state, around.main_role, left=step.state)
+        issued_at = now if _issues(step.next_state) and row.issued_date is None else None
+        await moving.set_status(session, revision_id=row.revision_id, code=code, issued_at=issued_at)
+        await self.register.moved(session, row.revision_id, step.next_state, local_date(now, self.zone))
+        return False
+
+    async def _read(
+        self, session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID]
+    ) -> dict[str, Surroundings]:
+        rows = await moving.movable(
+            session, reach=reach, revision_ids=revision_ids, type_codes=self.register.kind.type_codes
         )
-        await show_state(
-            session, self.register, row=rows[0], state=step.next_state, left=step.state, now=now, zone=self.zone
-        )
+        return await surroundings(session, rows=rows)
 
 
 async def show_state(
@@ -81,24 +91,20 @@ async def show_state(
     state: str,
     now: datetime,
     zone: ZoneInfo,
-    left: str | None = None,
 ) -> None:
     """
     This will set the status columns of a revision for a workflow state, and the moment it was issued.
 
     What was issued once stays issued, whatever a workflow does next: its recipients keep what they have read.
     """
-    role = await _role_of_main_recipient(session, row)
-    code = register.kind.status_code(state, role, left=left)
+    (around,) = (await surroundings(session, rows=[moving.Movable.of(row)])).values()
+    code = register.kind.status_code(state, around.main_role)
     values: dict[str, Any] = {"correspondence_status_id": await repository.status_id(session, code=code)}
-    if state not in {DRAFT, CANCELLED, TERMINATED} and row.revision.issued_date is None:
+    if _issues(state) and row.revision.issued_date is None:
         values["issued_date"] = now
     await writes.change_revision(session, revision_id=row.revision.id, values=values)
     await register.moved(session, row.revision.id, state, local_date(now, zone))
 
 
-async def _role_of_main_recipient(session: AsyncSession, row: DocumentRow) -> str | None:
-    found = (await repository.recipients(session, document_ids=[row.head.id]))[row.head.id]
-    main = next((one.organization.id for one in found if one.recipient_type == "TO"), None)
-    parties = await projects.parties(session, project_id=row.head.project_id, contract_id=row.head.contract_id)
-    return next((role for role, organizations in sorted(parties.items()) if main in organizations), None)
+def _issues(state: str) -> bool:
+    return state not in {DRAFT, CANCELLED, TERMINATED}

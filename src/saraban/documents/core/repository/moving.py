@@ -1,0 +1,160 @@
+"""
+What a workflow reads of documents, and writes to them: a few columns of the rows that a register shows whole.
+
+A step reads them under its lock and an inbox for each of its rows, so the statements are made once, and are short.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
+from saraban.documents.core.repository.documents import DocumentRow, may_see_revision
+from saraban.identity.models import Organization
+from saraban.kit.db import table_of
+from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Discipline, Project
+
+MAIN = "TO"
+
+
+@dataclass(frozen=True, slots=True)
+class Movable:
+    """One revision of one document, as a workflow knows it; the fields are the columns of the statement, in its order."""
+
+    document_id: int
+    public_id: UUID
+    project_id: int
+    contract_id: int | None
+    originator_id: int
+    revision_id: int
+    revision_public_id: UUID
+    author_id: int
+    number: str
+    label: str
+    subject: str
+    priority: str
+    due_date: datetime | None
+    issued_date: datetime | None
+    type_code: str
+    project_public_id: UUID
+    project_code: str
+    originator_code: str
+    discipline_code: str | None
+
+    @classmethod
+    def of(cls, row: DocumentRow) -> "Movable":
+        """This will give the same of a row that was read whole."""
+        head, revision = row.head, row.revision
+        return cls(
+            head.id,
+            head.public_id,
+            head.project_id,
+            head.contract_id,
+            head.originator_id,
+            revision.id,
+            revision.public_id,
+            revision.created_by,
+            revision.correspondence_number,
+            revision.revision_label,
+            revision.subject,
+            revision.priority,
+            revision.due_date,
+            revision.issued_date,
+            row.type.type_code,
+            row.project.public_id,
+            row.project.project_code,
+            row.originator.organization_code,
+            row.discipline.discipline_code if row.discipline else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SentTo:
+    """An organization that a document is sent to, `TO` or `CC`."""
+
+    organization_id: int
+    recipient_type: str
+
+
+def _many(name: str) -> Any:
+    return sa.bindparam(name, expanding=True)
+
+
+_head, _revision, _link = Correspondence, CorrespondenceRevision, CorrespondenceRecipient
+_ANY: Any = (  # sa.Select; it has more columns than its type can count
+    sa.select(
+        _head.id,
+        _head.public_id,
+        _head.project_id,
+        _head.contract_id,
+        _head.originator_id,
+        _revision.id.label("revision_id"),
+        _revision.public_id.label("revision_public_id"),
+        _revision.created_by,
+        _revision.correspondence_number,
+        _revision.revision_label,
+        _revision.subject,
+        _revision.priority,
+        _revision.due_date,
+        _revision.issued_date,
+        CorrespondenceType.type_code,
+        Project.public_id.label("project_public_id"),
+        Project.project_code,
+        Organization.organization_code,
+        Discipline.discipline_code,
+    )
+    .join(_revision, _revision.correspondence_id == _head.id)
+    .join(CorrespondenceType, CorrespondenceType.id == _head.correspondence_type_id)
+    .join(Project, Project.id == _head.project_id)
+    .join(Organization, Organization.id == _head.originator_id)
+    .outerjoin(Discipline, Discipline.id == _head.discipline_id)
+    .where(
+        _head.deleted_at.is_(None),
+        _revision.public_id.in_(_many("revisions")),
+        CorrespondenceType.type_code.in_(_many("type_codes")),
+    )
+)
+_REACH = ("projects", "contracts", "organizations", "member_of")
+_SEEN = _ANY.where(may_see_revision(Reach(everything=False, **{name: _many(name) for name in _REACH})))
+_RECIPIENTS = (
+    sa.select(_link.correspondence_id, _link.recipient_organization_id, _link.recipient_type)
+    .where(_link.correspondence_id.in_(_many("documents")))
+    .order_by(_link.correspondence_id, _link.position)
+)
+
+
+async def movable(
+    session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID], type_codes: Collection[str]
+) -> list[Movable]:
+    """This will give these revisions as far as they may be seen; without a reach, all of them."""
+    asked: dict[str, Any] = {"revisions": list(revision_ids), "type_codes": list(type_codes)}
+    everything = reach is None or reach.everything
+    if reach is not None and not everything:
+        asked |= {name: list(getattr(reach, name)) for name in _REACH}
+    rows = await session.execute(_ANY if everything else _SEEN, asked)
+    return [Movable(*values) for values in rows.tuples()]
+
+
+async def sent_to(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[SentTo]]:
+    """This will give the recipients of each document, the main one first."""
+    found: dict[int, list[SentTo]] = {document_id: [] for document_id in document_ids}
+    rows = await session.execute(_RECIPIENTS, {"documents": list(document_ids)})
+    for document_id, organization_id, recipient_type in rows.tuples():
+        found[document_id].append(SentTo(organization_id, recipient_type))
+    return found
+
+
+async def set_status(session: AsyncSession, *, revision_id: int, code: str, issued_at: datetime | None) -> None:
+    """This will set the status of a revision, and the moment it was issued where one is given."""
+    table = table_of(_revision)
+    status = sa.select(CorrespondenceStatus.id).where(CorrespondenceStatus.status_code == code).scalar_subquery()
+    values: dict[str, Any] = {"correspondence_status_id": status}
+    if issued_at is not None:
+        values["issued_date"] = issued_at
+    await session.execute(sa.update(table).where(table.c.id == revision_id).values(values))
