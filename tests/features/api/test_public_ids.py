@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 from saraban import bootstrap
 from saraban.config import Settings
+from saraban.kit.clock import local_date
 from saraban.numbering.service import ImportWork
 from tests.conftest import SignIn
 from tests.features.api.walking import Operation, operations
@@ -137,6 +138,12 @@ async def add_a_webhook(admin: httpx.AsyncClient) -> None:
     assert (await admin.post(f"/api/v1/projects/{project}/webhooks", json=body)).status_code == 201
 
 
+async def lend_steps(admin: httpx.AsyncClient, day: str) -> None:
+    colleague = (await admin.get("/api/v1/delegations/colleagues")).json()["items"][0]["publicId"]
+    body = {"delegatePublicId": colleague, "startsOn": day, "endsOn": day}
+    assert (await admin.post("/api/v1/delegations", json=body)).status_code == 201
+
+
 class TestEveryAnswer:
     async def test_carries_public_ids_only(self, settings: Settings, app: FastAPI, signed_in: SignIn) -> None:
         async with bootstrap.closing(bootstrap.wire(settings)) as system:
@@ -144,6 +151,7 @@ class TestEveryAnswer:
         admin = await signed_in("admin")
         await send_a_sheet(admin, app.state)
         await add_a_webhook(admin)
+        await lend_steps(admin, local_date(app.state.clock.now(), app.state.clock.zone).isoformat())
         known, found, unasked = Known(), [], []
         reads = [one for one in operations(app.openapi()) if one.method == "get" and one.path.startswith("/api/")]
         for operation in sorted(reads, key=lambda one: (one.path.count("{"), len(needed_of(one)))):

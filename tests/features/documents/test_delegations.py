@@ -1,6 +1,7 @@
 """Lending one's own steps while away, over HTTP: who may, what is refused, and what both names look like afterwards."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import httpx
@@ -314,3 +315,46 @@ class TestSheet:
         read = (await desk.read("dc.consultant", "circulations", sheet["publicId"])).json()
         assert [one["publicId"] for one in waiting["onBehalfOf"]] == [absent]
         assert [(part["status"], part["comment"]) for part in read["assignees"]] == [("COMPLETED", "แทน")]
+
+
+class TestCost:
+    async def test_is_nothing_in_ones_own_right_and_one_statement_where_nobody_is_away(
+        self, desk: Desk, app: FastAPI
+    ) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        asked: list[str] = []
+
+        def listen(_c: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+            if "FROM delegations" in statement:
+                asked.append(statement)
+
+        engine = app.state.db.engine.sync_engine
+        sa.event.listen(engine, "before_cursor_execute", listen)
+        own = await desk.act("dc.contractor", rfa, "submit")
+        in_own_right = len(asked)
+        refused = await (await desk.as_("viewer")).post(transitions(rfa), json={"action": "approve"})
+        sa.event.remove(engine, "before_cursor_execute", listen)
+
+        assert (own["workflow"]["currentState"], refused.status_code) == ("pending_review", 403)
+        assert (in_own_right, len(asked)) == (0, 1)
+
+    async def test_of_an_inbox_is_the_same_for_one_row_and_for_many(self, desk: Desk, app: FastAPI) -> None:
+        await lend(desk, app, "approver.owner", "viewer")
+        engine, counts = app.state.db.engine.sync_engine, []
+        client = await desk.as_("viewer")
+        for more in (1, 3):
+            for _ in range(more):
+                await submitted_rfa(desk)
+            asked: list[str] = []
+            listen = partial(_note, asked)
+            sa.event.listen(engine, "before_cursor_execute", listen)
+            items = (await client.get("/api/v1/inbox")).json()["items"]
+            sa.event.remove(engine, "before_cursor_execute", listen)
+            counts.append((len(items), len(asked)))
+
+        assert [items for items, _ in counts] == [1, 4]
+        assert counts[0][1] == counts[1][1]
+
+
+def _note(asked: list[str], _c: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+    asked.append(statement)

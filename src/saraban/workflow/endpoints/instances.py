@@ -99,9 +99,7 @@ async def read_inbox(
     limit: PageLimit = 20,
 ) -> schemas.InboxPage:
     """What waits for you, newest first. A page may be short; go on while there is a `nextCursor`."""
-    page = await service.inbox(
-        session, caller=caller, subjects=subjects, cursor=cursor, limit=limit, now=clock.now()
-    )
+    page = await service.inbox(session, caller=caller, subjects=subjects, cursor=cursor, limit=limit, now=clock.now())
     items = [
         schemas.InboxItemOut(
             subject=_subject(item),

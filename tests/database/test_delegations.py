@@ -1,0 +1,67 @@
+"""Two people who delegate to each other in the same moment, on each database: one of them is refused."""
+
+import asyncio
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.workflow.domain.delegation import DelegateAway, DelegationChained
+from saraban.workflow.models.delegations import DelegationRow
+from saraban.workflow.service import delegating
+from saraban.workflow.service.delegating import DelegationView, Wanted
+from saraban.workflow.service.standing import standing
+from tests.people import fill
+
+BANGKOK = ZoneInfo("Asia/Bangkok")
+NOW = datetime(2026, 11, 21, 3, tzinfo=UTC)
+TODAY = date(2026, 11, 21)
+ROUNDS = 4
+
+
+async def people(db: Database, *names: str) -> list[Caller]:
+    async with db.reading() as session:
+        found = [await identity.find_caller(session, username=name) for name in names]
+    return [one for one in found if one is not None]
+
+
+async def lend(db: Database, delegator: Caller, delegate: Caller, day: date) -> DelegationView:
+    wanted = Wanted(delegate.public_id, day, day + timedelta(days=1))
+    return await db.transact(
+        lambda session: delegating.delegate(session, caller=delegator, wanted=wanted, now=NOW, zone=BANGKOK, address="")
+    )
+
+
+class TestCrossing:
+    async def test_leaves_one_of_two_at_once(self, any_db: Database) -> None:
+        await fill(any_db)
+        one, other = await people(any_db, "dc.consultant", "reviewer.consultant")
+
+        for turn in range(ROUNDS):
+            day = TODAY + timedelta(days=2 * turn)
+            outcomes = await asyncio.gather(
+                lend(any_db, one, other, day), lend(any_db, other, one, day), return_exceptions=True
+            )
+            refused = [outcome for outcome in outcomes if not isinstance(outcome, DelegationView)]
+            assert [type(each) for each in refused] in ([DelegateAway], [DelegationChained]), outcomes
+
+        async with any_db.reading() as session:
+            assert await session.scalar(sa.select(sa.func.count()).select_from(DelegationRow)) == ROUNDS
+
+    async def test_counts_from_the_first_moment_of_its_days_to_the_last(self, any_db: Database) -> None:
+        await fill(any_db)
+        one, other = await people(any_db, "dc.consultant", "reviewer.consultant")
+        await lend(any_db, one, other, TODAY)
+        first, over = (datetime(2026, 11, day, tzinfo=BANGKOK) for day in (21, 23))
+        tick = timedelta(microseconds=1)
+
+        async with any_db.reading() as session:
+            found = [
+                [seat.user_id for seat in (await standing(session, other, now=moment)).of("RFA_APPROVAL", None)]
+                for moment in (first - tick, first, over - tick, over)
+            ]
+
+        assert found == [[], [one.user_id], [one.user_id], []]
