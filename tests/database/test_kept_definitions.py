@@ -16,6 +16,8 @@ import sqlalchemy as sa
 from redis.asyncio import Redis as Client
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.app import create_app
+from saraban.config import Settings
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.redis_pool import redis_pool
@@ -25,13 +27,15 @@ from saraban.workflow.models import WorkflowDefinition, WorkflowInstance
 from saraban.workflow.service import kept
 from saraban.workflow.service.definitions import shipped
 from saraban.workflow.service.kept import KeptDefinitions
-from tests.conftest import run_apart
+from tests.conftest import client_of, run_apart
 from tests.factories.letterbox import NOW, Office, new_office, office_in
+from tests.processes import sign_in
 from tests.servers import running_redis
 
 pytestmark = pytest.mark.servers
 
 CODE = "RFA_APPROVAL"
+URL = "/api/v1/workflow/definitions"
 RFA: dict[str, Any] = next(raw for raw in shipped() if raw["workflow"] == CODE)
 TIMEOUT = 0.3
 
@@ -325,6 +329,36 @@ class TestWithoutRedis:
         async with office.db.reading() as session:
             found = await session.scalar(running.where(WorkflowInstance.id == started.instance_public_id))
         assert found == 2
+
+
+class TestApplications:
+    async def test_tell_each_other_before_they_answer(self, settings: Settings, redis_url: str) -> None:
+        shared = settings.model_copy(update={"redis_url": redis_url, "redis_timeout": 10.0})
+        async with AsyncExitStack() as stack:
+            admins = []
+            for _ in range(2):
+                app = create_app(shared)
+                await stack.enter_async_context(app.router.lifespan_context(app))
+                admins.append(await stack.enter_async_context(client_of(app)))
+                await sign_in(admins[-1], "admin")
+            one, two = admins
+
+            async def active() -> list[int | None]:
+                for _ in range(3):
+                    seen = [await admin.get(f"{URL}/{CODE}/active") for admin in admins]
+                return [answer.json().get("version") for answer in seen]
+
+            found = [await active()]
+            for change in (
+                one.post(URL, json={"dsl": {**RFA, "description": "second"}, "activate": True}),
+                two.post(f"{URL}/{CODE}/versions/1/activate"),
+                one.post(f"{URL}/{CODE}/versions/1/deactivate"),
+            ):
+                assert (await change).status_code in {200, 201}
+                found.append([(await admin.get(f"{URL}/{CODE}/active")).json().get("version") for admin in admins])
+                await active()
+
+        assert found == [[1, 1], [2, 2], [1, 1], [None, None]]
 
 
 async def eventually(*servers: Server, version: int) -> None:
