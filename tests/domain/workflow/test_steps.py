@@ -350,6 +350,28 @@ class TestAutomaticAction:
             said = fault.text.say(language, fault.values)
             assert "open.submit → checked.pass → passed.close → closed.reopen → open.submit" in said
 
+    @pytest.mark.parametrize(("count", "found"), [(20, []), (21, [("/dsl/states/0/on/go/events", "automatic_chain")])])
+    def test_ends_within_twenty(self, count: int, found: list[tuple[str, str]]) -> None:
+        names = [f"s{place}" for place in range(count + 1)]
+        states: list[dict[str, Any]] = [
+            {
+                "name": name,
+                "label": WORDS,
+                "initial": place == 0,
+                "on": {
+                    "go": {
+                        "label": WORDS,
+                        "to": f"s{place + 1}",
+                        "events": [{"type": "auto_action", "action": "go"}] if place < count else [],
+                    }
+                },
+            }
+            for place, name in enumerate(names)
+        ]
+        states.append({"name": f"s{count + 1}", "label": WORDS, "terminal": True})
+
+        assert faults({"workflow": "LONG", "states": states}) == found
+
     def test_may_meet_another_way_to_the_same_step(self) -> None:
         raw = chained(events={"submit": ["pass", "skip"], "skip": ["close"], "pass": ["close"]})
         raw["states"][1]["on"]["skip"] = {

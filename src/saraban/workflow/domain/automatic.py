@@ -8,6 +8,7 @@ from saraban.workflow.domain.definition import Definition, Transition
 from saraban.workflow.domain.faults import Faults
 
 Place = tuple[str, str]  # state, action
+MOST_IN_A_ROW = 20  # all in one transaction
 
 
 def check(definition: Definition, found: Faults) -> None:
@@ -19,10 +20,18 @@ def check(definition: Definition, found: Faults) -> None:
             pointers[name, action] = at
             _possible(definition, step, f"{at}/events", found)
             follows[name, action] = tuple(_next(definition, step))
-    for cycle in _cycles(follows):
+    length: dict[Place, int] = {}
+    cycles = list(_cycles(follows, length))
+    for cycle in cycles:
         ways = " → ".join(f"{state}.{action}" for state, action in cycle)
         th, en = "การดำเนินการอัตโนมัติวนไม่รู้จบ: {ways}", "These automatic actions never come to an end: {ways}."
         found.add(f"{pointers[cycle[0]]}/events", "automatic_cycle", th, en, ways=ways[:300])
+
+    for place, count in length.items():
+        if not cycles and count == MOST_IN_A_ROW + 1:
+            th = "การดำเนินการอัตโนมัติต่อกันได้ไม่เกิน {most} ขั้นตอน"
+            en = "At most {most} automatic actions can follow one another."
+            found.add(f"{pointers[place]}/events", "automatic_chain", th, en, most=MOST_IN_A_ROW)
 
 
 def _next(definition: Definition, step: Transition) -> Iterator[Place]:
@@ -48,8 +57,12 @@ def _possible(definition: Definition, step: Transition, at: str, found: Faults) 
                 found.add(pointer, "needs_a_person", th, en, state=target)
 
 
-def _cycles(follows: Mapping[Place, tuple[Place, ...]]) -> Iterator[list[Place]]:
-    """Ways that come back to where they began, one for each place at which a walk notices it; without recursion."""
+def _cycles(follows: Mapping[Place, tuple[Place, ...]], length: dict[Place, int]) -> Iterator[list[Place]]:
+    """
+    Ways that come back to where they began, one for each place at which a walk notices it; without recursion.
+
+    :param length: filled with how many can follow each place
+    """
     done: set[Place] = set()
     for start in follows:
         way: list[Place] = []
@@ -61,6 +74,7 @@ def _cycles(follows: Mapping[Place, tuple[Place, ...]]) -> Iterator[list[Place]]
                 way.pop()
                 del inside[place]
                 done.add(place)
+                length[place] = max((length.get(each, 0) + 1 for each in follows[place]), default=0)
             elif place in inside:
                 yield [*way[inside[place] :], place]
             elif place not in done:
