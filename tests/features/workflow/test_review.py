@@ -21,6 +21,7 @@ from saraban.workflow.models.review import WorkflowBranch
 from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict, review
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import BRANCHES, answer, branches, reviewed, seat, under_review
+from tests.features.workflow.test_guide import EXAMPLES
 
 
 @pytest.fixture
@@ -322,6 +323,32 @@ class TestInPlaceOfSomebody:
             ("review:answer", delegate.user_id, lender.user_id),
             ("review:for", delegate.user_id, lender.user_id),
         ]
+
+
+class TestGuide:
+    async def test_its_example_is_played_by_three_people(self, office: Office) -> None:
+        await seat(office, {"reviewer.consultant": "STR", "approver.owner": "ARC"})
+        await office.define(EXAMPLES["DESIGN_REVIEW"])
+
+        async def sent() -> tuple[UUID, dict[str, Any]]:
+            instance = (await office.start(office.letter(), code="DESIGN_REVIEW")).instance_public_id
+            await office.act(instance, "submit", by="dc.contractor")
+            return instance, await branches(office, instance)
+
+        instance, asked = await sent()
+        await answer(office, instance, asked["structure"].public_id, "agree", by="reviewer.consultant")
+        await answer(office, instance, asked["architecture"].public_id, "object", by="approver.owner", comment="page 2")
+        unseen = (await branches(office, instance, by="dc.consultant"))["architecture"]
+        decided = await answer(office, instance, asked["control"].public_id, "agree", by="dc.consultant")
+        second, again = await sent()
+        stopped = await answer(
+            office, second, again["structure"].public_id, "veto", by="reviewer.consultant", comment="cracks"
+        )
+
+        assert (unseen.status, unseen.answer, unseen.comment) == ("ANSWERED", None, None)
+        assert (decided["currentState"], decided["status"]) == ("accepted", "COMPLETED")
+        assert {one["answer"] for one in decided["branches"]} == {"agree", "object"}
+        assert stopped["currentState"] == "draft"
 
 
 async def lend(office: Office, delegator: int, delegate: int) -> None:
