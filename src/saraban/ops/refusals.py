@@ -141,7 +141,7 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     ),
     "workflow_force_step": _STEER,
     "workflow_terminate_instance": _STEER,
-    "workflow_reassign_instance": _STEER,
+    "workflow_reassign_instance": (*_STEER, "WORKFLOW_BRANCH_CLOSED"),
     "workflow_delegate": ("DELEGATE_AWAY", "DELEGATION_CHAINED", "DELEGATION_OVERLAPS"),
     "workflow_revoke_delegation": ("DELEGATION_CHANGED",),
     "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),

@@ -12,11 +12,13 @@ from saraban.events.models import OutboxEvent
 from saraban.kit.errors import Invalid, NotFound
 from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
+from saraban.workflow.domain.answering import BranchClosed
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.service import Command, StaleInstance, TransitionNotPossible, VersionConflict, steering
 from saraban.workflow.service.perform import Asking
 from saraban.workflow.service.steering import SteeringForbidden
 from tests.factories.letterbox import NOW, Office
+from tests.factories.review import answer, branches, seat, under_review
 
 WHY = "ผู้ตรวจลาออกแล้ว งานหน้างานรอไม่ได้"
 # The owner's document control; the contractor's is the one who asks for the approval.
@@ -375,6 +377,62 @@ class TestReassign:
 
         assert sorted(await people(OWNER)) == ["dc.consultant", "reviewer.consultant"]
         assert await people(CONTRACTOR) == []
+
+
+class TestBranch:
+    async def test_asks_another_person_of_its_own_and_names_both(self, office: Office) -> None:
+        await seat(office)
+        instance = await under_review(office)
+        found = await branches(office, instance)
+        control = found["control"].public_id
+
+        await give_branch(office, instance, control, "reviewer.consultant")
+
+        after = await branches(office, instance, by="reviewer.consultant")
+        assert {name: one.status for name, one in after.items()} == dict.fromkeys(found, "PENDING")
+        assert after["control"].version_no == 2
+        assert not (await branches(office, instance, by=OWNER))["control"].may_answer
+        (row,) = await rows(office, WorkflowInstance)
+        assert (row.current_state, row.version_no, row.assigned_user_id) == ("review", 3, None)
+        told = (await rows(office, WorkflowHistory))[-1].details["reassigned"]
+        assert (told["branch"], told["after"]["displayName"]) == ("control", "ระวี ตรวจละเอียด")
+        with pytest.raises(workflow.ActionForbidden):
+            await answer(office, instance, control, by=OWNER)
+        await answer(office, instance, control, by="reviewer.consultant")
+
+    async def test_is_given_to_who_could_answer_for_it_while_it_is_open(self, office: Office) -> None:
+        await seat(office)
+        instance = await under_review(office)
+        found = await branches(office, instance)
+        structure = found["structure"].public_id
+
+        for to, branch in ((CONTRACTOR, structure), ("viewer", structure), ("reviewer.consultant", instance)):
+            with pytest.raises(Invalid):
+                await give_branch(office, instance, branch, to)
+        with pytest.raises(Invalid):
+            await give(office, instance, "reviewer.consultant", by="admin")
+        await answer(office, instance, structure, by="reviewer.consultant")
+        with pytest.raises(BranchClosed):
+            await give_branch(office, instance, structure, CONSULTANT)
+
+    async def test_is_closed_when_the_workflow_is_ended_or_forced_on(self, office: Office) -> None:
+        await seat(office)
+        ended, forced = await under_review(office), await under_review(office)
+
+        await end(office, ended, by="admin")
+        await force(office, forced, to="passed", by="admin")
+
+        for instance in (ended, forced):
+            assert {one.status for one in (await branches(office, instance)).values()} == {"SKIPPED"}
+        assert await rows(office, WorkflowWorkItem) == []
+
+
+async def give_branch(office: Office, instance: UUID, branch: UUID, to: str) -> Any:
+    person = (await office.person(to)).public_id
+    asked = await asking(office, instance, "admin", steering.REASSIGN)
+    return await steering.reassign(
+        office.db, asked, user_public_id=person, branch_public_id=branch, address="127.0.0.1"
+    )
 
 
 class TestWhatIsOpen:

@@ -92,11 +92,13 @@ def answered(
     scope: Scope,
     seats: Collection[Seat],
     given: Mapping[str, str],
+    assignee: Assignee | None = None,
 ) -> tuple[dict[str, str], Step | None]:
     """
     This will decide one answer, and give all answers with it and the step they come to.
 
     :param given: the answers so far, by branch
+    :param assignee: whom the branch asks now, where that is no longer the one of the definition
     :raises NotFound: when the state asks no such branch
     :raises BranchClosed: when the branch has its answer
     :raises ActionForbidden: when the branch asks somebody else
@@ -108,7 +110,7 @@ def answered(
         raise NotFound(f"The state {state} asks no branch {branch[:50]}.")
     if branch in given:
         raise BranchClosed(f"The branch {branch} has its answer.")
-    if not may_answer(asked.assignee, caller, scope, seats):
+    if not may_answer(assignee or asked.assignee, caller, scope, seats):
         raise ActionForbidden(f"The branch {branch} asks somebody else.")
     check(review, answer)
     answers = {**given, branch: answer.code}

@@ -4,6 +4,7 @@ What an administrator does to a running instance against its definition or besid
 Like `engine.advance` it decides and saves nothing. Nobody steers what his own organization has sent to others.
 """
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from saraban.identity.domain.caller import Caller
@@ -11,9 +12,10 @@ from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.errors import Invalid, Text, invalid
 from saraban.kit.text import fold
 from saraban.workflow.domain import engine
+from saraban.workflow.domain.answering import Seat, may_answer
 from saraban.workflow.domain.definition import TERMINATED, Definition, Transition
 from saraban.workflow.domain.engine import Step, TransitionNotPossible, Waiting
-from saraban.workflow.domain.review import LABELS
+from saraban.workflow.domain.review import LABELS, Assignee
 from saraban.workflow.domain.subject import SubjectFacts
 
 PERMISSION = "workflow.force_proceed"
@@ -167,6 +169,30 @@ def reassigned(definition: Definition, state: str, *, person: Caller, facts: Sub
         raise invalid("/userPublicId", "in_review", th, en)
     if not may_take_over(definition, state, person, facts):
         th, en = "บุคคลนี้ไม่มีสิทธิ์ดำเนินการในขั้นตอนนี้", "This person may not act in this step."
+        raise invalid("/userPublicId", "not_permitted", th, en)
+    return Step(state, REASSIGN, state, terminal=False, comment=reason)
+
+
+def reassigned_branch(
+    state: str, asked: Assignee, *, person: Caller, subject: SubjectFacts, seats: Collection[Seat], reason: str
+) -> Step:
+    """
+    This will decide that a branch of a parallel review asks one person from now on.
+
+    A role, a team or a discipline is answered for by one of its own; who stands in for a named person works for an
+    organization that the document concerns and did not send it.
+
+    :param seats: the person's, in the project of the document
+    :raises Invalid: at `/userPublicId`, when the person is none of them
+    """
+    if asked.kind == "user":
+        others = subject.scope.organizations - {subject.originator_organization_id}
+        own = bool(person.organization_ids & others)
+        fits = own and subject.originator_organization_id not in person.organization_ids
+    else:
+        fits = may_answer(asked, person, subject.scope, seats)
+    if not fits:
+        th, en = "บุคคลนี้ตอบแทนสายพิจารณานี้ไม่ได้", "This person may not answer for this branch."
         raise invalid("/userPublicId", "not_permitted", th, en)
     return Step(state, REASSIGN, state, terminal=False, comment=reason)
 

@@ -107,12 +107,14 @@ async def reassign_instance(
 ) -> RawResponse:
     """
     Gives the present state to one person, in the place of the person or the organization that it waits for. That person
-    must be one who may act in it; the history names both.
+    must be one who may act in it; the history names both. In a parallel review a branch is given, by `branchPublicId`.
     """
     command = Command(steering.REASSIGN, body.reason, client_version_no=body.client_version_no, if_match=if_match)
-    more = {"userPublicId": str(body.user_public_id)}
+    more = {"userPublicId": str(body.user_public_id), "branchPublicId": str(body.branch_public_id)}
     asking = Asking(caller, subjects, public_id, command, clock.now(), key, more)
-    return sent(await steering.reassign(db, asking, user_public_id=body.user_public_id, address=address))
+    person, branch = body.user_public_id, body.branch_public_id
+    given = await steering.reassign(db, asking, user_public_id=person, branch_public_id=branch, address=address)
+    return sent(given)
 
 
 @router.post("/workflow/definitions/{code}/versions/{version}/migrations", dependencies=[guarded(MAY_MANAGE)])

@@ -30,6 +30,9 @@ class ReassignmentIn(Schema):
 
     reason: Reason
     user_public_id: UUID
+    branch_public_id: UUID | None = Field(
+        None, description="In a parallel review: the branch that shall ask this person."
+    )
     client_version_no: VersionNo | None = None
 
 

@@ -160,6 +160,7 @@ async def _answered(
         scope=held.facts.scope,
         seats=seats,
         given=given,
+        assignee=branches.assignee_of(branch),
     )
 
 

@@ -6,6 +6,8 @@ The choreography is that of every transition (ruling W1); what differs is who ma
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -13,19 +15,22 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.kit.errors import Forbidden, NotFound, Text, invalid
+from saraban.kit.errors import Forbidden, Invalid, NotFound, Text, invalid
 from saraban.kit.idempotency import Answer
 from saraban.workflow import repository
 from saraban.workflow.domain import engine, steering
+from saraban.workflow.domain.answering import BranchClosed
 from saraban.workflow.domain.definition import Definition, State
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.steering import FORCE, REASSIGN, TERMINATE
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import WorkflowInstance
-from saraban.workflow.service import definitions
+from saraban.workflow.models.review import PENDING
+from saraban.workflow.repository import review
+from saraban.workflow.service import branches, definitions
 from saraban.workflow.service.perform import Asking, once
 from saraban.workflow.service.subjects import Subjects
-from saraban.workflow.service.transition import Held, Kept, Seen, check_running, hold, settle
+from saraban.workflow.service.transition import Held, Kept, Seen, VersionConflict, check_running, hold, settle
 
 ENDED = "TERMINATED"
 MOST_PEOPLE = 200
@@ -103,30 +108,71 @@ async def terminate(db: Database, asking: Asking, *, address: str) -> Answer:
     return await _done(db, asking, decide, door="terminate", address=address)
 
 
-async def reassign(db: Database, asking: Asking, *, user_public_id: UUID, address: str) -> Answer:
+async def reassign(
+    db: Database, asking: Asking, *, user_public_id: UUID, branch_public_id: UUID | None = None, address: str
+) -> Answer:
     """
     This will give the present state to one person, in the place of whomever it waits for; he is told, and finds it in
     his inbox.
 
-    :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
+    :param branch_public_id: in a parallel review, the branch that shall ask this person
+    :raises SteeringForbidden, TransitionNotPossible, BranchClosed, Invalid, VersionConflict, StaleInstance: nothing
+        happened
     """
     reason = steering.checked_reason(asking.command.comment or "")
 
     async def decide(session: AsyncSession, held: Held) -> tuple[Step, Kept]:
         _require(held, anywhere=False)
-        row = held.row
         person = (await identity.load_callers(session, [user_public_id])).get(user_public_id)
         if person is None or person.is_service:
             raise invalid("/userPublicId", "unknown", "ไม่พบผู้ใช้นี้", "There is no such person.")
+        if branch_public_id is not None:
+            return await _give_branch(session, held, branch_public_id, person, reason=reason, now=asking.now)
+        row = held.row
         if row.assigned_user_id == person.user_id:
-            th, en = "ขั้นตอนนี้เป็นของบุคคลนี้อยู่แล้ว", "It waits for this person already."
-            raise invalid("/userPublicId", "same_person", th, en)
+            raise _same_person()
         step = steering.reassigned(held.definition, row.current_state, person=person, facts=held.facts, reason=reason)
         told = {"before": await _in_charge(session, held), "after": _named(person)}
-        values = {"assigned_user_id": person.user_id, "due_on": row.due_on}
-        return step, Kept("workflow.reassign", "WARN", {"reassigned": told, "reason": reason}, values, applies=False)
+        return step, _kept_reassignment(held, told, reason=reason, assigned_user_id=person.user_id)
 
     return await _done(db, asking, decide, door="reassign", address=address)
+
+
+def _same_person() -> Invalid:
+    th, en = "ขั้นตอนนี้เป็นของบุคคลนี้อยู่แล้ว", "It waits for this person already."
+    return invalid("/userPublicId", "same_person", th, en)
+
+
+def _kept_reassignment(held: Held, told: dict[str, Any], *, reason: str, assigned_user_id: int | None) -> Kept:
+    values = {"assigned_user_id": assigned_user_id, "due_on": held.row.due_on}
+    return Kept("workflow.reassign", "WARN", {"reassigned": told, "reason": reason}, values, applies=False)
+
+
+async def _give_branch(
+    session: AsyncSession, held: Held, branch_public_id: UUID, person: Caller, *, reason: str, now: datetime
+) -> tuple[Step, Kept]:
+    """The branch asks the person from here on; the rest of the step finds it so."""
+    row, project = held.row, held.facts.scope.project
+    branch = await review.branch(session, instance_id=row.id, public_id=branch_public_id)
+    if branch is None:
+        th, en = "ไม่พบสายพิจารณานี้", "The instance has no such branch."
+        raise invalid("/branchPublicId", "unknown", th, en)
+    if branch.status != PENDING:
+        raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
+    asked = branches.assignee_of(branch)
+    if asked.kind == "user" and asked.name == str(person.public_id):
+        raise _same_person()
+    known = await branches.seats_of(session, user_ids=[person.user_id], project_ids=[project] if project else [])
+    seats = known.get((person.user_id, project or 0), frozenset())
+    step = steering.reassigned_branch(
+        row.current_state, asked, person=person, subject=held.facts, seats=seats, reason=reason
+    )
+    values = {"assignee_kind": "user", "assignee_name": str(person.public_id), "updated_at": now}
+    if not await review.change(session, public_id=branch.id, expected=branch.version_no, values=values):
+        raise VersionConflict("The branch changed between the lock and the update.")
+    before = (await identity.load_callers(session, [UUID(asked.name)])).values() if asked.kind == "user" else ()
+    told = {"before": next((_named(one) for one in before), None), "after": _named(person), "branch": branch.name}
+    return step, _kept_reassignment(held, told, reason=reason, assigned_user_id=row.assigned_user_id)
 
 
 async def _in_charge(session: AsyncSession, held: Held) -> dict[str, str] | None:
