@@ -31,6 +31,7 @@ _CARRIED: Final = {
     "TRANSMITTAL_FLOW_V1": "transmittal",
     "CIRCULATION_FLOW_V1": "circulation",
 }
+_NAMED: Final = {"SHOP_DRAWING_FLOW_V1": Text("แบบขยาย", "Shop drawings")}
 STATES: Final[dict[str, tuple[Text, str]]] = {
     "upcoming": (Text("ยังไม่เริ่ม", "Not yet"), "blue"),
     "active": (Text("มีผลอยู่", "In force"), "green"),
@@ -91,16 +92,16 @@ async def revoke(public_id: UUID, page: ThisPage, db: Db, clock: Now) -> Respons
 
 
 def _payload(form: Any) -> dict[str, Any]:
-    """What was left empty is left out where that means nothing, and kept where something is needed."""
-    needed = ("delegatePublicId", "startsOn", "endsOn")
-    wanted = {name: typed for name in ("projectPublicId", "reason") if (typed := text(form, name))}
-    return {name: text(form, name) or "" for name in needed} | wanted | {"workflowCodes": texts(form, "workflowCodes")}
+    """What was left empty is left out: what is needed is then asked for by name."""
+    names = ("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
+    typed = {name: value for name in names if (value := text(form, name))}
+    return typed | {"workflowCodes": texts(form, "workflowCodes")}
 
 
 def name_of(code: str) -> Text:
     """This will give what a workflow is called on the page."""
     web = BY_NAME.get(_CARRIED.get(code, ""))
-    return web.plural if web else Text(code, code)
+    return web.plural if web else _NAMED.get(code, Text(code, code))
 
 
 async def _show(

@@ -58,7 +58,7 @@ class TestPage:
 
         assert (nothing.status_code, past.status_code) == (422, 422)
         for name in ("delegatePublicId", "startsOn", "endsOn"):
-            assert f'id="e-{name}"' in nothing.text
+            assert f'id="e-{name}">This is required.' in nothing.text
         assert re.search(r'id="e-startsOn">This day has passed\.', past.text)
         assert 'value="Leave"' in past.text
         assert re.search(r'value="RFA_APPROVAL" checked', past.text)
