@@ -138,14 +138,14 @@ async def movable(
     if reach is not None and not everything:
         asked |= {name: list(getattr(reach, name)) for name in _REACH}
     rows = await session.execute(_ANY if everything else _SEEN, asked)
-    return [Movable(*values) for values in rows.tuples()]
+    return [Movable(*values) for values in rows]
 
 
 async def sent_to(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[SentTo]]:
     """This will give the recipients of each document, the main one first."""
     found: dict[int, list[SentTo]] = {document_id: [] for document_id in document_ids}
     rows = await session.execute(_RECIPIENTS, {"documents": list(document_ids)})
-    for document_id, organization_id, recipient_type in rows.tuples():
+    for document_id, organization_id, recipient_type in rows:
         found[document_id].append(SentTo(organization_id, recipient_type))
     return found
 
