@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from saraban.documents.circulation.domain import Part, rights_to_answer, still_to_answer
+from saraban.documents.circulation.domain import Part, rights_to_answer, status_code, still_to_answer
 from saraban.documents.core.domain.due import earliest_due, is_overdue
 from saraban.documents.core.domain.kind import Kind
 from saraban.documents.core.domain.revision import label
@@ -87,7 +87,7 @@ class TestStatusCode:
         definition = next(dsl.read(raw) for raw in shipped() if raw["workflow"] == kind.workflow_code)
         ends = {state.name for state in definition.states.values() if state.terminal}
 
-        assert kind.finished == ends | {"cancelled"}
+        assert kind.finished == ends | {"cancelled", "terminated"}
 
     @pytest.mark.parametrize("kind", [CORRESPONDENCE, RFA, TRANSMITTAL], ids=lambda kind: kind.name)
     def test_tells_the_states_of_a_kind_apart(self, kind: Kind) -> None:
@@ -146,3 +146,17 @@ class TestMayAsk:
 
     def test_is_nobody_where_there_is_no_contractor(self) -> None:
         assert not may_ask(3, {"OWNER": frozenset({1})})
+
+
+class TestStatesOfOnesOwn:
+    """An administrator's definition may have states that no register knows."""
+
+    @pytest.mark.parametrize("kind", [CORRESPONDENCE, RFA], ids=lambda kind: kind.name)
+    def test_show_that_the_document_is_under_way_or_closed(self, kind: Kind) -> None:
+        codes = [kind.status_code("with_consultant", "CONSULTANT", ended=ended) for ended in (False, True)]
+
+        assert codes == ["IN_REVIEW", "CLOSED"]
+        assert [code in kind.finished_codes for code in codes] == [False, True]
+
+    def test_of_a_sheet_too(self) -> None:
+        assert [status_code("waiting", ended=ended) for ended in (False, True)] == ["IN_REVIEW", "COMPLETED"]

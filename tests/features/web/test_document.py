@@ -1,6 +1,7 @@
 """The page of a document: what it shows, whom it lets do what, and how it says that somebody was quicker."""
 
 import copy
+import json
 import re
 
 import httpx
@@ -44,6 +45,31 @@ class TestStep:
         assert (unsure.status_code, '<option value="1C" selected>' in unsure.text) == (422, True)
         await reviewer.post(f"{address}/actions", data=form | {"responseCode": "1A", "key": "another"})
         assert "1A</p>" in (await contractor.get(address)).text
+
+
+class TestOwnWorkflow:
+    async def test_may_have_states_that_no_register_knows(self, sit: Sit, signed_in: SignIn) -> None:
+        raw = json.loads(
+            json.dumps(RFA).replace("pending_review", "with_consultant").replace('"approved"', '"accepted"')
+        )
+        admin = await signed_in("admin")
+        made = await admin.post("/api/v1/workflow/definitions", json={"dsl": raw, "activate": True})
+        assert made.status_code == httpx.codes.CREATED, made.text
+        contractor, consultant, owner = [
+            await sit(name) for name in ("dc.contractor", "reviewer.consultant", "approver.owner")
+        ]
+        address = await new_rfa(contractor)
+
+        await act(contractor, address, "submit")
+        under_way = (await contractor.get(address)).text
+        await act(consultant, address, "approve")
+        await act(owner, address, "approve")
+        ended = (await contractor.get(address)).text
+        api = (await admin.get(f"/api/v1{address}")).json()
+
+        assert 'data-state="with_consultant"' in under_way
+        assert 'data-state="accepted"' in ended
+        assert (api["status"]["code"], api["workflow"]["status"]) == ("FRE", "COMPLETED")
 
 
 class TestPage:

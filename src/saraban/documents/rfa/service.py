@@ -12,7 +12,7 @@ from saraban.documents.core.domain.kind import DRAFT
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Correspondence, CorrespondenceRevision
 from saraban.documents.rfa import repository
-from saraban.documents.rfa.domain import RFA, VERDICTS, may_ask
+from saraban.documents.rfa.domain import RFA, UNNAMED, VERDICTS, may_ask
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaSummary, RfaTypeAnswer
 from saraban.identity.domain.caller import Caller
@@ -52,7 +52,7 @@ def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
 
 
 async def _moved(session: AsyncSession, revision_id: int, state: str, day: date) -> None:
-    verdict = VERDICTS[state]
+    verdict = VERDICTS.get(state, UNNAMED)
     values: dict[str, Any] = {"rfa_status_code_id": repository.id_of_status(verdict.status)}
     if verdict.approve_code is not None:
         values["rfa_approve_code_id"] = repository.id_of_approve_code(verdict.approve_code)

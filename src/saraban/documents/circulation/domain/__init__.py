@@ -24,6 +24,12 @@ STATUSES = {
     TERMINATED: "TERMINATED",
 }
 
+
+def status_code(state: str, *, ended: bool) -> str:
+    """This will give the status that a state shows; one of an administrator's own is under way, or completed."""
+    return STATUSES.get(state, STATUSES[COMPLETED if ended else ROUTING])
+
+
 MUST_ANSWER = frozenset({"MAIN", "ACTION"})
 WAITING = frozenset({"PENDING", "IN_PROGRESS"})
 

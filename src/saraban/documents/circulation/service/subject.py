@@ -43,7 +43,7 @@ class CirculationSubject:
         row = (await repository.visible(session, organizations=None, public_ids=[UUID(entity_id)]))[0]
         parts = (await repository.parts(session, sheet_ids=[row.sheet.id]))[row.sheet.id]
         values: dict[str, Any] = {
-            "circulation_status_code": domain.STATUSES[step.next_state],
+            "circulation_status_code": domain.status_code(step.next_state, ended=step.terminal),
             "updated_at": now,
         }
         if step.next_state == domain.ROUTING and row.sheet.submitted_at is None:

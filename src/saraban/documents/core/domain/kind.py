@@ -11,6 +11,7 @@ DRAFT = "draft"
 CANCELLED = "cancelled"
 TERMINATED = "terminated"  # its workflow was ended without an outcome
 
+UNDER_WAY, CLOSED = "IN_REVIEW", "CLOSED"
 _ROLE_SUFFIX = {"OWNER": "OWN", "DESIGNER": "DSN", "CONSULTANT": "CSC", "CONTRACTOR": "CON"}
 
 
@@ -37,13 +38,19 @@ class Kind:
     cancel_after_issue: bool = True
     deciders: Mapping[str, str] = field(default_factory=dict)
 
-    def status_code(self, state: str, recipient_role: str | None, *, left: str | None = None) -> str:
+    def status_code(
+        self, state: str, recipient_role: str | None, *, left: str | None = None, ended: bool = False
+    ) -> str:
         """
         This will give the code of `correspondence_status` that a workflow state shows.
+
+        A state that only an administrator's own definition has shows that it is under way, or closed.
 
         :param left: the state it was reached from; `*` is the role that decided there, or else the recipient's
         """
         role = self.deciders.get(left or "", recipient_role or "")
+        if state not in self.statuses:
+            return CLOSED if ended else UNDER_WAY
         return self.statuses[state].replace("*", _ROLE_SUFFIX.get(role, "OTH"))
 
     def status_codes(self, state: str) -> frozenset[str]:
@@ -54,4 +61,4 @@ class Kind:
     @property
     def finished_codes(self) -> frozenset[str]:
         """The status codes of what is finished; none of them is shown by a state that is not."""
-        return frozenset[str]().union(*(self.status_codes(state) for state in self.finished))
+        return frozenset({CLOSED}).union(*(self.status_codes(state) for state in self.finished))

@@ -68,7 +68,7 @@ class DocumentSubject:
         if around is None:
             around = (await self._read(session, reach=None, revision_ids=[UUID(entity_id)]))[entity_id]
         row = around.row
-        code = self.register.kind.status_code(step.next_state, around.main_role, left=step.state)
+        code = self.register.kind.status_code(step.next_state, around.main_role, left=step.state, ended=step.terminal)
         issued_at = now if _issues(step.next_state) and row.issued_date is None else None
         await moving.set_status(session, revision_id=row.revision_id, code=code, issued_at=issued_at)
         await self.register.moved(session, row.revision_id, step.next_state, local_date(now, self.zone))

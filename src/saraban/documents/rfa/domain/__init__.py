@@ -52,6 +52,10 @@ VERDICTS = {
 }
 
 
+# A state that only an administrator's own definition has says nothing of the answer.
+UNNAMED = Verdict("FRE")
+
+
 def may_ask(organization: int, parties: Mapping[str, frozenset[int]]) -> bool:
     """This will say whether an organization asks for approval in a contract: its contractors do, and nobody else."""
     return organization in parties.get(AUTHOR_ROLE, frozenset())
