@@ -11,7 +11,7 @@ from saraban.workflow.domain.faults import Faults
 from saraban.workflow.domain.opening import CODE, WORK, Opening, opening
 
 # What `engine.conditional_facts` gives to conditions; `*` is a path that the condition itself computes.
-MOST_WORK = 3_000_000  # steps for all conditions of a definition; beyond them they have the benefit of the doubt
+MOST_WORK = 1_500_000  # steps for all conditions of a definition; beyond them they have the benefit of the doubt
 READABLE = frozenset({"state", "comment", "context", "document", "payload", "actor", CODE, "*"})
 
 

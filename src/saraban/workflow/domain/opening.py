@@ -16,12 +16,12 @@ from saraban.workflow.domain.logic.compiler import ANYTHING
 from saraban.workflow.domain.schema import ContextSchema
 
 TRIES = 4_000
-WORK = 1_000_000  # steps for one condition: a tenth of a second
+WORK = 500_000  # steps for one condition: a tenth of a second
 CODE = "responseCode"
 _MOST = 24  # values tried for one path
 _PATHS = 40  # of clauses that hang together; of more no search comes to an end
 # What a try costs besides the condition's own steps, in steps: itself, each of its paths, each part of the context.
-_TRY, _PATH, _PART = 20, 15, 10
+_TRY, _PATH, _PART = 20, 15, 25
 _USUAL: tuple[Any, ...] = (None, True, False, 1, 0, -1, "a", "", ["a"], [])
 _LOGICAL = frozenset({"and", "or", "!", "!!", "if", "?:"})
 
