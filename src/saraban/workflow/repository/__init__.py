@@ -84,6 +84,13 @@ async def instance(session: AsyncSession, public_id: UUID, *, lock: bool = False
     return row
 
 
+async def stand(session: AsyncSession, public_id: UUID) -> Any | None:
+    """(entity type, entity, definition, state, version) of an instance at this moment, None when there is none."""
+    row = WorkflowInstance
+    statement = sa.select(row.entity_type, row.entity_id, row.definition_id, row.current_state, row.version_no)
+    return (await session.execute(statement.where(row.id == public_id))).one_or_none()
+
+
 async def instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[WorkflowInstance]:
     rows = (await session.scalars(sa.select(WorkflowInstance).where(WorkflowInstance.id.in_(ids)))).all()
     for row in rows:

@@ -32,6 +32,7 @@ DURATION = Histogram(
 )
 
 _TAKEN = "workflow_steps"
+_ADMITTED = "workflow_admitted"
 _log = structlog.get_logger("saraban.workflow")
 
 
@@ -55,9 +56,19 @@ def taken_in(session: AsyncSession) -> Sequence[Taken]:
     return tuple(session.info.get(_TAKEN, ()))
 
 
+def admit(session: AsyncSession) -> None:
+    """This will remember with the session that its caller may know of the instance; only then it is an attempt."""
+    session.info[_ADMITTED] = True
+
+
+def admitted(session: AsyncSession) -> bool:
+    return _ADMITTED in session.info
+
+
 @dataclass(slots=True)
 class Watch:
     """
+    :param unknown: the caller turned out to be one who may not know of the instance: nothing is counted
     :param known_action: False for what the definition does not know, so that clients cannot make up label values
     :param taken: the steps that the commit holds: what was asked for, then what the engine did by itself
     """
@@ -70,6 +81,7 @@ class Watch:
     user: UUID
     to_state: str | None = None
     taken: Sequence[Taken] = ()
+    unknown: bool = False
 
 
 def outcome_of(error: BaseException | None) -> str:
@@ -98,7 +110,8 @@ def watched(watch: Watch) -> Iterator[Watch]:
         failure = error
         raise
     finally:
-        _report(watch, outcome_of(failure), (stopwatch() - began) * 1000)
+        if not watch.unknown:
+            _report(watch, outcome_of(failure), (stopwatch() - began) * 1000)
 
 
 def _report(watch: Watch, outcome: str, duration: float) -> None:

@@ -12,11 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
+from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.workflow.domain.subject import Envelope
 from saraban.workflow.schemas import StepAttachmentOut, WorkflowOut
 from saraban.workflow.service import transition as moves
-from saraban.workflow.service.observe import Watch, taken_in, watched
+from saraban.workflow.service.observe import Watch, admitted, taken_in, watched
 from saraban.workflow.service.subjects import Subjects
 from saraban.workflow.service.transition import Command, Seen
 
@@ -79,16 +80,25 @@ async def once(
     """
     command, caller = asking.command, asking.caller
     async with db.reading() as session:
-        seen = await moves.look(session, caller=caller, subjects=asking.subjects, public_id=asking.public_id)
+        # What was answered under a key may only be repeated to those who see the instance still.
+        seen = await moves.look(
+            session,
+            caller=caller,
+            subjects=asking.subjects,
+            public_id=asking.public_id,
+            visibly=asking.key is not None,
+        )
 
     async def run(remember: Remember) -> Answer:
         with watched(moves.watch(seen, command=command, caller=caller)) as watch:
-            moves.check_payload(command)
-            moves.check_version(command, seen.version_no)
             return await db.transact(lambda session: work(session, remember, watch))
 
     async def work(session: AsyncSession, remember: Remember, watch: Watch) -> Answer:
-        envelope = await step(session, seen)
+        try:
+            envelope = await step(session, seen)
+        except NotFound:
+            watch.unknown = not admitted(session)
+            raise
         watch.to_state, watch.taken = envelope.current_state, taken_in(session)
         answer = _answer(envelope)
         await remember(session, answer)

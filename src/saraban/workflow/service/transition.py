@@ -21,7 +21,7 @@ from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import WorkflowInstance
 from saraban.workflow.service import definitions, instances
 from saraban.workflow.service.commands import Command, StaleInstance, VersionConflict, check_payload, check_version
-from saraban.workflow.service.observe import Watch
+from saraban.workflow.service.observe import Watch, admit
 from saraban.workflow.service.settling import Held, Kept, settle
 from saraban.workflow.service.standing import standing_for
 from saraban.workflow.service.subjects import SubjectPort, Subjects
@@ -55,18 +55,22 @@ class Seen:
     actions: frozenset[str]
 
 
-async def look(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> Seen:
+async def look(
+    session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID, visibly: bool = True
+) -> Seen:
     """
     This will read where an instance stands, before any lock.
 
+    :param visibly: ask whether the caller may see it; who tells nothing of it before `hold` leaves that to `hold`
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
-    row = await repository.instance(session, public_id)
+    row = await repository.stand(session, public_id)
     if row is None or row.entity_type not in subjects:
         raise NotFound(f"There is no workflow instance {public_id}.")
-    await _facts(session, subjects.port(row.entity_type), caller=caller, entity_id=row.entity_id)
+    if visibly:
+        await _facts(session, subjects.port(row.entity_type), caller=caller, entity_id=row.entity_id)
     definition = await definitions.load(session, row.definition_id)
-    return Seen(row.id, definition.code, row.current_state, row.version_no, definition.actions)
+    return Seen(public_id, definition.code, row.current_state, row.version_no, definition.actions)
 
 
 def watch(seen: Seen, *, command: Command, caller: Caller) -> Watch:
@@ -110,6 +114,7 @@ async def hold(session: AsyncSession, *, caller: Caller, subjects: Subjects, pub
         raise NotFound(f"There is no workflow instance {public_id}.")
     port = subjects.port(row.entity_type)
     facts = await _facts(session, port, caller=caller, entity_id=row.entity_id)
+    admit(session)
     check_payload(command)
     check_version(command, row.version_no)
     return Held(row, port, facts, await definitions.load(session, row.definition_id), caller)
