@@ -110,6 +110,7 @@ def new_worker(system: System) -> Worker:
         storage=system.storage,
         ops_webhook_url=settings.ops_webhook_url,
         keep_errors=timedelta(days=settings.number_error_days),
+        handlers=system.handlers,
     )
     timers += seal_timers(db=system.db, sealer=system.sealer)
     timers.append(Timer("reminders", timedelta(minutes=10), _reminders(system)))

@@ -49,6 +49,7 @@ STEPS = [
     "0033",
     "0034",
     "0035",
+    "0036",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

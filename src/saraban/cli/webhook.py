@@ -1,4 +1,4 @@
-"""`saraban webhook list | create | rotate | remove | test | outcomes`: who outside is told of a project's events."""
+"""`saraban webhook list | create | own | rotate | remove | test | outcomes`: who outside is told of events."""
 
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
@@ -25,20 +25,29 @@ def register(app: typer.Typer) -> None:
     noun = typer.Typer(no_args_is_help=True, help="Webhooks: addresses outside that are told of a project's events.")
     noun.callback()(lambda: None)
     noun.command("list")(list_)
-    for verb in (create, rotate, remove, test, outcomes):
+    for verb in (create, own, rotate, remove, test, outcomes):
         noun.command()(verb)
     app.add_typer(noun, name="webhook")
 
 
-def list_(account: As, project: Project = "LCBP3-C2") -> None:
+def list_(
+    account: As,
+    project: Project = "LCBP3-C2",
+    mine: Annotated[bool, typer.Option("--own", help="The account's own, in place of a project's.")] = False,
+) -> None:
     """List the webhooks of a project, newest first.
 
-    Example: `saraban webhook list --as padmin`
+    Examples:
+
+        saraban webhook list --as padmin
+        saraban webhook list --own --as dc.contractor
     """
 
     async def work(session: "AsyncSession", caller: "Caller", _now: "datetime") -> "list[Webhook]":
         from saraban.webhooks import service as webhooks
 
+        if mine:
+            return (await webhooks.listing_own(session, caller=caller, cursor=None, limit=100)).items
         place = await project_named(session, project)
         page = await webhooks.listing(session, caller=caller, project_public_id=place, cursor=None, limit=100)
         return page.items
@@ -55,6 +64,7 @@ def create(
     url: Annotated[str, typer.Argument(help="Address that begins with https://.")],
     account: As,
     event: Annotated[list[str] | None, typer.Option(help="Event to tell of; several times; all when left out.")] = None,
+    topic: Annotated[list[str] | None, typer.Option(help="Topic of `workflow.webhook`; several times.")] = None,
     description: Annotated[str, typer.Option(help="What it is for.")] = "",
     project: Project = "LCBP3-C2",
 ) -> None:
@@ -64,6 +74,7 @@ def create(
 
         saraban webhook create https://hooks.example.com/saraban --as padmin
         saraban webhook create https://hooks.example.com/rfa --event workflow.transitioned --as padmin
+        saraban webhook create https://hooks.example.com/erp --event workflow.webhook --topic drawings.approved --as padmin
     """
 
     async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> "Webhook":
@@ -74,7 +85,12 @@ def create(
 
         try:
             asked = WebhookIn.model_validate(
-                {"url": url, "description": description, "events": event or list(webhooks.EVENTS)}
+                {
+                    "url": url,
+                    "description": description,
+                    "events": event or list(webhooks.EVENTS),
+                    "topics": topic or [],
+                }
             )
         except ValidationError as fault:
             raise typer.BadParameter(str(fault.errors()[0]["msg"])) from None
@@ -86,8 +102,37 @@ def create(
             url=asked.url,
             description=asked.description,
             events=asked.events,
+            topics=asked.topics,
             now=now,
             address="",
+        )
+
+    row = done_as(account, work)
+    typer.echo(f"{row.public_id}\n{row.secret}")
+
+
+def own(
+    url: Annotated[str, typer.Argument(help="Address that begins with https://.")],
+    account: As,
+    description: Annotated[str, typer.Option(help="What it is for.")] = "",
+) -> None:
+    """Have an address told what the account chose to be told by webhook; prints the secret that messages are signed with.
+
+    Example: `saraban webhook own https://hooks.example.com/mine --as dc.contractor`
+    """
+
+    async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> "Webhook":
+        from pydantic import ValidationError
+
+        from saraban.webhooks import service as webhooks
+        from saraban.webhooks.schemas import OwnWebhookIn
+
+        try:
+            asked = OwnWebhookIn.model_validate({"url": url, "description": description})
+        except ValidationError as fault:
+            raise typer.BadParameter(str(fault.errors()[0]["msg"])) from None
+        return await webhooks.create_own(
+            session, caller=caller, url=asked.url, description=asked.description, now=now, address=""
         )
 
     row = done_as(account, work)

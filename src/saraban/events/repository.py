@@ -67,10 +67,14 @@ def _due(now: datetime, lane: Lane | None) -> tuple[sa.ColumnElement[bool], ...]
         OutboxEvent.available_at <= now,
         sa.or_(OutboxEvent.claimed_until.is_(None), OutboxEvent.claimed_until < now),
     )
+    return (*due, *_of(lane))
+
+
+def _of(lane: Lane | None) -> tuple[sa.ColumnElement[bool], ...]:
     if lane is None or not lane.names:
-        return due if lane is None or not lane.outside else (*due, sa.false())
+        return () if lane is None or not lane.outside else (sa.false(),)
     names = sorted(lane.names)
-    return (*due, OutboxEvent.name.in_(names) if lane.outside else OutboxEvent.name.not_in(names))
+    return (OutboxEvent.name.in_(names) if lane.outside else OutboxEvent.name.not_in(names),)
 
 
 async def lease(session: AsyncSession, *, keys: Sequence[int], token: str, until: datetime) -> None:
@@ -132,10 +136,10 @@ async def delete_delivered(session: AsyncSession, *, before: datetime) -> int:
     return len(keys)
 
 
-async def count(session: AsyncSession) -> tuple[int, datetime | None, int]:
+async def count(session: AsyncSession, *, lane: Lane | None) -> tuple[int, datetime | None, int]:
     """This will give the number of waiting events, when the oldest was recorded, and the number of dead letters."""
-    waiting = sa.select(sa.func.count(), sa.func.min(OutboxEvent.created_at)).where(OutboxEvent.delivered_at.is_(None))
-    depth, oldest = (await session.execute(waiting)).one()
+    waiting = sa.select(sa.func.count(), sa.func.min(OutboxEvent.created_at))
+    depth, oldest = (await session.execute(waiting.where(OutboxEvent.delivered_at.is_(None), *_of(lane)))).one()
     dead = await session.scalar(sa.select(sa.func.count()).select_from(DeadLetter))
     return depth, oldest, dead or 0
 

@@ -51,22 +51,25 @@ _CHOSEN: dict[str, Any] = {
     "digestHour": 8,
     "quietFrom": 20,
     "quietUntil": 7,
-    "channels": [{"kind": "moved", "inApp": True, "email": False}],
+    "channels": [{"kind": "moved", "inApp": True, "email": False, "webhook": True}],
 }
 
 
 class ChannelChoice(Schema):
     """By which channels one kind of notice comes."""
 
-    model_config = ConfigDict(json_schema_extra={"example": {"kind": "moved", "inApp": True, "email": False}})
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"kind": "moved", "inApp": True, "email": False, "webhook": True}}
+    )
 
     kind: NoticeKind
     in_app: bool = Field(strict=True)
     email: bool = Field(strict=True)
+    webhook: bool = Field(default=False, strict=True, description="To the webhooks of your own, if you have any.")
 
 
 class PreferencesOrder(Schema):
-    """Hours are those of the deployment's time zone. A kind of notice that is left out comes by both channels."""
+    """Hours are those of the deployment's time zone. A kind that is left out comes in the application and by e-mail."""
 
     model_config = ConfigDict(json_schema_extra={"example": _CHOSEN})
 

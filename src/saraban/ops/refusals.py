@@ -146,6 +146,7 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "workflow_revoke_delegation": ("DELEGATION_CHANGED",),
     "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),
     "webhooks_create": ("WEBHOOKS_TOO_MANY",),
+    "webhooks_create_own": ("WEBHOOKS_TOO_MANY_OWN",),
     "webhooks_change": ("WEBHOOK_CHANGED",),
     "events_requeue": ("EVENT_NOT_DEAD",),
     "events_drop": ("EVENT_NOT_DEAD",),

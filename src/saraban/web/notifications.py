@@ -94,7 +94,15 @@ async def choose(page: ThisPage, db: Db, clock: Now, request: Request) -> Respon
 
 def _payload(form: Any) -> dict[str, Any]:
     hours = {name: _hour(text(form, name)) for name in ("digestHour", "quietFrom", "quietUntil")}
-    channels = [{"kind": kind, "inApp": f"in-{kind}" in form, "email": f"mail-{kind}" in form} for kind in KINDS]
+    channels = [
+        {
+            "kind": kind,
+            "inApp": f"in-{kind}" in form,
+            "email": f"mail-{kind}" in form,
+            "webhook": f"hook-{kind}" in form,
+        }
+        for kind in KINDS
+    ]
     return hours | {"email": "email" in form, "digest": "digest" in form, "channels": channels}
 
 

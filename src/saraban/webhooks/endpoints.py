@@ -51,13 +51,11 @@ async def create(
             url=body.url,
             description=body.description,
             events=body.events,
+            topics=body.topics,
             now=moment,
             address=address,
         )
-        out = _with_secret(row).model_dump(mode="json", by_alias=True)
-        answer = Answer(201, out, {"Location": f"/api/v1/webhooks/{row.public_id}", "ETag": service.etag(row)})
-        await remember(session, answer)
-        return answer
+        return await _created(row, session, remember)
 
     answer = await answer_once(
         db,
@@ -68,8 +66,58 @@ async def create(
         now=moment,
         run=lambda remember: db.transact(lambda session: work(session, remember)),
     )
+    return _sent(answer)
+
+
+@router.post(
+    "/notifications/webhooks",
+    status_code=201,
+    response_model=schemas.WebhookSecretOut,
+    summary="Add a webhook of your own",
+)
+async def create_own(
+    body: schemas.OwnWebhookIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
+) -> Response:
+    """It is told what you chose, among your preferences, to be told by webhook. The answer has its secret, this once."""
+    moment = now.now()
+
+    async def work(session: AsyncSession, remember: Remember) -> Answer:
+        row = await service.create_own(
+            session, caller=caller, url=body.url, description=body.description, now=moment, address=address
+        )
+        return await _created(row, session, remember)
+
+    answer = await answer_once(
+        db,
+        key=key,
+        user=caller.public_id,
+        operation="POST /notifications/webhooks",
+        payload=body.model_dump(mode="json", by_alias=True),
+        now=moment,
+        run=lambda remember: db.transact(lambda session: work(session, remember)),
+    )
+    return _sent(answer)
+
+
+async def _created(row: service.Webhook, session: AsyncSession, remember: Remember) -> Answer:
+    out = _with_secret(row).model_dump(mode="json", by_alias=True)
+    answer = Answer(201, out, {"Location": f"/api/v1/webhooks/{row.public_id}", "ETag": service.etag(row)})
+    await remember(session, answer)
+    return answer
+
+
+def _sent(answer: Answer) -> Response:
     headers = {**answer.headers, **({"Idempotent-Replay": "true"} if answer.replayed else {})}
     return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
+
+
+@router.get("/notifications/webhooks", summary="List your own webhooks")
+async def listing_own(
+    caller: CurrentCaller, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
+) -> schemas.WebhookPage:
+    """Newest first; nobody else sees them. They are read, changed and removed like those of a project."""
+    page = await service.listing_own(session, caller=caller, cursor=cursor, limit=limit)
+    return schemas.WebhookPage(items=[_out(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/projects/{publicId}/webhooks", summary="List a project's webhooks")
@@ -176,6 +224,7 @@ def _out(row: service.Webhook) -> schemas.WebhookOut:
         url=row.url,
         description=row.description,
         events=row.event_names,
+        topics=row.topics or [],
         is_active=row.is_active,
         version=row.version,
         previous_secret_until=row.previous_until,

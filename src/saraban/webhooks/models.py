@@ -12,7 +12,9 @@ from saraban.kit.db import Base, HasPublicId, public_id_index
 
 class Webhook(HasPublicId, Base):
     """
-    An address outside that is told of a project's events.
+    An address outside that is told of a project's events, or, without a project, what its owner is told.
+
+    :ivar topics: of `workflow.webhook`, those it is told of; None for all
 
     Until `previous_until` messages are signed with both secrets, so that the receiver can change his at leisure.
     """
@@ -20,11 +22,12 @@ class Webhook(HasPublicId, Base):
     __tablename__ = "webhooks"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    project_id: Mapped[int | None] = mapped_column(sa.ForeignKey("projects.id"))
     user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
     url: Mapped[str] = mapped_column(sa.String(500))
     description: Mapped[str] = mapped_column(sa.String(200))
     event_names: Mapped[list[Any]]
+    topics: Mapped[list[Any] | None] = mapped_column(sa.JSON(none_as_null=True))
     is_active: Mapped[bool]
     secret: Mapped[str] = mapped_column(sa.String(100))
     previous_secret: Mapped[str | None] = mapped_column(sa.String(100))

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Correspondence
+from saraban.identity.models import User
 from saraban.kit.pagination import newest_first
 from saraban.projects.models import Project
 from saraban.webhooks.models import Webhook, WebhookOutcome
@@ -16,19 +17,23 @@ from saraban.webhooks.models import Webhook, WebhookOutcome
 STEP = 1000
 
 
-async def of_project(session: AsyncSession, *, project_id: int) -> Sequence[Webhook]:
-    found = sa.select(Webhook).where(Webhook.project_id == project_id).order_by(Webhook.created_at, Webhook.public_id)
-    return (await session.scalars(found)).all()
+def of_project(project_id: int) -> sa.ColumnElement[bool]:
+    return Webhook.project_id == project_id
 
 
-async def count(session: AsyncSession, *, project_id: int) -> int:
-    found = sa.select(sa.func.count()).select_from(Webhook).where(Webhook.project_id == project_id)
-    return await session.scalar(found) or 0
+def of_person(user_id: int) -> sa.ColumnElement[bool]:
+    return sa.and_(Webhook.user_id == user_id, Webhook.project_id.is_(None))
 
 
-async def page(session: AsyncSession, *, project_id: int, cursor: str | None, limit: int) -> Sequence[Webhook]:
+async def count(session: AsyncSession, *, of: sa.ColumnElement[bool]) -> int:
+    return await session.scalar(sa.select(sa.func.count()).select_from(Webhook).where(of)) or 0
+
+
+async def page(
+    session: AsyncSession, *, of: sa.ColumnElement[bool], cursor: str | None, limit: int
+) -> Sequence[Webhook]:
     statement = newest_first(
-        sa.select(Webhook).where(Webhook.project_id == project_id),
+        sa.select(Webhook).where(of),
         at=Webhook.created_at,
         public_id=Webhook.public_id,
         cursor=cursor,
@@ -63,7 +68,23 @@ async def active(session: AsyncSession, *, project_ids: Collection[int]) -> dict
     wanted = sa.select(Webhook).where(Webhook.is_active, Webhook.project_id.in_(project_ids)).order_by(Webhook.id)
     found: dict[int, list[Webhook]] = {}
     for row in await session.scalars(wanted):
-        found.setdefault(row.project_id, []).append(row)
+        if row.project_id is not None:
+            found.setdefault(row.project_id, []).append(row)
+    return found
+
+
+async def active_of_people(session: AsyncSession, *, users: Collection[UUID]) -> dict[UUID, list[Webhook]]:
+    """This will give the webhooks that people with an open account set up for themselves, by their public ids."""
+    wanted = (
+        sa.select(Webhook, User.public_id)
+        .join(User, User.user_id == Webhook.user_id)
+        .where(Webhook.is_active, Webhook.project_id.is_(None), User.public_id.in_(users))
+        .where(User.is_active, User.deleted_at.is_(None))
+        .order_by(Webhook.id)
+    )
+    found: dict[UUID, list[Webhook]] = {}
+    for row, user in await session.execute(wanted):
+        found.setdefault(user, []).append(row)
     return found
 
 

@@ -7,15 +7,18 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from saraban.kit.schema import Line, Schema
-from saraban.webhooks.domain.message import EventName
+from saraban.webhooks.domain.message import EventName, ProjectEvent
+from saraban.workflow.domain.dsl.words import TOPIC
 
 _ID: Final = "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"
 _MOMENT: Final = "2026-03-02T03:15:00Z"
 _IN: Final[dict[str, Any]] = {
     "url": "https://hooks.example.com/saraban",
     "description": "Schedule of the contractor",
-    "events": ["workflow.transitioned"],
+    "events": ["workflow.transitioned", "workflow.webhook"],
+    "topics": ["drawings.approved"],
 }
+_OWN: Final[dict[str, Any]] = {"url": "https://hooks.example.com/mine", "description": "Chat of my team"}
 _OUT: Final[dict[str, Any]] = {
     "publicId": _ID,
     **_IN,
@@ -27,7 +30,12 @@ _OUT: Final[dict[str, Any]] = {
 }
 
 Address = Annotated[str, Line(500, shortest=12)]
-Events = Annotated[list[EventName], Field(min_length=1, max_length=10)]
+Events = Annotated[list[ProjectEvent], Field(min_length=1, max_length=10)]
+Topic = Annotated[str, Field(max_length=204, pattern=f"^(?:{TOPIC.pattern})$")]
+Topics = Annotated[
+    list[Topic],
+    Field(max_length=20, description="Of `workflow.webhook`, as definitions name them; empty: whatever the topic."),
+]
 
 
 class WebhookIn(Schema):
@@ -38,6 +46,16 @@ class WebhookIn(Schema):
     url: Address
     description: Annotated[str, Line(200, shortest=0)] = ""
     events: Events
+    topics: Topics = Field(default=[])
+
+
+class OwnWebhookIn(Schema):
+    """An address outside that is told what you chose to be told by webhook."""
+
+    model_config = ConfigDict(json_schema_extra={"example": _OWN})
+
+    url: Address
+    description: Annotated[str, Line(200, shortest=0)] = ""
 
 
 class WebhookChangeIn(Schema):
@@ -48,6 +66,7 @@ class WebhookChangeIn(Schema):
     url: Address | None = None
     description: Annotated[str, Line(200, shortest=0)] | None = None
     events: Events | None = None
+    topics: Topics | None = None
     is_active: Annotated[bool, Field(strict=True)] | None = None
 
 
@@ -60,6 +79,7 @@ class WebhookOut(Schema):
     url: str
     description: str
     events: list[EventName]
+    topics: list[str]
     is_active: bool
     version: int
     previous_secret_until: datetime | None

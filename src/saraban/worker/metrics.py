@@ -8,9 +8,11 @@ from prometheus_client import Counter, Gauge, Histogram
 
 from saraban.audit.domain.journals import JOURNALS
 
-QUEUE_DEPTH = Gauge("saraban_outbox_depth", "Events that wait to be delivered.", multiprocess_mode="mostrecent")
+QUEUE_DEPTH = Gauge(
+    "saraban_outbox_depth", "Events that wait to be delivered.", ["lane"], multiprocess_mode="mostrecent"
+)
 OLDEST_AGE = Gauge(
-    "saraban_outbox_oldest_age_seconds", "Age of the oldest event that waits.", multiprocess_mode="mostrecent"
+    "saraban_outbox_oldest_age_seconds", "Age of the oldest event that waits.", ["lane"], multiprocess_mode="mostrecent"
 )
 DEAD_LETTERS = Gauge(
     "saraban_dead_letters",

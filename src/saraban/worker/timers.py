@@ -39,19 +39,30 @@ class Job:
 
 
 def standard_timers(
-    *, db: Database, storage: Storage, ops_webhook_url: str, keep_errors: timedelta = numbering.KEEP_ERRORS
+    *,
+    db: Database,
+    storage: Storage,
+    ops_webhook_url: str,
+    keep_errors: timedelta = numbering.KEEP_ERRORS,
+    handlers: events.Handlers | None = None,
 ) -> list[Timer]:
-    """This will give the timers that every installation needs; `bootstrap` adds those of other features."""
+    """
+    This will give the timers that every installation needs; `bootstrap` adds those of other features.
+
+    :param handlers: which of the events leave the house, to measure those apart
+    """
+    lanes = {name: (handlers or events.Handlers()).lane(outside=name == "outside") for name in ("inside", "outside")}
 
     async def announce(now: datetime) -> None:
         await webhook.announce(db, url=ops_webhook_url, now=now)
 
     async def measure(now: datetime) -> None:
         async with db.reading() as session:
-            backlog = await events.backlog(session)
-        QUEUE_DEPTH.set(backlog.waiting)
-        OLDEST_AGE.set((now - backlog.oldest).total_seconds() if backlog.oldest else 0)
-        DEAD_LETTERS.set(backlog.dead)
+            found = {name: await events.backlog(session, lane=lane) for name, lane in lanes.items()}
+        for name, backlog in found.items():
+            QUEUE_DEPTH.labels(name).set(backlog.waiting)
+            OLDEST_AGE.labels(name).set((now - backlog.oldest).total_seconds() if backlog.oldest else 0)
+            DEAD_LETTERS.set(backlog.dead)
 
     async def clean_up(now: datetime) -> None:
         await attachments.clean_up(db, storage, now=now)

@@ -266,18 +266,20 @@ class TestTimers:
             assert list(await session.scalars(sa.select(IdempotencyKey.idempotency_key))) == ["new"]
         assert "session_purge" in timers
 
-    async def test_measure_what_waits(self, db: Database) -> None:
+    async def test_measure_what_waits_in_each_lane(self, db: Database) -> None:
+        async def send(_event: Event) -> None: ...
+
         await record(db)
-        measure = next(
-            timer
-            for timer in standard_timers(db=db, storage=MemoryStorage(), ops_webhook_url="")
-            if timer.name == "outbox_measure"
-        )
+        wired = Handlers()
+        wired.send("mail.due", send)
+        timers = standard_timers(db=db, storage=MemoryStorage(), ops_webhook_url="", handlers=wired)
+        measure = next(timer for timer in timers if timer.name == "outbox_measure")
 
         await measure.run(NOW + timedelta(minutes=3))
 
-        assert REGISTRY.get_sample_value("saraban_outbox_depth") == 1
-        assert REGISTRY.get_sample_value("saraban_outbox_oldest_age_seconds") == 180
+        assert REGISTRY.get_sample_value("saraban_outbox_depth", {"lane": "inside"}) == 1
+        assert REGISTRY.get_sample_value("saraban_outbox_oldest_age_seconds", {"lane": "inside"}) == 180
+        assert REGISTRY.get_sample_value("saraban_outbox_depth", {"lane": "outside"}) == 0
 
 
 class TestWebhook:

@@ -329,6 +329,18 @@ class TestTerminal:
         assert command("remove", hook, "--as", "admin")[0] == 0
         assert command("list", "--as", "admin")[1] == "There is no webhook.\n"
 
+    def test_sets_up_ones_own_and_one_for_a_topic(self, command: Command) -> None:
+        code, out, _ = command("own", HOOK, "--as", "dc.contractor")
+        hook, secret = out.split()
+
+        assert code == 0
+        assert secret.startswith("whsec_")
+        assert hook in command("list", "--own", "--as", "dc.contractor")[1]
+        assert hook not in command("list", "--own", "--as", "admin")[1]
+        assert command("own", "https://10.0.0.1/hook", "--as", "dc.contractor")[0] == 3
+        named = ("--event", "workflow.webhook", "--topic", "erp", "--as", "admin")
+        assert command("create", HOOK, *named)[0] == 0
+
     def test_refuses_what_is_no_address_or_no_event(self, command: Command) -> None:
         assert command("create", "http://example.com/hook", "--as", "admin")[0] == 3
         assert command("create", HOOK, "--event", "nothing.happened", "--as", "admin")[0] == 2

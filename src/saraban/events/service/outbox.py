@@ -215,8 +215,9 @@ async def purge_delivered(session: AsyncSession, *, now: datetime, keep: timedel
     return await repository.delete_delivered(session, before=now - keep)
 
 
-async def backlog(session: AsyncSession) -> Backlog:
-    waiting, oldest, dead = await repository.count(session)
+async def backlog(session: AsyncSession, *, lane: Lane | None = None) -> Backlog:
+    """This will count what waits, in one lane or in both, and what was given up in all."""
+    waiting, oldest, dead = await repository.count(session, lane=lane)
     return Backlog(waiting, oldest, dead)
 
 

@@ -14,7 +14,8 @@ class Wishes:
     """
     What one person chose; hours are those of the deployment's zone.
 
-    :param channels: by kind, `{"inApp": bool, "email": bool}`; a kind that is not there goes by both
+    :param channels: by kind, `{"inApp": bool, "email": bool, "webhook": bool}`; a kind that is not there goes by the
+        first two: nothing is sent to a machine that nobody asked for
     """
 
     by_mail: bool = True
@@ -25,7 +26,7 @@ class Wishes:
     channels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def chose(self, kind: NoticeKind, channel: str) -> bool:
-        return bool(self.channels.get(kind, {}).get(channel, True))
+        return bool(self.channels.get(kind, {}).get(channel, channel != "webhook"))
 
 
 def channels_of(wishes: Wishes, kind: NoticeKind, *, mail_is_on: bool) -> tuple[bool, bool]:

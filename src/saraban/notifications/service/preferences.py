@@ -26,7 +26,12 @@ async def read_preferences(session: AsyncSession, *, caller: Caller, mail_is_on:
         quiet_from=wishes.quiet_from,
         quiet_until=wishes.quiet_until,
         channels=[
-            ChannelChoice(kind=kind, in_app=wishes.chose(kind, "inApp"), email=wishes.chose(kind, "email"))
+            ChannelChoice(
+                kind=kind,
+                in_app=wishes.chose(kind, "inApp"),
+                email=wishes.chose(kind, "email"),
+                webhook=wishes.chose(kind, "webhook"),
+            )
             for kind in KINDS
         ],
     )
@@ -34,7 +39,7 @@ async def read_preferences(session: AsyncSession, *, caller: Caller, mail_is_on:
 
 async def save_preferences(session: AsyncSession, *, caller: Caller, order: PreferencesOrder, now: datetime) -> None:
     """
-    This will keep the caller's choices; a kind that is left out goes by every channel.
+    This will keep the caller's choices; a kind that is left out goes by every channel but webhooks.
 
     :raises Invalid: when half a quiet time is named, or a notice to act would reach nobody
     """
@@ -57,7 +62,10 @@ async def save_preferences(session: AsyncSession, *, caller: Caller, order: Pref
         digest_hour=order.digest_hour,
         quiet_from=order.quiet_from,
         quiet_until=order.quiet_until,
-        channels={choice.kind: {"inApp": choice.in_app, "email": choice.email} for choice in order.channels},
+        channels={
+            choice.kind: {"inApp": choice.in_app, "email": choice.email, "webhook": choice.webhook}
+            for choice in order.channels
+        },
         now=now,
     )
 

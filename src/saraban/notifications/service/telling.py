@@ -1,4 +1,4 @@
-"""Writes down whom events concern: a notification in the application, a line of e-mail, or both."""
+"""Writes down whom events concern: a notification in the application, a line of e-mail, news for a webhook."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -7,9 +7,9 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.events.service import Event, Handlers
+from saraban.events.service import Event, Handlers, News, record_all
 from saraban.identity import service as identity
-from saraban.kit.ids import new_id
+from saraban.kit.ids import derived_id, new_id
 from saraban.notifications import repository
 from saraban.notifications.domain.kinds import kind_of
 from saraban.notifications.domain.rules import Notice, notices
@@ -22,6 +22,7 @@ from saraban.notifications.service.mailing import Post
 from saraban.notifications.service.preferences import wishes_of
 from saraban.workflow.service.standing import StandIns, stand_ins
 
+NOTICE = "notification.created"
 # What a step brought about, or still waits for.
 OF_STEPS = frozenset({"workflow.transitioned", "document.reminded"})
 Deputies = Callable[[Event, Notice, Sequence[int]], list[int]]
@@ -90,6 +91,7 @@ async def _tell(session: AsyncSession, telling: Sequence[tuple[Event, Notice, li
     wishes = {user: wishes_of(delivery) for user, delivery in chosen.items()}
     rows: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
+    hooked: list[News] = []
     for event, notice, readers in telling:
         kind, words = kind_of(notice.template), _words(event, notice)
         for user in readers:
@@ -98,8 +100,37 @@ async def _tell(session: AsyncSession, telling: Sequence[tuple[Event, Notice, li
                 rows.append({"public_id": new_id(), "user_id": user, **words})
             if by_mail and post is not None:
                 lines.append(mailing.line_of(post=post, event=event, notice=notice, user_id=user, wishes=wishes[user]))
+            if wishes[user].chose(kind, "webhook"):
+                hooked.append(_news(event, notice, chosen[user].public_id))
     await repository.add(session, rows=rows)
     await mails.add(session, rows=lines)
+    await record_all(session, hooked)
+
+
+def _news(event: Event, notice: Notice, user: UUID) -> News:
+    """
+    What `webhooks` tells the person's own: that there is something to see, and where.
+
+    It leaves the house, so it has a document's number and step and no word of what the document says.
+    """
+    titles = {language: rendered(notice.template, notice.values, language=language)[0] for language in ("th", "en")}
+    return News(
+        name=NOTICE,
+        aggregate_type="user",
+        aggregate_id=str(user),
+        payload={
+            "noticePublicId": str(derived_id("notice", str(event.public_id), str(user))),
+            "userPublicId": str(user),
+            "aboutPublicId": str(event.public_id),
+            "event": event.name,
+            "notice": kind_of(notice.template),
+            "says": titles,
+            "number": notice.values.get("number"),
+            "documentKind": notice.entity_type or None,
+            "documentPublicId": notice.entity_id or None,
+        },
+        at=event.created_at,
+    )
 
 
 def _words(event: Event, notice: Notice) -> dict[str, Any]:

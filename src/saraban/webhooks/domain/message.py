@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
-EventName = Literal["document.created", "document.revised", "document.cancelled", "workflow.transitioned"]
-EVENTS: tuple[EventName, ...] = get_args(EventName)
+ProjectEvent = Literal[
+    "document.created", "document.revised", "document.cancelled", "workflow.transitioned", "workflow.webhook"
+]
+EventName = Literal[ProjectEvent, "notification.created"]
+EVENTS: Final[tuple[ProjectEvent, ...]] = get_args(ProjectEvent)
+NAMED: Final = "workflow.webhook"  # the one that a definition names, with a topic
+NOTICE: Final = "notification.created"  # the one that people are told of who set up a webhook of their own
 TEST = "webhook.tested"
 
 # It leaves the house: ids, numbers and steps, and no word of what a document says.
 _SAID = (
     *("projectPublicId", "documentPublicId", "documentKind", "kind", "number", "documentNumber", "revision"),
     *("instancePublicId", "historyPublicId", "workflowCode", "versionNo", "from", "to", "action", "terminal"),
-    "actorPublicId",
+    *("actorPublicId", "topic", "responseCode", "userPublicId", "aboutPublicId", "event", "notice", "says"),
 )
 
 

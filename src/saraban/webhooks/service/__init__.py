@@ -1,16 +1,19 @@
 """What the doors use of `webhooks`."""
 
-from saraban.webhooks.domain.message import EVENTS, EventName
+from saraban.webhooks.domain.message import EVENTS, EventName, ProjectEvent
 from saraban.webhooks.models import Webhook, WebhookOutcome
-from saraban.webhooks.service.sending import REQUESTED, Sender, forget_outcomes, react_all, subscribe, test
+from saraban.webhooks.service.sending import REQUESTED, Sender, forget_outcomes, react_all, subscribe, tell_owners, test
 from saraban.webhooks.service.subscribing import (
     Change,
+    TooManyOwnWebhooks,
     TooManyWebhooks,
     WebhookChanged,
     change,
     create,
+    create_own,
     etag,
     listing,
+    listing_own,
     outcomes,
     read,
     remove,
@@ -22,21 +25,26 @@ __all__ = [
     "REQUESTED",
     "Change",
     "EventName",
+    "ProjectEvent",
     "Sender",
+    "TooManyOwnWebhooks",
     "TooManyWebhooks",
     "Webhook",
     "WebhookChanged",
     "WebhookOutcome",
     "change",
     "create",
+    "create_own",
     "etag",
     "forget_outcomes",
     "listing",
+    "listing_own",
     "outcomes",
     "react_all",
     "read",
     "remove",
     "rotate",
     "subscribe",
+    "tell_owners",
     "test",
 ]

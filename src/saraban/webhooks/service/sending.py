@@ -20,7 +20,7 @@ from saraban.kit.db import Database
 from saraban.kit.ids import derived_id, new_id
 from saraban.kit.limits import Charge, Limiter
 from saraban.webhooks import repository
-from saraban.webhooks.domain.message import EVENTS, TEST, NotSent, Post, message
+from saraban.webhooks.domain.message import EVENTS, NAMED, NOTICE, TEST, NotSent, Post, message
 from saraban.webhooks.domain.signing import signature
 from saraban.webhooks.models import Webhook, WebhookOutcome
 from saraban.webhooks.service import subscribing
@@ -41,6 +41,7 @@ def subscribe(handlers: Handlers, sender: "Sender", *, first_delay: timedelta) -
     """This will let webhooks hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
         handlers.add_all(name, react_all)
+    handlers.add_all(NOTICE, tell_owners)
     handlers.send(REQUESTED, sender.send, first_delay=first_delay)
 
 
@@ -59,8 +60,22 @@ async def react_all(session: AsyncSession, events: Sequence[Event]) -> None:
         _requested(row, event)
         for event, project, document in about
         for row in hooks.get(projects.get(project or document or _NOWHERE, 0), ())
-        if event.name in row.event_names
+        if _wishes_to_hear(row, event)
     ]
+    await outbox.record_all(session, wanted)
+
+
+def _wishes_to_hear(row: Webhook, event: Event) -> bool:
+    if event.name not in row.event_names:
+        return False
+    return event.name != NAMED or row.topics is None or event.payload.get("topic") in row.topics
+
+
+async def tell_owners(session: AsyncSession, events: Sequence[Event]) -> None:
+    """This will put a message into the outbox for each webhook that a person set up to be told what that person is told."""
+    people = [UUID(event.payload["userPublicId"]) for event in events]
+    hooks = await repository.active_of_people(session, users=set(people))
+    wanted = [_requested(row, event) for event, user in zip(events, people, strict=True) for row in hooks.get(user, ())]
     await outbox.record_all(session, wanted)
 
 
@@ -84,7 +99,8 @@ def _requested(row: Webhook, event: Event) -> News:
         aggregate_id=str(derived_id(str(row.public_id), event.aggregate_type, event.aggregate_id)),
         payload={
             "webhookPublicId": str(row.public_id),
-            "eventPublicId": str(event.public_id),
+            # A notice has an id of its own, the same however often it is written down.
+            "eventPublicId": event.payload.get("noticePublicId") or str(event.public_id),
             "message": message(event.name, event.payload, at=event.created_at),
         },
         at=event.created_at,

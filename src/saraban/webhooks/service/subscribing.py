@@ -17,13 +17,23 @@ from saraban.kit.pagination import Page, cut
 from saraban.projects import service as projects
 from saraban.webhooks import repository
 from saraban.webhooks.domain.address import BadAddress, target_of
+from saraban.webhooks.domain.message import NAMED, NOTICE
 from saraban.webhooks.domain.signing import encoded
 from saraban.webhooks.models import Webhook, WebhookOutcome
 
 MANAGES = "project.edit"
 MOST = 20
+MOST_OWN = 3
 BOTH_SECRETS = timedelta(hours=24)
 
+_OWN = (
+    "webhook ส่วนตัวแจ้งเฉพาะเรื่องที่แจ้งถึงเจ้าของ",
+    "A webhook of your own is told what you are told, and no events of a project.",
+)
+_NEEDS_EVENT = (
+    "ระบุหัวข้อได้เมื่อเลือกเหตุการณ์ workflow.webhook",
+    "Topics are those of the event workflow.webhook, which is not among the events.",
+)
 _FAULTS = {
     "malformed": ("ต้องเป็นที่อยู่เช่น https://example.com/hook", "This must be an address such as https://example.com/hook."),
     "not_https": ("ต้องขึ้นต้นด้วย https://", "This must begin with https://."),
@@ -43,6 +53,14 @@ class TooManyWebhooks(DomainError):
     recovery = (Text("ลบ webhook ที่ไม่ใช้แล้ว", "Remove one that is no longer used."),)
 
 
+class TooManyOwnWebhooks(DomainError):
+    """Each notice is sent to every webhook of its reader, so there is a limit."""
+
+    kind, code = Kind.CONFLICT, "WEBHOOKS_TOO_MANY_OWN"
+    says = Text("คุณมี webhook ส่วนตัวครบ 3 รายการแล้ว", "You have 3 webhooks of your own already.")
+    recovery = (Text("ลบ webhook ที่ไม่ใช้แล้ว", "Remove one that is no longer used."),)
+
+
 class WebhookChanged(DomainError):
     """`If-Match` names a version that somebody has changed since."""
 
@@ -58,6 +76,7 @@ class Change:
     url: str | None = None
     description: str | None = None
     events: Sequence[str] | None = None
+    topics: Sequence[str] | None = None
     is_active: bool | None = None
 
 
@@ -69,34 +88,62 @@ async def create(
     url: str,
     description: str,
     events: Sequence[str],
+    topics: Sequence[str] = (),
     now: datetime,
     address: str,
 ) -> Webhook:
     """
     This will have `url` told of the project's events from now on; its secret is shown this once.
 
+    :param topics: of `workflow.webhook`; none for all
     :raises TooManyWebhooks: at the limit of a project
     """
     project = await _project(session, caller, project_public_id)
     _check(url)
-    if await repository.count(session, project_id=project) >= MOST:
+    if await repository.count(session, of=repository.of_project(project)) >= MOST:
         raise TooManyWebhooks
-    row = Webhook(
+    row = _new(caller, project, url, description, events, now)
+    row.topics = _unique(topics) or None
+    _check_topics(row)
+    session.add(row)
+    await _note(session, "create", row, caller=caller, now=now, address=address)
+    return row
+
+
+async def create_own(
+    session: AsyncSession, *, caller: Caller, url: str, description: str, now: datetime, address: str
+) -> Webhook:
+    """
+    This will have `url` told what the caller chose to be told by webhook; its secret is shown this once.
+
+    :raises TooManyOwnWebhooks: at the limit of a person
+    """
+    _check(url)
+    if await repository.count(session, of=repository.of_person(caller.user_id)) >= MOST_OWN:
+        raise TooManyOwnWebhooks
+    row = _new(caller, None, url, description, [NOTICE], now)
+    session.add(row)
+    await _note(session, "create", row, caller=caller, now=now, address=address)
+    return row
+
+
+def _new(
+    caller: Caller, project: int | None, url: str, description: str, events: Sequence[str], now: datetime
+) -> Webhook:
+    return Webhook(
         public_id=new_id(),
         project_id=project,
         user_id=caller.user_id,
         url=url,
         description=description,
         event_names=_unique(events),
+        topics=None,
         is_active=True,
         secret=_secret(),
         version=1,
         created_at=now,
         updated_at=now,
     )
-    session.add(row)
-    await _note(session, "create", row, caller=caller, now=now, address=address)
-    return row
 
 
 async def listing(
@@ -104,7 +151,13 @@ async def listing(
 ) -> Page[Webhook]:
     """This will give the webhooks of a project, newest first."""
     project = await _project(session, caller, project_public_id)
-    rows = await repository.page(session, project_id=project, cursor=cursor, limit=limit)
+    rows = await repository.page(session, of=repository.of_project(project), cursor=cursor, limit=limit)
+    return cut(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
+
+
+async def listing_own(session: AsyncSession, *, caller: Caller, cursor: str | None, limit: int) -> Page[Webhook]:
+    """This will give the webhooks that the caller set up for himself, newest first."""
+    rows = await repository.page(session, of=repository.of_person(caller.user_id), cursor=cursor, limit=limit)
     return cut(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
 
 
@@ -137,8 +190,13 @@ async def change(
         row.url = change.url
     if change.description is not None:
         row.description = change.description
+    if row.project_id is None and (change.events is not None or change.topics is not None):
+        raise invalid("/events" if change.events is not None else "/topics", "not_of_a_project", *_OWN)
     if change.events is not None:
         row.event_names = _unique(change.events)
+    if change.topics is not None:
+        row.topics = _unique(change.topics) or None
+    _check_topics(row)
     if change.is_active is not None:
         row.is_active = change.is_active
     row.version, row.updated_at = row.version + 1, now
@@ -184,9 +242,21 @@ async def _project(session: AsyncSession, caller: Caller, public_id: UUID) -> in
 
 async def _managed(session: AsyncSession, caller: Caller, public_id: UUID, *, locked: bool = False) -> Webhook:
     row = await repository.one(session, public_id=public_id, locked=locked)
-    if row is None or not caller.may(MANAGES, Scope(project=row.project_id)):
+    if row is None or not _manages(caller, row):
         raise NotFound(f"There is no webhook {public_id}.")
     return row
+
+
+def _manages(caller: Caller, row: Webhook) -> bool:
+    """A project's are those of whoever may edit it; a person's own are nobody else's."""
+    if row.project_id is None:
+        return row.user_id == caller.user_id
+    return caller.may(MANAGES, Scope(project=row.project_id))
+
+
+def _check_topics(row: Webhook) -> None:
+    if row.topics is not None and NAMED not in row.event_names:
+        raise invalid("/topics", "needs_event", *_NEEDS_EVENT)
 
 
 def _check(url: str) -> None:
@@ -209,7 +279,13 @@ async def _note(
     session: AsyncSession, action: str, row: Webhook, *, caller: Caller, now: datetime, address: str
 ) -> None:
     await session.flush()
-    details = {"url": row.url, "events": row.event_names, "isActive": row.is_active, "version": row.version}
+    details = {
+        "url": row.url,
+        "events": row.event_names,
+        "topics": row.topics,
+        "isActive": row.is_active,
+        "version": row.version,
+    }
     await audit.write(
         session,
         action=f"webhook.{action}",
