@@ -10,7 +10,9 @@ from uuid import UUID
 from saraban.kit.errors import REFRESH, DomainError, Kind, Text, invalid
 
 # Kept with the step, these would pass for evidence of who acted and with which right.
-RESERVED = frozenset({"roles", "permissions", "actor", "actorpublicid", "userid", "userpublicid"})
+RESERVED = frozenset(
+    {"roles", "permissions", "actor", "actorpublicid", "userid", "userpublicid", "onbehalfof", "onbehalfofpublicid"}
+)
 
 
 class VersionConflict(DomainError):
