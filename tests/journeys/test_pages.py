@@ -41,6 +41,7 @@ WORKFLOWS = (
     "/workflows/RFA_APPROVAL/v1",
     "/workflows/RFA_APPROVAL/v1/rehearsal",
     "/workflows/RFA_APPROVAL/v1/replay",
+    "/workflows/RFA_APPROVAL/v1/migration",
 )
 SIZES: dict[str, ViewportSize] = {
     "desk": DESK,
