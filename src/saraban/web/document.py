@@ -35,7 +35,7 @@ from saraban.workflow.service.steering import NOTHING, Steerable
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 # What can be said to people goes onto the page they are on; the rest goes to the page for failures.
-_TOLD_HERE = {Kind.INVALID, Kind.CONFLICT, Kind.STALE, Kind.FORBIDDEN, Kind.GONE, Kind.BUSY, Kind.THROTTLED}
+TOLD_HERE = {Kind.INVALID, Kind.CONFLICT, Kind.STALE, Kind.FORBIDDEN, Kind.GONE, Kind.BUSY, Kind.THROTTLED}
 
 # No branch comes to this one: the reader is asked to look again.
 _NO_VERSION: Final = 2**31 - 1
@@ -353,55 +353,8 @@ async def done(
     try:
         await work()
     except DomainError as error:
-        if error.kind not in _TOLD_HERE:
+        if error.kind not in TOLD_HERE:
             raise
         async with db.reading() as session:
             return await _show(page, session, shelf, subjects, public_id, clock, error=error, form=form, dialog=dialog)
-    return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)
-
-
-@router.get("/{path}/{public_id}/edit")
-async def edit_form(path: str, public_id: UUID, page: ThisPage, session: ReadSession, clock: Now) -> Response:
-    shelf = shelf_at(path)
-    document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
-    return page.show(
-        "edit.html",
-        kind=shelf.web,
-        document=document,
-        etag=shelf.etag(document),
-        form=_values(shelf, document),
-        faults=Faults(),
-    )
-
-
-def _values(shelf: Shelf, document: Any) -> dict[str, str]:
-    found = {"subject": document.subject, "remarks": document.remarks or "", "priority": document.priority}
-    found[shelf.web.due_field] = document.due_date.isoformat() if document.due_date else ""
-    return found | ({} if shelf.web.is_sheet else {"body": document.body or ""})
-
-
-@router.post("/{path}/{public_id}/edit")
-async def edit(path: str, public_id: UUID, page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
-    """Changes a draft, unless somebody else did since the form was opened."""
-    shelf = shelf_at(path)
-    form = await filled(request)
-    desk = Desk(db, request, page.caller, clock, page.address, None)
-    names = ["subject", "remarks", "priority", shelf.web.due_field, *([] if shelf.web.is_sheet else ["body"])]
-    try:
-        changes = order_from(request, shelf.changes, {name: text(form, name) for name in names})
-        await shelf.edit(desk, public_id, changes, text(form, "version"))
-    except DomainError as error:
-        if error.kind not in _TOLD_HERE:
-            raise
-        async with db.reading() as session:
-            document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
-        return page.show(
-            "edit.html",
-            status=status_of(error),
-            kind=shelf.web,
-            document=document,
-            etag=text(form, "version") or "",
-            form=form,
-            faults=faults_of(error, page.language),
-        )
     return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)

@@ -13,6 +13,7 @@ from saraban.web import (
     creating,
     delegations,
     document,
+    editing,
     failures,
     files,
     formats,
@@ -60,6 +61,7 @@ ROUTERS: Final = (
     creating.router,
     steering.router,
     document.router,
+    editing.router,
 )
 
 
