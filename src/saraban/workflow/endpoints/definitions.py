@@ -224,8 +224,12 @@ def _try(step: schemas.RehearsedStepIn) -> service.Try:
         is_submitter=who.is_submitter,
         is_assignee=who.is_assignee,
         public_id=who.user_public_id,
+        teams=frozenset(who.teams),
+        disciplines=frozenset(who.disciplines),
     )
-    return service.Try(actor, step.action, step.comment, step.payload, step.with_files, step.response_code)
+    return service.Try(
+        actor, step.action, step.comment, step.payload, step.with_files, step.response_code, branch=step.branch
+    )
 
 
 def _tried(one: service.Tried) -> schemas.RehearsedStepOut:

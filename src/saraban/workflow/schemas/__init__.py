@@ -293,6 +293,8 @@ class RehearsedActorIn(Schema):
     is_submitter: bool = Field(default=False, strict=True)
     is_assignee: bool = Field(default=False, strict=True)
     user_public_id: UUID | None = None
+    teams: list[Name] = Field(default_factory=list, max_length=20, examples=[["DESIGN"]])
+    disciplines: list[Name] = Field(default_factory=list, max_length=20, examples=[["STR"]])
 
 
 class RehearsedStepIn(Schema):
@@ -302,6 +304,9 @@ class RehearsedStepIn(Schema):
     payload: Payload = Field(default_factory=dict)
     with_files: bool = Field(default=False, strict=True)
     response_code: Annotated[str, Line(20)] | None = Field(None, examples=["1A"])
+    branch: Annotated[str, Line(50)] | None = Field(
+        None, description="Of a parallel review; the action is then the answer for it.", examples=[None]
+    )
 
 
 class RehearsalIn(Schema):
