@@ -91,42 +91,6 @@ async def stand_ins(session: AsyncSession, user_ids: Collection[int], *, first: 
     return StandIns(tuple(found))
 
 
-@dataclass(frozen=True, slots=True)
-class StandIns:
-    """Who stands in for some people over a stretch of time: for those who tell people of things."""
-
-    lent: tuple[tuple[Delegation, UUID | None, Caller], ...] = ()
-
-    def of(
-        self, user_ids: Collection[int], *, workflow_code: str, project: UUID | None, moment: datetime
-    ) -> dict[UUID, int]:
-        """This will give who stands in for one of these people in one matter: the keys by public id."""
-        return {
-            delegate.public_id: delegate.user_id
-            for one, place, delegate in self.lent
-            if one.delegator in user_ids
-            and one.counts_at(moment)
-            and (not one.workflows or workflow_code in one.workflows)
-            and place in {None, project}
-        }
-
-
-async def stand_ins(
-    session: AsyncSession, user_ids: Collection[int], *, first: datetime, last: datetime
-) -> StandIns:
-    """This will read who stands in for any of these people from `first` to `last`; one statement when nobody does."""
-    rows = await repository.lent_by(session, user_ids=user_ids, first=first, last=last) if user_ids else []
-    if not rows:
-        return StandIns()
-    people = await identity.load_callers(session, {key for row in rows for key in (row.delegator, row.delegate)})
-    found = []
-    for row in rows:
-        delegator, delegate = people.get(row.delegator), people.get(row.delegate)
-        if delegator is not None and delegate is not None and delegation.lent(delegator, delegate) is not None:
-            found.append((facts_of(row.row), row.project, delegate))
-    return StandIns(tuple(found))
-
-
 def facts_of(row: DelegationRow) -> Delegation:
     """This will give a row as the domain reads it."""
     return Delegation(
