@@ -9,7 +9,7 @@ import uvloop
 from benchmarks import full, imports, numbering, ours, workflow
 from benchmarks.table import Row, publish
 
-SECONDS, ROUNDS = 10.0, 3
+SECONDS, ROUNDS = 8.0, 3
 SUITES = numbering.SUITES | imports.SUITES | workflow.SUITES
 
 
@@ -30,7 +30,7 @@ async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--suite", action="append", choices=[*SUITES, *full.SUITES], help="only this part")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="of one round (default 10)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of one round (default 8)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of which the median counts (default 3)")
     parser.add_argument("--full", action="store_true", help="the long rows too")
     given = parser.parse_args()

@@ -234,13 +234,21 @@ class Spiff:
 
     def step(self, stored: str, action: str) -> str:
         """This will take the step that waits and give the workflow as it is to be stored."""
-        workflow = self._serializer.deserialize_json(stored)
-        (task,) = workflow.get_tasks(state=TaskState.READY, manual=True)
+        workflow, task = self._waiting(stored)
         task.data["action"] = action
         task.run()
         workflow.do_engine_steps()
         text: str = self._serializer.serialize_json(workflow)
         return text
+
+    def stands(self, stored: str) -> str:
+        """This will give the name of the step that waits."""
+        return str(self._waiting(stored)[1].task_spec.bpmn_id)
+
+    def _waiting(self, stored: str) -> tuple[BpmnWorkflow, Any]:
+        workflow = self._serializer.deserialize_json(stored)
+        (task,) = workflow.get_tasks(state=TaskState.READY, manual=True)
+        return workflow, task
 
     async def prepare(self, engine: AsyncEngine, instances: Sequence[UUID]) -> None:
         async with engine.begin() as connection:

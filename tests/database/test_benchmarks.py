@@ -12,8 +12,9 @@ from fastapi.routing import iter_route_contexts
 from redis.asyncio import Redis
 from sqlalchemy.engine import make_url
 
-from benchmarks import http, peers
+from benchmarks import http, peers, workflow, workflow_peers
 from benchmarks.app import served
+from benchmarks.desk import BACK, THERE, Desk, desk_in, steps
 from benchmarks.loads import closed, interleaved, opened
 from benchmarks.table import Row, facts
 from tests.conftest import settings_in
@@ -57,6 +58,77 @@ class TestPeers:
         assert outcome.refused == 0
         assert sorted(given) == list(range(1, len(given) + 1))
         assert outcome.done == len(given) > CLIENTS
+
+
+class TestDesk:
+    """One desk for all: every side moves rows of its own, and leaves as much as it says."""
+
+    async def test_every_side_moves_each_instance_and_leaves_its_rows(
+        self, mariadb_demo_url: str, redis_url: str
+    ) -> None:
+        async with desk_in(mariadb_demo_url, redis_url) as desk, peers.Pool(desk.system.db.url, CLIENTS) as pool:
+            alchemy = workflow_peers.engine_of(desk, clients=CLIENTS)
+            draws = await workflow.draws(desk, pool, alchemy, CLIENTS)
+            before = await self._rows(pool)
+            outcomes = {}
+            for name, draw in draws.items():
+                outcomes[name] = [await draw() for _ in range(2 * CLIENTS)]
+                after = await self._rows(pool)
+                told = 2 * CLIENTS
+                assert after["workflow_histories"] - before["workflow_histories"] == told, name
+                assert after["outbox_events"] - before["outbox_events"] == told, name
+                if name in {"Saraban", workflow.SAME}:
+                    assert after["audit_logs"] - before["audit_logs"] == told, name
+                before = after
+            await alchemy.dispose()
+            await self._all_are_back(pool, outcomes)
+            await self._pages(desk)
+
+    async def _rows(self, pool: peers.Pool) -> dict[str, int]:
+        found = {}
+        async with pool.transaction() as cursor:
+            for table in ("workflow_histories", "outbox_events", "audit_logs"):
+                await cursor.execute(f"SELECT COUNT(*) FROM {table}")
+                ((found[table],),) = await cursor.fetchall()
+        return found
+
+    async def _all_are_back(self, pool: peers.Pool, moved: dict[str, list[object]]) -> None:
+        """There and back: two steps for each, at the state it began in."""
+        async with pool.transaction() as cursor:
+            for name in ("Saraban", "floor", workflow.SAME, workflow.FEW):
+                keys = sorted({str(key) for key in moved[name]})
+                marks = ", ".join(["%s"] * len(keys))
+                await cursor.execute(
+                    f"SELECT DISTINCT current_state, version_no FROM workflow_instances WHERE id IN ({marks})", keys
+                )
+                assert await cursor.fetchall() == (("pending_review", 4),), name
+
+    async def _pages(self, desk: Desk) -> None:
+        page = await workflow.page_of(desk)()
+        assert len({item.envelope.instance_public_id for item in page.items}) == workflow.PAGE
+
+    async def test_its_worker_tells_what_was_moved(self, mariadb_demo_url: str, redis_url: str) -> None:
+        async with desk_in(mariadb_demo_url, redis_url) as desk:
+            draw = steps(desk, await desk.copies(3))
+            for _ in range(3):
+                await draw()
+            # The first document's own events are among them: it was made through the services.
+            assert (await workflow.drained(desk)).done >= 3
+            assert (await workflow.drained(desk)).done == 0
+
+
+class TestSpiff:
+    def test_stands_where_its_steps_lead(self) -> None:
+        spiff = workflow_peers.Spiff()
+
+        moved = spiff.step(spiff.fresh, THERE)
+        back = spiff.step(moved, BACK)
+
+        assert [spiff.stands(text) for text in (spiff.fresh, moved, back)] == [
+            "pending_review",
+            "pending_approval",
+            "pending_review",
+        ]
 
 
 class TestNothing:
