@@ -1,7 +1,6 @@
 """One document: what it says, where it stands, what this reader may do with it, and all that happened."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -11,9 +10,8 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.documents.circulation.schemas import Response as GivenAnswer
 from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
-from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
-from saraban.kit.errors import DomainError, Kind, NotFound, Text
+from saraban.kit.errors import DomainError, Kind, NotFound
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
@@ -21,16 +19,15 @@ from saraban.numbering import service as numbering
 from saraban.web.creating import patiently
 from saraban.web.forms import Faults, faults_of, filled, order_from, text, texts
 from saraban.web.page import Page, ThisPage
-from saraban.web.shelf import Around, Desk, Offered, Shelf, state_of
+from saraban.web.shelf import Desk, Shelf
 from saraban.web.shelves import SHEETS, SHELVES, shelf_at
+from saraban.web.sight import sight
 from saraban.web.visit import PageRoute
 from saraban.workflow import service as workflow
 from saraban.workflow.dependencies import RegisteredSubjects
-from saraban.workflow.domain.steering import CANCEL, PERMISSION, TERMINATE
 from saraban.workflow.schemas import TransitionIn
 from saraban.workflow.schemas.review import BranchAnswerIn
-from saraban.workflow.service import Command, Subjects, TakenStep, review, steering
-from saraban.workflow.service.steering import NOTHING, Steerable
+from saraban.workflow.service import Command, Subjects, review
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
@@ -39,71 +36,6 @@ TOLD_HERE = {Kind.INVALID, Kind.CONFLICT, Kind.STALE, Kind.FORBIDDEN, Kind.GONE,
 
 # No branch comes to this one: the reader is asked to look again.
 _NO_VERSION: Final = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """A document with everything its page shows."""
-
-    document: Any
-    state: str
-    around: Around
-    taken: tuple[TakenStep, ...]
-    ahead: tuple[Text, ...]
-    steering: Steerable = NOTHING
-    people: tuple[Caller, ...] = ()
-
-    @property
-    def history(self) -> list[Any]:
-        """What happened, each deed once: a cancellation is told by the workflow, with its reason, and by the audit trail."""
-        told = any(entry.source == "workflow" and entry.action == CANCEL for entry in self.around.history)
-        twice = {"audit"} if told else set()
-        return [one for one in self.around.history if not (one.source in twice and one.action.endswith(f".{CANCEL}"))]
-
-    @property
-    def said_its_end(self) -> bool:
-        """Whether the last step has the name of the state it led to, so that the state need not be told again."""
-        if not self.taken:
-            return False
-        last = self.taken[-1]
-        return last.to_state == self.state and (
-            last.action in {CANCEL, TERMINATE} or last.action_label.th == last.to_label.th
-        )
-
-    @property
-    def offers(self) -> Offered:
-        return self.around.offers
-
-    @property
-    def actions(self) -> list[Any]:
-        """The workflow's actions; an answer to a sheet has a form of its own."""
-        if self.state == "cancelled":
-            return []
-        return [one for one in self.document.workflow.actions if not (self.offers.respond and one.code == "respond")]
-
-
-async def sight(
-    session: AsyncSession, shelf: Shelf, *, caller: Caller, subjects: Subjects, public_id: UUID, clock: Clock
-) -> Sight:
-    """
-    This will read everything the page shows.
-
-    :raises NotFound: also when the caller may not know of the document
-    """
-    document = await shelf.read(session, caller=caller, public_id=public_id, clock=clock)
-    taken: tuple[TakenStep, ...] = ()
-    coming: tuple[Text, ...] = ()
-    if document.workflow is not None:
-        instance = document.workflow.instance_public_id
-        taken = await workflow.history(session, caller=caller, subjects=subjects, public_id=instance)
-        coming = await workflow.ahead(session, public_id=instance)
-    around = await shelf.around(session, caller=caller, document=document, clock=clock)
-    seen = Sight(document, state_of(document), around, taken, coming)
-    if document.workflow is None or not caller.may_anywhere(PERMISSION):
-        return seen
-    asked = {"caller": caller, "subjects": subjects, "public_id": document.workflow.instance_public_id}
-    open_to = await steering.find(session, **asked)
-    return replace(seen, steering=open_to, people=await steering.people(session, **asked) if open_to.reassign else ())
 
 
 async def _show(

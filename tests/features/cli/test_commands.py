@@ -409,21 +409,18 @@ class TestWorkflow:
         assert command(*mapped)[:2] == (0, "There is nothing to move.\n")
         assert "checking 2" in command("workflow", "list", "LETTERS")[1]
 
-    @pytest.mark.parametrize(
-        ("words", "exit_code"),
-        [
+    def test_says_why_not(self, command: Command) -> None:
+        refusals = [
             (("--to", "1", "--as", "padmin"), 4),
             (("--to", "9", "--as", "admin"), 5),
             (("--to", "1", "--as", "admin", "--map", "a=nowhere"), 3),
             (("--to", "1", "--as", "admin", "--map", "nothing"), 2),
             (("--to", "1", "--as", "nobody"), 3),
-        ],
-    )
-    def test_says_why_not(self, command: Command, words: tuple[str, ...], exit_code: int) -> None:
-        code, _, told = command("workflow", "migrate", "RFA_APPROVAL", *words)
+        ]
 
-        assert code == exit_code
-        assert told
+        for words, exit_code in refusals:
+            code, _, told = command("workflow", "migrate", "RFA_APPROVAL", *words)
+            assert (code, bool(told)) == (exit_code, True), words
 
 
 async def _two_letters_under_an_old_version(settings: Settings) -> Letterbox:

@@ -231,22 +231,20 @@ class TestMigrate:
         assert [line.instance_public_id for line in await go(office, most=1, dry_run=True)] == [first]
         assert [line.instance_public_id for line in await go(office, after=first, dry_run=True)] == others
 
-    @pytest.mark.parametrize(
-        ("more", "error"),
-        [
+    async def test_is_refused_as_a_whole(self, office: Office) -> None:
+        await office.define(raw())
+        await running(office)
+        await office.define(raw())
+        asked: list[tuple[dict[str, Any], type[Exception]]] = [
             ({"by": "approver.owner"}, Forbidden),
             ({"version": 9}, NotFound),
             ({"mapping": {"reading": "nowhere"}}, Invalid),
             ({"mapping": {"reading": "closed"}}, Invalid),
-        ],
-    )
-    async def test_is_refused_as_a_whole(self, office: Office, more: dict[str, Any], error: type[Exception]) -> None:
-        await office.define(raw())
-        await running(office)
-        await office.define(raw())
+        ]
 
-        with pytest.raises(error):
-            await go(office, **more)
+        for more, error in asked:
+            with pytest.raises(error):
+                await go(office, **more)
 
 
 async def test_standings_say_what_runs_where(office: Office) -> None:

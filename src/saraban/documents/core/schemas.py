@@ -12,11 +12,10 @@ from saraban.kit.schema import Day, Line, Paragraphs, Schema
 from saraban.workflow.schemas import (
     HistoryFileOut,
     LabelOut,
-    ReassignedOut,
     StepAttachmentOut,
-    VersionsOut,
     WorkflowOut,
 )
+from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
 
 Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]
 RecipientType = Literal["TO", "CC"]

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from saraban.kit.schema import Line, Paragraphs, Schema
+from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
 from saraban.workflow.schemas.labels import LabelOut as LabelOut
 from saraban.workflow.schemas.labels import ResponseOut as ResponseOut
 from saraban.workflow.schemas.review import BranchOut as BranchOut
@@ -147,25 +148,6 @@ class AssignmentOut(Schema):
 
     user_public_id: UUID | None
     dropped: Literal["inactive", "not_permitted"] | None
-
-
-class PersonName(Schema):
-    public_id: UUID
-    display_name: str
-
-
-class ReassignedOut(Schema):
-    """Who was in charge `before`, null where it waited for an organization or for several people, and `after`."""
-
-    before: PersonName | None
-    after: PersonName
-
-
-class VersionsOut(Schema):
-    """The versions of the workflow before and after a migration."""
-
-    before: int = Field(examples=[1])
-    after: int = Field(examples=[2])
 
 
 class HistoryOut(Schema):

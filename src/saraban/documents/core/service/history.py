@@ -13,7 +13,8 @@ from saraban.documents.core.service.reading import find
 from saraban.documents.core.service.register import Register
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
-from saraban.workflow.schemas import HistoryFileOut, LabelOut, ReassignedOut, VersionsOut
+from saraban.workflow.schemas import HistoryFileOut, LabelOut
+from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
 
 _PAGE = 100
 _ABSENT = "onBehalfOfPublicId"

@@ -1,0 +1,81 @@
+"""A document with everything that its page shows to one reader."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import Clock
+from saraban.kit.errors import Text
+from saraban.web.shelf import Around, Offered, Shelf, state_of
+from saraban.workflow import service as workflow
+from saraban.workflow.domain.steering import CANCEL, PERMISSION, TERMINATE
+from saraban.workflow.service import Subjects, TakenStep, steering
+from saraban.workflow.service.steering import NOTHING, Steerable
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A document with everything its page shows."""
+
+    document: Any
+    state: str
+    around: Around
+    taken: tuple[TakenStep, ...]
+    ahead: tuple[Text, ...]
+    steering: Steerable = NOTHING
+    people: tuple[Caller, ...] = ()
+
+    @property
+    def history(self) -> list[Any]:
+        """What happened, each deed once: a cancellation is told by the workflow, with its reason, and by the audit trail."""
+        told = any(entry.source == "workflow" and entry.action == CANCEL for entry in self.around.history)
+        twice = {"audit"} if told else set()
+        return [one for one in self.around.history if not (one.source in twice and one.action.endswith(f".{CANCEL}"))]
+
+    @property
+    def said_its_end(self) -> bool:
+        """Whether the last step has the name of the state it led to, so that the state need not be told again."""
+        if not self.taken:
+            return False
+        last = self.taken[-1]
+        return last.to_state == self.state and (
+            last.action in {CANCEL, TERMINATE} or last.action_label.th == last.to_label.th
+        )
+
+    @property
+    def offers(self) -> Offered:
+        return self.around.offers
+
+    @property
+    def actions(self) -> list[Any]:
+        """The workflow's actions; an answer to a sheet has a form of its own."""
+        if self.state == "cancelled":
+            return []
+        return [one for one in self.document.workflow.actions if not (self.offers.respond and one.code == "respond")]
+
+
+async def sight(
+    session: AsyncSession, shelf: Shelf, *, caller: Caller, subjects: Subjects, public_id: UUID, clock: Clock
+) -> Sight:
+    """
+    This will read everything the page shows.
+
+    :raises NotFound: also when the caller may not know of the document
+    """
+    document = await shelf.read(session, caller=caller, public_id=public_id, clock=clock)
+    taken: tuple[TakenStep, ...] = ()
+    coming: tuple[Text, ...] = ()
+    if document.workflow is not None:
+        instance = document.workflow.instance_public_id
+        taken = await workflow.history(session, caller=caller, subjects=subjects, public_id=instance)
+        coming = await workflow.ahead(session, public_id=instance)
+    around = await shelf.around(session, caller=caller, document=document, clock=clock)
+    seen = Sight(document, state_of(document), around, taken, coming)
+    if document.workflow is None or not caller.may_anywhere(PERMISSION):
+        return seen
+    asked = {"caller": caller, "subjects": subjects, "public_id": document.workflow.instance_public_id}
+    open_to = await steering.find(session, **asked)
+    return replace(seen, steering=open_to, people=await steering.people(session, **asked) if open_to.reassign else ())
