@@ -3,11 +3,13 @@
 import re
 from datetime import timedelta
 
+import httpx
 import pytest
 from fastapi import FastAPI
 
 from saraban.kit.clock import local_date
 from tests.features.web.conftest import Sit
+from tests.features.web.forms import hidden
 
 
 def form(app: FastAPI, page: str, *, first: int = 0, last: int = 6, **typed: str) -> dict[str, str]:
@@ -81,3 +83,40 @@ class TestPage:
 
         assert "เดชา รับส่งดี" in found.text
         assert "เดชา รับส่งดี" not in none.text
+
+
+class TestSheet:
+    async def test_is_answered_by_the_page_in_ones_own_name_or_for_who_is_away(self, sit: Sit, app: FastAPI) -> None:
+        browser, absent = await sit("dc.consultant", "en"), await sit("reviewer.consultant", "en")
+        page = (await absent.get("/delegations")).text
+        await absent.post("/delegations", data=form(app, page))
+        address = await self._sheet(browser, absent)
+
+        asked = hidden((await browser.get(address)).text, "respond")
+        choices = re.findall(
+            r'<option value="([0-9a-f-]{36})"[^>]*>(In my own name|For [^<]+)</option>', await _of(browser, address)
+        )
+        await browser.post(f"{address}/responses", data=asked | {"status": "COMPLETED", "onBehalfOf": choices[1][0]})
+        after = await _of(browser, address)
+
+        assert [words for _, words in choices] == ["In my own name", "For ระวี ตรวจละเอียด"]
+        assert "เดชา รับส่งดี for ระวี ตรวจละเอียด" in after
+        assert 'data-dialog="respond"' in after  # the own answer is still to be given
+        assert 'name="onBehalfOf"' not in after
+
+    @staticmethod
+    async def _sheet(*people: httpx.AsyncClient) -> str:
+        client = people[0]
+        project = (await client.get("/api/v1/projects")).json()["items"][0]["publicId"]
+        ids = [(await one.get("/api/v1/auth/me")).json()["publicId"] for one in people]
+        body = {"projectPublicId": project, "subject": "เวียน"}
+        body |= {"assignees": [{"userPublicId": one, "kind": "MAIN"} for one in ids]}
+        made = (await client.post("/api/v1/circulations", json=body)).json()
+        instance = made["workflow"]["instancePublicId"]
+        started = await client.post(f"/api/v1/workflow/instances/{instance}/transitions", json={"action": "start"})
+        assert started.status_code == 200, started.text
+        return f"/circulations/{made['publicId']}"
+
+
+async def _of(browser: httpx.AsyncClient, address: str) -> str:
+    return (await browser.get(address)).text
