@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events.models import OutboxEvent
+from saraban.events.service import Event, Handlers
 from saraban.identity.models import User
 from saraban.kit.errors import Invalid, NotFound
 from saraban.kit.ids import new_id
@@ -259,11 +260,13 @@ class TestTeams:
         await asked.db.transact(swap)
         async with asked.db.reading() as session:
             project = await session.scalar(sa.text("SELECT uuid FROM projects WHERE project_code = 'LCBP3-C2'"))
-        await asked.db.transact(
-            lambda session: review.ask_again(
-                session, subjects=asked.subjects, project_public_id=UUID(str(project)), now=NOW
-            )
-        )
+        handlers = Handlers()
+        review.subscribe(handlers, subjects=asked.subjects)
+        (told,) = handlers.of("review_team.changed")
+        news = {"projectPublicId": str(UUID(str(project))), "team": "DESIGN"}
+        event = Event(new_id(), "review_team.changed", "project", str(project), news, NOW)
+        for _ in range(2):  # it may be delivered twice
+            await asked.db.transact(lambda session: told(session, [event]))
 
         assert await waited_for(asked) == {"viewer", "dc.consultant", "approver.owner"}
         assert (await branches(asked, instance, by="viewer"))["structure"].may_answer
