@@ -117,7 +117,7 @@ async def lent_by(
     return [LentRow(*found) for found in (await session.execute(statement)).all()]
 
 
-def _named() -> sa.Select[Any]:
+def _named() -> Any:
     delegator, delegate = aliased(User), aliased(User)
     return (
         sa.select(DelegationRow, delegator, delegate, Project)
