@@ -14,6 +14,8 @@ from saraban.kit.db import table_of
 from saraban.kit.pagination import Page, cut, newest_first
 from saraban.kit.trace import trace_id
 
+_INSERT = sa.insert(table_of(AuditLog))
+
 Severity = Literal["INFO", "WARN", "ERROR", "CRITICAL"]
 
 
@@ -77,7 +79,7 @@ async def write(
         "created_at": now,
     }
     await session.flush()  # the deed itself, where it is still in the session's memory
-    await session.execute(sa.insert(table_of(AuditLog)), row)
+    await session.execute(_INSERT, row)
 
 
 async def listing(

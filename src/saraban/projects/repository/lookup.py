@@ -108,28 +108,28 @@ async def sub_types(
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> Rows:
     """One row for each organization that takes part: its key, the contract's word for its role, its own role."""
-    columns = [ProjectOrganization.organization_id, OrganizationRole.role_name]
-    statement: Any
     if contract_id is None:
-        statement = (
-            sa.select(*columns, sa.null().label("role_in_contract"))
-            .join(Organization, Organization.id == ProjectOrganization.organization_id)
-            .where(ProjectOrganization.project_id == project_id)
-        )
-    else:
-        statement = (
-            sa.select(
-                ContractOrganization.organization_id,
-                OrganizationRole.role_name,
-                ContractOrganization.role_in_contract,
-            )
-            .join(Organization, Organization.id == ContractOrganization.organization_id)
-            .where(ContractOrganization.contract_id == contract_id)
-        )
-    statement = statement.outerjoin(OrganizationRole, OrganizationRole.id == Organization.role_id).where(
+        return list((await session.execute(_PROJECT_PARTIES, {"key": project_id})).all())
+    return list((await session.execute(_CONTRACT_PARTIES, {"key": contract_id})).all())
+
+
+def _parties(statement: Any) -> Any:
+    """Made once: every step of a workflow asks for them."""
+    return statement.outerjoin(OrganizationRole, OrganizationRole.id == Organization.role_id).where(
         Organization.is_active, Organization.deleted_at.is_(None)
     )
-    return list((await session.execute(statement)).all())
+
+
+_PROJECT_PARTIES = _parties(
+    sa.select(ProjectOrganization.organization_id, OrganizationRole.role_name, sa.null().label("role_in_contract"))
+    .join(Organization, Organization.id == ProjectOrganization.organization_id)
+    .where(ProjectOrganization.project_id == sa.bindparam("key"))
+)
+_CONTRACT_PARTIES = _parties(
+    sa.select(ContractOrganization.organization_id, OrganizationRole.role_name, ContractOrganization.role_in_contract)
+    .join(Organization, Organization.id == ContractOrganization.organization_id)
+    .where(ContractOrganization.contract_id == sa.bindparam("key"))
+)
 
 
 async def printable(session: AsyncSession, *, project_id: int) -> Rows:

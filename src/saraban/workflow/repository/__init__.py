@@ -18,9 +18,46 @@ from saraban.identity.models import Organization, Permission, Role, User
 from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Cursor
-from saraban.workflow.models import WorkflowDefinition, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.models import UuidText, WorkflowDefinition, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 
 NO_STATE_SYNC = {"synchronize_session": False}
+
+# The statements of every transition are made once: making one takes as long as a fifth of its execution.
+_KEY = sa.bindparam("key", type_=UuidText())
+_INSTANCE = sa.select(WorkflowInstance).where(WorkflowInstance.id == _KEY)
+_LOCKED = _INSTANCE.with_for_update()
+_STAND = sa.select(
+    WorkflowInstance.entity_type,
+    WorkflowInstance.entity_id,
+    WorkflowInstance.definition_id,
+    WorkflowInstance.current_state,
+    WorkflowInstance.version_no,
+).where(WorkflowInstance.id == _KEY)
+_ADD_STEP = sa.insert(table_of(WorkflowHistory))
+_ITEMS = table_of(WorkflowWorkItem)
+_DROP_ITEMS = sa.delete(_ITEMS).where(_ITEMS.c.instance_id == _KEY)
+_ADD_ITEMS = sa.insert(_ITEMS)
+
+
+def _latest_with_files() -> Any:
+    place = sa.func.row_number().over(
+        partition_by=WorkflowHistory.instance_id,
+        order_by=(WorkflowHistory.created_at.desc(), WorkflowHistory.id.desc()),
+    )
+    ranked = (
+        sa.select(WorkflowHistory.instance_id, WorkflowHistory.id, WorkflowHistory.from_state, place.label("place"))
+        .where(WorkflowHistory.instance_id.in_(sa.bindparam("instances", expanding=True)))
+        .subquery()
+    )
+    with_files = sa.exists().where(Attachment.workflow_history_id == ranked.c.id)
+    return (
+        sa.select(ranked.c.instance_id, ranked.c.id, ranked.c.from_state)
+        .where(ranked.c.place <= sa.bindparam("each"), with_files)
+        .order_by(ranked.c.instance_id, ranked.c.place)
+    )
+
+
+_LATEST_WITH_FILES = _latest_with_files()
 
 
 async def definition(session: AsyncSession, definition_id: UUID) -> WorkflowDefinition | None:
@@ -77,8 +114,7 @@ async def known_names(session: AsyncSession) -> tuple[frozenset[str], frozenset[
 
 
 async def instance(session: AsyncSession, public_id: UUID, *, lock: bool = False) -> WorkflowInstance | None:
-    statement = sa.select(WorkflowInstance).where(WorkflowInstance.id == public_id)
-    row = await session.scalar(statement.with_for_update() if lock else statement)
+    row = await session.scalar(_LOCKED if lock else _INSTANCE, {"key": public_id})
     if row is not None:
         session.expunge(row)
     return row
@@ -86,9 +122,7 @@ async def instance(session: AsyncSession, public_id: UUID, *, lock: bool = False
 
 async def stand(session: AsyncSession, public_id: UUID) -> Any | None:
     """(entity type, entity, definition, state, version) of an instance at this moment, None when there is none."""
-    row = WorkflowInstance
-    statement = sa.select(row.entity_type, row.entity_id, row.definition_id, row.current_state, row.version_no)
-    return (await session.execute(statement.where(row.id == public_id))).one_or_none()
+    return (await session.execute(_STAND, {"key": public_id})).one_or_none()
 
 
 async def instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[WorkflowInstance]:
@@ -140,30 +174,13 @@ async def latest_steps_with_files(
     """(instance, history, state that was left) of those among the newest `each` steps that have files, newest first."""
     if not instance_ids:
         return []
-    place = (
-        sa.func.row_number()
-        .over(
-            partition_by=WorkflowHistory.instance_id,
-            order_by=(WorkflowHistory.created_at.desc(), WorkflowHistory.id.desc()),
-        )
-        .label("place")
-    )
-    ranked = (
-        sa.select(WorkflowHistory.instance_id, WorkflowHistory.id, WorkflowHistory.from_state, place)
-        .where(WorkflowHistory.instance_id.in_(instance_ids))
-        .subquery()
-    )
-    statement = (
-        sa.select(ranked.c.instance_id, ranked.c.id, ranked.c.from_state)
-        .where(ranked.c.place <= each, sa.exists().where(Attachment.workflow_history_id == ranked.c.id))
-        .order_by(ranked.c.instance_id, ranked.c.place)
-    )
-    return [tuple(row) for row in (await session.execute(statement)).all()]
+    asked = {"instances": list(instance_ids), "each": each}
+    return [tuple(row) for row in (await session.execute(_LATEST_WITH_FILES, asked)).all()]
 
 
 async def add_step(session: AsyncSession, step: Mapping[str, Any]) -> None:
     """This will write one row of a history; the values are by column."""
-    await session.execute(sa.insert(table_of(WorkflowHistory)), step)
+    await session.execute(_ADD_STEP, step)
 
 
 async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[Any]:
@@ -227,15 +244,14 @@ async def await_these(
     now: datetime,
 ) -> None:
     """This will make the work items of an instance exactly these."""
-    table = table_of(WorkflowWorkItem)
-    await session.execute(sa.delete(table).where(table.c.instance_id == instance_id))
+    await session.execute(_DROP_ITEMS, {"key": instance_id})
     common = {"instance_id": instance_id, "state": state, "created_at": now}
     rows: list[dict[str, Any]] = [
         {"id": new_id(), **common, "organization_id": key, "user_id": None} for key in sorted(organizations)
     ]
     rows += [{"id": new_id(), **common, "organization_id": None, "user_id": key} for key in sorted(users)]
     if rows:
-        await session.execute(sa.insert(table), rows)
+        await session.execute(_ADD_ITEMS, rows)
 
 
 async def inbox_page(
