@@ -73,6 +73,7 @@ async def transitions(b: Bench, *, instances: int = INSTANCES) -> list[Row]:
     ]
 
 
+MANY = "floor, as many statements as ours"
 SAME, FEW = "python-statemachine, the same rows", "python-statemachine, history and event alone"
 
 
@@ -84,6 +85,7 @@ async def draws(desk: Desk, pool: peers.Pool, alchemy: Any, count: int) -> dict[
     return {
         "Saraban": steps(desk, await desk.copies(count)),
         "floor": workflow_peers.floor(pool, await desk.copies(count), caller=caller),
+        MANY: workflow_peers.floor(pool, await desk.copies(count), caller=caller, more=10),
         SAME: machine(await desk.copies(count), whole=True),
         FEW: machine(await desk.copies(count), whole=False),
         "SpiffWorkflow": spiff.moving(alchemy, stored, caller=caller),

@@ -58,8 +58,12 @@ def _now() -> datetime:
     return CLOCK.now()
 
 
-def floor(pool: Pool, instances: Iterable[UUID], *, caller: Caller) -> Draw:
-    """Row lock, update, history, event, commit; the bare driver, and nobody asks who may."""
+def floor(pool: Pool, instances: Iterable[UUID], *, caller: Caller, more: int = 0) -> Draw:
+    """
+    Row lock, update, history, event, commit; the bare driver, and nobody asks who may.
+
+    :param more: short readings by key besides, for as many statements as somebody else sends
+    """
     waiting = in_turn(instances)
     told = json.dumps(TOLD)
 
@@ -70,6 +74,9 @@ def floor(pool: Pool, instances: Iterable[UUID], *, caller: Caller) -> Draw:
         async with pool.transaction() as cursor:
             await cursor.execute("SELECT version_no FROM workflow_instances WHERE id = %s FOR UPDATE", (key,))
             (version,) = await cursor.fetchone()
+            for _ in range(more):
+                await cursor.execute("SELECT * FROM workflow_instances WHERE id = %s", (key,))
+                await cursor.fetchone()
             await cursor.execute(
                 "UPDATE workflow_instances SET current_state = %s, version_no = %s, last_transition_at = %s, "
                 "updated_at = %s WHERE id = %s AND version_no = %s",
