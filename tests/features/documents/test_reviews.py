@@ -83,6 +83,7 @@ class TestReview:
         assert (seen["answer"], seen["comment"], seen["versionNo"]) == ("approve", "หน้า 3", 2)
         history = await desk.listed("dc.contractor", f"rfas/{rfa['publicId']}/history")
         assert "หน้า 3" in str(history)
+        assert [one["action"] for one in history[:3]] == ["review:for", "review:answer", "review:answer"]
         (listed,) = await desk.listed("dc.contractor", "rfas")
         assert [one["status"] for one in listed["workflow"]["branches"]] == ["ANSWERED", "ANSWERED", "SKIPPED"]
 

@@ -65,8 +65,9 @@ async def merged(
     ]
     named = {entry.actor_public_id for entry in trail} | {_absent(entry) for entry in trail}
     names = await _names(session, {one for one in named if one is not None})
-    entries = taken + [_deed(entry, names) for entry in trail]
-    return HistoryList(items=sorted(entries, key=lambda entry: entry.at, reverse=True))
+    # What one moment did stands in its order, the last on top: an answer is followed by the verdict that it makes.
+    entries = [_deed(entry, names) for entry in reversed(trail)] + taken
+    return HistoryList(items=sorted(entries, key=lambda entry: entry.at)[::-1])
 
 
 async def _trail(session: AsyncSession, entity_type: str, public_id: UUID) -> Sequence[audit.AuditEntry]:
