@@ -37,13 +37,13 @@ WORDS: Mapping[Outcome, Text] = {
     Outcome.STAYS: Text("อยู่ในสถานะเดิม", "It stays in its state."),
     Outcome.MOVES: Text("ย้ายไปสถานะที่กำหนดไว้", "It goes to the state that the mapping names."),
     Outcome.STATE_GONE: Text(
-        "รุ่นใหม่ไม่มีสถานะนี้แล้ว กรุณากำหนดว่าให้ไปสถานะใด",
+        "เวอร์ชันใหม่ไม่มีสถานะนี้แล้ว กรุณากำหนดว่าให้ไปสถานะใด",
         "The version has no such state any more; map it to another one.",
     ),
     Outcome.CONTEXT_UNFIT: Text(
-        "ข้อมูลที่จำไว้ไม่ตรงกับ context_schema ของรุ่นใหม่", "What it remembers does not fit the schema."
+        "ข้อมูลที่จำไว้ไม่ตรงกับ context_schema ของเวอร์ชันใหม่", "What it remembers does not fit the schema."
     ),
-    Outcome.NOBODY: Text("ในรุ่นใหม่ไม่มีใครดำเนินการในสถานะนี้ได้", "Under the version nobody could act in that state."),
+    Outcome.NOBODY: Text("ในเวอร์ชันใหม่ไม่มีใครดำเนินการในสถานะนี้ได้", "Under the version nobody could act in that state."),
     Outcome.IN_REVIEW: Text(
         "อยู่ระหว่างการพิจารณาแบบขนาน ต้องรอให้จบหรือผลักดันก่อน",
         "A parallel review is under way; let it end, or force it on first.",
@@ -90,7 +90,7 @@ def check_mapping(definition: Definition, mapping: Mapping[str, str]) -> None:
     for old, new in mapping.items():
         at = "/mapping/" + old.replace("~", "~0").replace("/", "~1")
         if new not in definition.states:
-            words = Text("รุ่นนี้ไม่มีสถานะ “{name}”", "The version has no state “{name}”.")
+            words = Text("เวอร์ชันนี้ไม่มีสถานะ “{name}”", "The version has no state “{name}”.")
             fields.append(FieldProblem(at, "unknown_state", words, {"name": new[:50]}))
         elif definition.states[new].terminal:
             words = Text("ย้ายไปสถานะสุดท้ายไม่ได้", "Nothing is moved into a final state.")

@@ -29,7 +29,7 @@ WORDS: Final[dict[str, Text]] = {
     FORCE: Text("ผลักดันไปขั้นตอนอื่น", "Moved on by force"),
     TERMINATE: Text("ยุติแล้ว", "Terminated"),
     REASSIGN: Text("เปลี่ยนผู้รับผิดชอบ", "Reassigned"),
-    MIGRATE: Text("ย้ายไปใช้ Workflow รุ่นใหม่", "Moved to another version of the workflow"),
+    MIGRATE: Text("ย้ายไปใช้ Workflow เวอร์ชันใหม่", "Moved to another version of the workflow"),
     **LABELS,
 }
 
