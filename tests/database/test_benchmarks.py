@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 from redis.asyncio import Redis
@@ -106,6 +107,19 @@ class TestDesk:
     async def _pages(self, desk: Desk) -> None:
         page = await workflow.page_of(desk)()
         assert len({item.envelope.instance_public_id for item in page.items}) == workflow.PAGE
+
+    async def test_one_step_of_ours_costs_no_more_statements_than_decision_29_says(
+        self, mariadb_demo_url: str, redis_url: str
+    ) -> None:
+        async with desk_in(mariadb_demo_url, redis_url) as desk:
+            draw = steps(desk, await desk.copies(2))
+            await draw()  # what the process remembers of definitions is read now
+            sent: list[str] = []
+            engine = desk.system.db.engine.sync_engine
+            sa.event.listen(engine, "before_cursor_execute", lambda *given: sent.append(given[2]))
+            await draw()
+
+        assert 0 < len(sent) <= 15, sent
 
     async def test_its_worker_tells_what_was_moved(self, mariadb_demo_url: str, redis_url: str) -> None:
         async with desk_in(mariadb_demo_url, redis_url) as desk:
