@@ -109,7 +109,8 @@ _ANY: Any = (  # sa.Select; it has more columns than its type can count
         Organization.organization_code,
         Discipline.discipline_code,
     )
-    .join(_revision, _revision.correspondence_id == _head.id)
+    .select_from(_revision)
+    .join(_head, _head.id == _revision.correspondence_id)
     .join(CorrespondenceType, CorrespondenceType.id == _head.correspondence_type_id)
     .join(Project, Project.id == _head.project_id)
     .join(Organization, Organization.id == _head.originator_id)
@@ -119,6 +120,8 @@ _ANY: Any = (  # sa.Select; it has more columns than its type can count
         _revision.public_id.in_(_many("revisions")),
         CorrespondenceType.type_code.in_(_many("type_codes")),
     )
+    # In this order: with a hundred thousand documents in one project MariaDB would otherwise begin with the project.
+    .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
 )
 _REACH = ("projects", "contracts", "organizations", "member_of")
 _SEEN = _ANY.where(may_see_revision(Reach(everything=False, **{name: _many(name) for name in _REACH})))
