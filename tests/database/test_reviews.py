@@ -5,11 +5,13 @@ from collections import Counter
 from typing import Any
 from uuid import UUID
 
+import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
+from saraban.kit.idempotency import KeyReused
 from saraban.kit.problem import to_problem
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.models.review import WorkflowBranch
@@ -52,6 +54,21 @@ async def stored(office: Office) -> tuple[WorkflowInstance, Counter[str], Counte
         statuses = (await session.scalars(sa.select(WorkflowBranch.status))).all()
         waiting = await session.scalar(sa.select(sa.func.count()).select_from(WorkflowWorkItem))
     return row, Counter(history), Counter(statuses), int(waiting or 0)
+
+
+class TestRepeatedAnswer:
+    async def test_has_one_effect_and_is_known_by_its_branch(self, office: Office) -> None:
+        instance = await under_review(office, branches=many(2), completion="all")
+        first, second = [branch.public_id for branch in (await branches(office, instance)).values()]
+
+        given = [await answer(office, instance, first, by="reviewer.consultant", key="k") for _ in range(2)]
+        with pytest.raises(KeyReused):
+            await answer(office, instance, second, by="reviewer.consultant", key="k")
+
+        _, history, statuses, _ = await stored(office)
+        assert given[0] == given[1]
+        assert history == {"submit": 1, "review:answer": 1}
+        assert statuses == {"ANSWERED": 1, "PENDING": 1}
 
 
 class TestTwentyAtOnce:

@@ -30,6 +30,7 @@ _PATIENCE = 1.0  # seconds
 _releasing: "set[asyncio.Task[None]]" = set()
 LEASE = timedelta(seconds=60)
 KEPT = timedelta(hours=24)
+_LONGEST = 80  # characters of an operation, which the column holds
 
 
 class IdempotencyKey(Base):
@@ -44,7 +45,7 @@ class IdempotencyKey(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     user_uuid: Mapped[UUID]
     idempotency_key: Mapped[str] = mapped_column(Code(128))
-    operation: Mapped[str] = mapped_column(sa.String(80))
+    operation: Mapped[str] = mapped_column(sa.String(_LONGEST))
     payload_hash: Mapped[str] = mapped_column(sa.String(64))
     claim: Mapped[UUID]
     locked_until: Mapped[datetime]
@@ -106,13 +107,15 @@ async def answer_once(
     """
     This will run the work once for a key, and give the stored answer to every repetition within 24 hours.
 
-    :param operation: method and route, such as `POST /rfas`
+    :param operation: method and route, such as `POST /rfas`, in 80 characters; a second id goes into the payload
     :param payload: the request body as JSON-able data; it decides whether a repetition is the same request
     :param run: does the work and calls `remember(session, answer)` inside its own transaction, before the commit;
         where it finds the work done already it only gives the answer
     :raises KeyReused: when the key came before with another operation or payload
     :raises KeyInUse: when the first request still runs
     """
+    if len(operation) > _LONGEST:  # with and without a key, and on SQLite too, which would keep it: a test shall see it
+        raise ValueError(f"The operation has more than {_LONGEST} characters: {operation}")
     if key is None:
         return await run(_forget)
     claim = _Claim(user, key, operation, _fingerprint(operation, payload), new_id())

@@ -71,6 +71,12 @@ class TestRepeatedRequest:
             await work.asked(payload={"a": 1, "b": 3})
         assert (await work.asked(payload={"b": 2, "a": 1})).replayed
 
+    @pytest.mark.parametrize("key", ["k", None])
+    async def test_names_an_operation_that_its_column_holds(self, work: Work, key: str | None) -> None:
+        with pytest.raises(ValueError, match="80 characters"):
+            await answer_once(work.db, key=key, user=USER, operation="POST /" + "x" * 75, payload=1, now=NOW, run=work)
+        assert work.done == 0
+
     async def test_is_told_while_the_first_still_runs(self, work: Work) -> None:
         started, go = asyncio.Event(), asyncio.Event()
 

@@ -76,7 +76,7 @@ async def once(
     """
     This will do something to an instance in a transaction of its own, in the order of ruling W1, once for a key.
 
-    :param door: the last part of its address
+    :param door: the last part of its address, without an id
     """
     command, caller = asking.command, asking.caller
     async with db.reading() as session:

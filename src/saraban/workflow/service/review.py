@@ -98,7 +98,7 @@ async def answer(
     :raises ActionForbidden: when it asks somebody else
     """
     command = Command(ANSWER, reply.comment, attachment_public_ids=reply.attachment_public_ids)
-    more = {"answer": reply.code, "branchVersionNo": reply.client_version_no}
+    more = {"branchPublicId": str(branch_public_id), "answer": reply.code, "branchVersionNo": reply.client_version_no}
     asking = Asking(caller, subjects, public_id, command, now, key, more)
 
     async def step(session: AsyncSession, _seen: Seen) -> Envelope:
@@ -112,7 +112,7 @@ async def answer(
         settled = Command(given.step.action)
         return await settle(session, held, given.step, command=settled, now=now, address=address, kept=kept)
 
-    done = await once(db, asking, door=f"branches/{branch_public_id}/answers", step=step)
+    done = await once(db, asking, door="branches/answers", step=step)
     # The ETag of an envelope is the instance's version, which is not what this address is guarded by.
     return replace(done, headers={name: value for name, value in done.headers.items() if name != "ETag"})
 
