@@ -1,5 +1,6 @@
 """A letter that three disciplines review at once, with people in a team to answer for them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -79,10 +80,10 @@ async def seat(office: Office, people: dict[str, str | None] = SEATED, *, team: 
     await office.db.transact(fill)
 
 
-async def under_review(office: Office, **changes: Any) -> UUID:
+async def under_review(office: Office, letter: Mapping[str, Any] | None = None, **changes: Any) -> UUID:
     """This will give a letter that waits for its three answers."""
     await office.define(reviewed(**changes))
-    instance = (await office.start(office.letter(), code="REVIEWED")).instance_public_id
+    instance = (await office.start(office.letter(**(letter or {})), code="REVIEWED")).instance_public_id
     await office.act(instance, "submit", by="dc.contractor")
     return instance
 

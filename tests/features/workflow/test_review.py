@@ -88,6 +88,48 @@ class TestOpening:
         assert {"viewer", "dc.consultant", "dc.contractor"} <= await waited_for(office)
 
 
+class TestWhoSubmitted:
+    @pytest.mark.parametrize("asked", [{"role": "Document Control"}, {"team": "DESIGN"}, {"discipline": "MEC"}])
+    async def test_is_not_asked_for_his_own_document(self, office: Office, asked: dict[str, str]) -> None:
+        await seat(office, {"dc.contractor": "MEC", "dc.consultant": "MEC"})
+        submitter = (await office.person("dc.contractor")).user_id
+        instance = await under_review(office, {"submitter_user_id": submitter}, branches=[asks(asked)])
+
+        found = (await branches(office, instance, by="dc.contractor"))["one"]
+        assert (found.may_answer, found.choices) == (False, ())
+        assert "dc.contractor" not in await waited_for(office)
+        with pytest.raises(ActionForbidden):
+            await answer(office, instance, found.public_id, by="dc.contractor")
+        assert (await answer(office, instance, found.public_id, by="dc.consultant"))["currentState"] == "passed"
+
+    async def test_is_asked_where_the_definition_names_him(self, office: Office) -> None:
+        submitter = await office.person("dc.contractor")
+        named = asks({"user": str(submitter.public_id)})
+        instance = await under_review(office, {"submitter_user_id": submitter.user_id}, branches=[named])
+
+        found = (await branches(office, instance, by="dc.contractor"))["one"]
+
+        assert await waited_for(office) == {"dc.contractor"}
+        assert (await answer(office, instance, found.public_id, by="dc.contractor"))["currentState"] == "passed"
+
+    @pytest.mark.parametrize(("lender", "deputy"), [("dc.contractor", "viewer"), ("viewer", "dc.contractor")])
+    async def test_neither_lends_nor_borrows_an_answer(self, office: Office, lender: str, deputy: str) -> None:
+        await seat(office, {lender: None})
+        await lend(office, (await office.person(lender)).user_id, (await office.person(deputy)).user_id)
+        submitter = (await office.person("dc.contractor")).user_id
+        instance = await under_review(office, {"submitter_user_id": submitter}, branches=[asks({"team": "DESIGN"})])
+
+        found = (await branches(office, instance, by=deputy, now=NOW))["one"]
+
+        assert not found.may_answer
+        with pytest.raises(ActionForbidden):
+            await answer(office, instance, found.public_id, by=deputy)
+
+
+def asks(assignee: dict[str, str]) -> dict[str, Any]:
+    return {"name": "one", "label": {"th": "คำ", "en": "Word"}, "assignee": assignee}
+
+
 class TestAnswering:
     async def test_waits_for_a_verdict_and_then_moves_in_the_same_commit(self, asked: Office) -> None:
         instance = await under_review(asked)

@@ -406,6 +406,16 @@ class TestBranch:
         with pytest.raises(BranchClosed):
             await give_branch(office, instance, structure, CONSULTANT)
 
+    async def test_is_not_given_to_who_submitted_the_document(self, office: Office) -> None:
+        await seat(office)
+        submitter = (await office.person("reviewer.consultant")).user_id
+        instance = await under_review(office, {"submitter_user_id": submitter})
+
+        with pytest.raises(Invalid):
+            await give_branch(
+                office, instance, (await branches(office, instance))["control"].public_id, "reviewer.consultant"
+            )
+
     async def test_is_closed_when_the_workflow_is_ended_or_forced_on(self, office: Office) -> None:
         await seat(office)
         ended, forced = await under_review(office), await under_review(office)

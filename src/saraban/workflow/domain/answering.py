@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text, invalid
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import ActionForbidden, Step
 from saraban.workflow.domain.review import FELL, Assignee, Review, verdict
+from saraban.workflow.domain.subject import SubjectFacts
 
 
 class BranchClosed(DomainError):
@@ -40,17 +40,31 @@ class Answer:
     with_files: bool = False
 
 
-def may_answer(assignee: Assignee, caller: Caller, scope: Scope, seats: Collection[Seat]) -> bool:
+def may_answer(
+    assignee: Assignee,
+    caller: Caller,
+    subject: SubjectFacts,
+    seats: Collection[Seat],
+    *,
+    deputy: Caller | None = None,
+) -> bool:
     """
     This will say whether the caller is whom a branch asks. Nobody else answers in their place, an administrator neither.
 
+    Whoever submitted the document answers only where the definition asks for him by name, and never for somebody else.
+
     :param seats: the caller's, in the project of the document
+    :param deputy: who answers in the caller's place
     """
+    if deputy is not None and deputy.user_id == subject.submitter_user_id:
+        return False
+    if assignee.kind != "user" and caller.user_id == subject.submitter_user_id:
+        return False
     match assignee.kind:
         case "user":
             return assignee.name == str(caller.public_id)
         case "role":
-            return any(grant.role == assignee.name and grant.covers(scope) for grant in caller.grants)
+            return any(grant.role == assignee.name and grant.covers(subject.scope) for grant in caller.grants)
         case "team":
             return any(seat.team == assignee.name for seat in seats)
         case "discipline":
@@ -89,16 +103,18 @@ def answered(
     answer: Answer,
     *,
     caller: Caller,
-    scope: Scope,
+    subject: SubjectFacts,
     seats: Collection[Seat],
     given: Mapping[str, str],
     assignee: Assignee | None = None,
+    deputy: Caller | None = None,
 ) -> tuple[dict[str, str], Step | None]:
     """
     This will decide one answer, and give all answers with it and the step they come to.
 
     :param given: the answers so far, by branch
     :param assignee: whom the branch asks now, where that is no longer the one of the definition
+    :param deputy: who answers in the caller's place
     :raises NotFound: when the state asks no such branch
     :raises BranchClosed: when the branch has its answer
     :raises ActionForbidden: when the branch asks somebody else
@@ -110,7 +126,7 @@ def answered(
         raise NotFound(f"The state {state} asks no branch {branch[:50]}.")
     if branch in given:
         raise BranchClosed(f"The branch {branch} has its answer.")
-    if not may_answer(assignee or asked.assignee, caller, scope, seats):
+    if not may_answer(assignee or asked.assignee, caller, subject, seats, deputy=deputy):
         raise ActionForbidden(f"The branch {branch} asks somebody else.")
     check(review, answer)
     answers = {**given, branch: answer.code}

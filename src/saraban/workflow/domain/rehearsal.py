@@ -137,7 +137,7 @@ def _step(definition: Definition, state: str, one: Try, facts: Facts, given: dic
         one.branch,
         Answer(one.action, one.comment, one.with_files),
         caller=facts.caller,
-        scope=facts.subject.scope,
+        subject=facts.subject,
         seats=one.actor.seats,
         given=given,
     )

@@ -180,7 +180,7 @@ def reassigned_branch(
     This will decide that a branch of a parallel review asks one person from now on.
 
     A role, a team or a discipline is answered for by one of its own; who stands in for a named person works for an
-    organization that the document concerns and did not send it.
+    organization that the document concerns and did not send it. Whoever submitted it is asked for nothing.
 
     :param seats: the person's, in the project of the document
     :raises Invalid: at `/userPublicId`, when the person is none of them
@@ -190,8 +190,8 @@ def reassigned_branch(
         own = bool(person.organization_ids & others)
         fits = own and subject.originator_organization_id not in person.organization_ids
     else:
-        fits = may_answer(asked, person, subject.scope, seats)
-    if not fits:
+        fits = may_answer(asked, person, subject, seats)
+    if not fits or person.user_id == subject.submitter_user_id:
         th, en = "บุคคลนี้ตอบแทนสายพิจารณานี้ไม่ได้", "This person may not answer for this branch."
         raise invalid("/userPublicId", "not_permitted", th, en)
     return Step(state, REASSIGN, state, terminal=False, comment=reason)

@@ -13,7 +13,6 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Text
 from saraban.kit.ids import new_id
 from saraban.projects import service as projects
@@ -66,19 +65,20 @@ def _row(instance: WorkflowInstance, name: str, review: Review, now: datetime) -
     }
 
 
-async def people(session: AsyncSession, *, instance_id: UUID, scope: Scope) -> frozenset[int]:
-    """This will give everybody who may answer for a branch that still waits."""
+async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFacts) -> frozenset[int]:
+    """This will give everybody who may answer for a branch that still waits: who submitted it only where it names him."""
     waiting = await repository.pending(session, instance_id=instance_id)
     named: dict[str, set[str]] = {}
     for row in waiting:
         named.setdefault(row.assignee_kind, set()).add(row.assignee_name)
-    found = await instances_repository.user_ids(session, [UUID(key) for key in named.get("user", ())])
-    found |= await repository.role_holders(session, roles=named.get("role", ()), scope=scope)
+    scope = facts.scope
+    found = await repository.role_holders(session, roles=named.get("role", ()), scope=scope)
     if scope.project is not None and not named.keys().isdisjoint(SEATED):
         for seat in await projects.seats(session, project_ids=[scope.project]):
             if seat.team in named.get("team", ()) or seat.discipline in named.get("discipline", ()):
                 found |= {seat.user_id}
-    return found
+    asked_by_name = await instances_repository.user_ids(session, [UUID(key) for key in named.get("user", ())])
+    return (found - {facts.submitter_user_id}) | asked_by_name
 
 
 async def seats_of(
@@ -134,7 +134,7 @@ def _views(
 ) -> list[BranchView]:
     state = standing.definition.states.get(rows[0].WorkflowBranch.state)
     review = state.review if state is not None else None
-    scope = standing.facts.scope
+    project = standing.facts.scope.project or 0
     closed = not is_open([row.WorkflowBranch for row in rows])
     views = []
     for row in rows:
@@ -144,8 +144,9 @@ def _views(
             if may_answer(
                 assignee_of(row.WorkflowBranch),
                 person,
-                scope,
-                seats.get((person.user_id, scope.project or 0), frozenset()),
+                standing.facts,
+                seats.get((person.user_id, project), frozenset()),
+                deputy=caller if person is not caller else None,
             )
         ]
         views.append(_view(row, review, caller, able, closed=closed))

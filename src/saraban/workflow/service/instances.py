@@ -130,7 +130,7 @@ async def await_next(
         ahead = engine.Waiting(users=frozenset({instance.assigned_user_id}))
     users = ahead.users | await repository.user_ids(session, ahead.named)
     if definition.state(instance.current_state).review is not None:
-        users |= await reviews.people(session, instance_id=instance.id, scope=facts.scope)
+        users |= await reviews.people(session, instance_id=instance.id, facts=facts)
     await repository.await_these(
         session,
         instance_id=instance.id,

@@ -157,10 +157,11 @@ async def _answered(
         branch.name,
         said,
         caller=seat,
-        scope=held.facts.scope,
+        subject=held.facts,
         seats=seats,
         given=given,
         assignee=branches.assignee_of(branch),
+        deputy=held.caller if seat.user_id != held.caller.user_id else None,
     )
 
 
@@ -290,7 +291,7 @@ async def _wait_on(session: AsyncSession, held: Held, *, now: datetime) -> Envel
 async def _ask(session: AsyncSession, held: Held, *, now: datetime) -> None:
     """Makes the people whom an instance waits for those who may still answer, beside those of its actions."""
     row = held.row
-    users = await branches.people(session, instance_id=row.id, scope=held.facts.scope)
+    users = await branches.people(session, instance_id=row.id, facts=held.facts)
     ahead = engine.waiting(held.definition, row.current_state, held.facts)
     users |= ahead.users | await instances_repository.user_ids(session, ahead.named)
     if row.assigned_user_id is not None:
