@@ -273,6 +273,29 @@ class TestHidden:
         steps = [(step.action, step.comment) for step in await history(asked, instance)]
         assert steps[1] == ("review:answer", "secret")
 
+    @pytest.mark.parametrize("again", [False, True])
+    async def test_shows_nothing_when_it_ends_without_a_verdict(self, asked: Office, again: bool) -> None:
+        instance = await under_review(asked, hidden=True, completion="all")
+        found = await branches(asked, instance)
+        await answer(
+            asked, instance, found["structure"].public_id, "reject", by="reviewer.consultant", comment="secret"
+        )
+
+        await asked.act(instance, "withdraw", by="dc.contractor")
+        seen = (await branches(asked, instance, by="dc.contractor"))["structure"]
+        own = (await branches(asked, instance, by="reviewer.consultant"))["structure"]
+        if again:  # the verdict of the next round is that of the next round alone
+            await asked.act(instance, "submit", by="dc.contractor")
+            after = await branches(asked, instance)
+            for name, by in (("structure", "reviewer.consultant"), ("electrical", "dc.consultant")):
+                await answer(asked, instance, after[name].public_id, by=by, comment="fine")
+            await answer(asked, instance, after["control"].public_id, by="approver.owner", comment="fine")
+
+        assert (seen.status, seen.answer, seen.comment, seen.answered_by) == ("ANSWERED", None, None, None)
+        assert own.answer == "reject"
+        told = [step.comment for step in await history(asked, instance) if step.action == "review:answer"]
+        assert told == ["fine"] * 3 * again
+
     async def test_takes_no_files_that_would_tell(self, asked: Office) -> None:
         instance = await under_review(asked, hidden=True)
         structure = (await branches(asked, instance))["structure"].public_id

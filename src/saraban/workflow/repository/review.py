@@ -16,7 +16,8 @@ from sqlalchemy.orm import aliased
 from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Role, User, UserAssignment
 from saraban.kit.ids import new_id
-from saraban.workflow.models import WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.domain.review import ANSWER, FELL
+from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.models.review import PENDING, SKIPPED, WorkflowBranch
 from saraban.workflow.repository import NO_STATE_SYNC
 
@@ -72,6 +73,14 @@ async def of_instances(session: AsyncSession, instance_ids: Collection[UUID]) ->
     """The branches of every round of some instances."""
     statement = sa.select(WorkflowBranch).where(WorkflowBranch.instance_id.in_(instance_ids))
     return await _detached(session, statement)
+
+
+async def words_of(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[Any]:
+    """What histories keep of answers and verdicts: rows of (instance id, id, action, details)."""
+    step = WorkflowHistory
+    statement = sa.select(step.instance_id, step.id, step.action, step.details)
+    ours = sa.and_(step.instance_id.in_(instance_ids), step.action.in_((ANSWER, *FELL.values())))
+    return (await session.execute(statement.where(ours))).all()
 
 
 async def branch(session: AsyncSession, *, instance_id: UUID, public_id: UUID) -> WorkflowBranch | None:

@@ -126,16 +126,20 @@ async def shown(
     places = {reviewed[key].facts.scope.project for key in asking} - {None}
     people = {caller.user_id} | {seat.user_id for key in asking for seat in reviewed[key].seats}
     seats = await seats_of(session, user_ids=people, project_ids=[key for key in places if key is not None])
-    return {key: tuple(_views(reviewed[key], each, caller, seats)) for key, each in rounds.items()}
+    kept = await _kept(session, [row.WorkflowBranch for row in rows])
+    return {key: tuple(_views(reviewed[key], each, caller, seats, kept)) for key, each in rounds.items()}
 
 
 def _views(
-    standing: Reviewed, rows: Sequence[Any], caller: Caller, seats: Mapping[tuple[int, int], frozenset[Seat]]
+    standing: Reviewed,
+    rows: Sequence[Any],
+    caller: Caller,
+    seats: Mapping[tuple[int, int], frozenset[Seat]],
+    kept: "_Kept",
 ) -> list[BranchView]:
     state = standing.definition.states.get(rows[0].WorkflowBranch.state)
     review = state.review if state is not None else None
     project = standing.facts.scope.project or 0
-    closed = not is_open([row.WorkflowBranch for row in rows])
     views = []
     for row in rows:
         able = [
@@ -149,17 +153,17 @@ def _views(
                 deputy=caller if person is not caller else None,
             )
         ]
-        views.append(_view(row, review, caller, able, closed=closed))
+        views.append(_view(row, review, caller, able, hidden=kept.hides(row.WorkflowBranch)))
     return views
 
 
-def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Caller], *, closed: bool) -> BranchView:
+def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Caller], *, hidden: bool) -> BranchView:
     row: WorkflowBranch = found.WorkflowBranch
     asked = review.branches.get(row.name) if review is not None else None
     offers = review is not None and row.status == PENDING and bool(able)
     lender = able[0] if offers and able[0].user_id != caller.user_id else None
     own = caller.user_id in (row.answered_by_user_id, row.on_behalf_of_user_id)
-    seen = row.status == ANSWERED and (closed or own or not (review is not None and review.hidden))
+    seen = row.status == ANSWERED and (own or not hidden)
     return BranchView(
         public_id=row.id,
         name=row.name,
@@ -204,9 +208,35 @@ def assignee_of(row: WorkflowBranch) -> Assignee:
     return Assignee(kind, row.assignee_name)
 
 
-def is_open(rows: Sequence[WorkflowBranch]) -> bool:
-    """Whether a round still waits for somebody; until then what is hidden stays hidden."""
-    return any(row.status == PENDING for row in rows)
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """
+    Which answers are kept from readers: those given hidden, in rounds that came to no verdict (yet, or at all).
+
+    What was promised when an answer was given holds, whatever the definition says since.
+    """
+
+    unsaid: frozenset[UUID]
+    decided: frozenset[tuple[UUID, int]]
+
+    def hides(self, row: WorkflowBranch) -> bool:
+        return row.history_id in self.unsaid and (row.instance_id, row.opened_version) not in self.decided
+
+
+async def _kept(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> _Kept:
+    answered = {row.instance_id for row in rows if row.history_id is not None}
+    words = await repository.words_of(session, answered) if answered else []
+    rounds: dict[UUID, set[int]] = {}
+    for row in rows:
+        rounds.setdefault(row.instance_id, set()).add(row.opened_version)
+    decided = set()
+    for word in words:
+        if word.action != ANSWER:
+            # A verdict is of the last round that was opened before the version it made.
+            before = [opened for opened in rounds[word.instance_id] if opened < word.details["versionNo"]]
+            decided |= {(word.instance_id, max(before))} if before else set()
+    unsaid = {word.id for word in words if word.action == ANSWER and "answer" not in (word.details or {})}
+    return _Kept(frozenset(unsaid), frozenset(decided))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,15 +259,14 @@ async def told(
     if not ids:
         return {}
     rows = await repository.of_instances(session, ids)
-    waiting = {(row.instance_id, row.opened_version) for row in rows if row.status == PENDING}
+    kept = await _kept(session, rows)
     found: dict[UUID, Told | None] = {}
     for row in rows:
         if row.history_id is None:
             continue
         state = definitions[row.instance_id].states.get(row.state)
         review = state.review if state is not None else None
-        hidden = review is not None and review.hidden and (row.instance_id, row.opened_version) in waiting
-        found[row.history_id] = None if hidden else Told(_words(row, review), row.comment)
+        found[row.history_id] = None if kept.hides(row) else Told(_words(row, review), row.comment)
     return found
 
 
