@@ -167,10 +167,15 @@ async def answer(
             "comment": text(form, "comment"),
             "attachmentPublicIds": texts(form, "attachment"),
             "clientVersionNo": version_in(form) or _NO_VERSION,
+            "onBehalfOf": text(form, "onBehalfOf"),
         }
         order: BranchAnswerIn = order_from(request, BranchAnswerIn, asked)
         reply = review.Reply(
-            order.answer, order.comment or None, tuple(order.attachment_public_ids), order.client_version_no
+            order.answer,
+            order.comment or None,
+            tuple(order.attachment_public_ids),
+            order.client_version_no,
+            on_behalf_of=order.on_behalf_of,
         )
         await patiently(
             lambda: review.answer(

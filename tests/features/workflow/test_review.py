@@ -20,6 +20,7 @@ from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowW
 from saraban.workflow.models.delegations import DelegationRow
 from saraban.workflow.models.review import WorkflowBranch
 from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict, review
+from saraban.workflow.service.standing import standing_for
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import BRANCHES, answer, branches, reviewed, seat, under_review
 from tests.features.workflow.test_guide import EXAMPLES
@@ -114,6 +115,7 @@ class TestWhoSubmitted:
 
     @pytest.mark.parametrize(("lender", "deputy"), [("dc.contractor", "viewer"), ("viewer", "dc.contractor")])
     async def test_neither_lends_nor_borrows_an_answer(self, office: Office, lender: str, deputy: str) -> None:
+        await joins(office, "viewer", "ผรม.2")
         await seat(office, {lender: None})
         await lend(office, (await office.person(lender)).user_id, (await office.person(deputy)).user_id)
         submitter = (await office.person("dc.contractor")).user_id
@@ -124,6 +126,10 @@ class TestWhoSubmitted:
         assert not found.may_answer
         with pytest.raises(ActionForbidden):
             await answer(office, instance, found.public_id, by=deputy)
+        async with office.db.reading() as session:
+            place = {"workflow_code": "REVIEWED", "project_id": office.project, "now": NOW}
+            lent = await standing_for(session, await office.person(deputy), **place)
+        assert [seat.username for seat in lent] == [lender]  # it is the four eyes that refuse
 
 
 def asks(assignee: dict[str, str]) -> dict[str, Any]:
@@ -378,8 +384,8 @@ class TestInPlaceOfSomebody:
         done = await answer(asked, instance, found.public_id, by="reviewer.consultant")
 
         assert found.may_answer
-        assert found.in_place_of is not None
-        assert found.in_place_of.public_id == lender.public_id
+        assert not found.in_own_right
+        assert [one.public_id for one in found.in_place_of] == [lender.public_id]
         assert [one.public_id for one in waiting.on_behalf_of] == [lender.public_id]
         (given,) = done["branches"]
         assert (given["answeredBy"]["publicId"], given["onBehalfOf"]["publicId"]) == (
@@ -391,6 +397,30 @@ class TestInPlaceOfSomebody:
             ("review:answer", delegate.user_id, lender.user_id),
             ("review:for", delegate.user_id, lender.user_id),
         ]
+
+    async def test_asks_for_whom_when_several_have_lent_it(self, office: Office) -> None:
+        first, second = await office.person("dc.consultant"), await office.person("reviewer.consultant")
+        await joins(office, "viewer", "คคง.")
+        deputy = await office.person("viewer")
+        await seat(office, {"dc.consultant": None, "reviewer.consultant": None})
+        for lender in (first, second):
+            await lend(office, lender.user_id, deputy.user_id)
+        instance = await under_review(office, branches=[asks({"team": "DESIGN"})])
+        found = (await branches(office, instance, by="viewer", now=NOW))["one"]
+
+        with pytest.raises(Invalid) as unsaid:
+            await answer(office, instance, found.public_id, by="viewer")
+        with pytest.raises(Invalid) as stranger:
+            await answer(office, instance, found.public_id, by="viewer", on_behalf_of=new_id())
+        with pytest.raises(ActionForbidden):
+            await answer(office, instance, found.public_id, by="viewer", on_behalf_of=deputy.public_id)
+        done = await answer(office, instance, found.public_id, by="viewer", on_behalf_of=second.public_id)
+
+        assert {one.public_id for one in found.in_place_of} == {first.public_id, second.public_id}
+        assert {(fault.pointer, fault.code) for fault in unsaid.value.fields} == {("/onBehalfOf", "ambiguous")}
+        assert len(unsaid.value.fields) == 2
+        assert [fault.code for fault in stranger.value.fields] == ["not_delegated"]
+        assert done["branches"][0]["onBehalfOf"]["publicId"] == str(second.public_id)
 
 
 class TestGuide:
@@ -417,6 +447,13 @@ class TestGuide:
         assert (decided["currentState"], decided["status"]) == ("accepted", "COMPLETED")
         assert {one["answer"] for one in decided["branches"]} == {"agree", "object"}
         assert stopped["currentState"] == "draft"
+
+
+async def joins(office: Office, username: str, organization: str) -> None:
+    """This will make somebody a colleague of an organization's people: only those lend to one another."""
+    place = {"primary_organization_id": office.organizations[organization]}
+    moved = sa.update(User).where(User.username == username).values(place)
+    await office.db.transact(lambda session: session.execute(moved))
 
 
 async def lend(office: Office, delegator: int, delegate: int) -> None:

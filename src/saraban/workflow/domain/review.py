@@ -113,7 +113,8 @@ class BranchView:
 
     :param status: `PENDING`, `ANSWERED`, or `SKIPPED` when the review ended without it
     :param choices: what the caller may answer; empty unless he may
-    :param in_place_of: whom his answer would stand for; None where he is asked himself
+    :param in_own_right: whether he may answer without standing in for anybody
+    :param in_place_of: in whose place he may answer
     :param attachments: whether files may come with an answer
     """
 
@@ -130,7 +131,8 @@ class BranchView:
     comment: str | None = None
     answered_by: Person | None = None
     on_behalf_of: Person | None = None
-    in_place_of: Person | None = None
+    in_own_right: bool = False
+    in_place_of: tuple[Person, ...] = ()
     attachments: bool = True
     answered_at: datetime | None = None
 

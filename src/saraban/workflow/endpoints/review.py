@@ -52,6 +52,7 @@ async def answer_branch(
             attachment_public_ids=tuple(body.attachment_public_ids),
             client_version_no=body.client_version_no,
             if_match=if_match,
+            on_behalf_of=body.on_behalf_of,
         ),
         now=clock.now(),
         address=address,

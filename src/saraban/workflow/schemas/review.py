@@ -41,7 +41,10 @@ class BranchOut(Schema):
     comment: str | None
     answered_by: BranchPersonOut | None
     on_behalf_of: BranchPersonOut | None
-    in_place_of: BranchPersonOut | None = Field(description="Whom your answer would stand for, if not for yourself.")
+    in_own_right: bool = Field(description="Whether you may answer without standing in for anybody.")
+    in_place_of: list[BranchPersonOut] = Field(
+        description="In whose place you may answer; name one as `onBehalfOf`.", examples=[[]]
+    )
     answered_at: datetime | None
 
 
@@ -52,3 +55,9 @@ class BranchAnswerIn(Schema):
     comment: Annotated[str, Paragraphs(5000)] | None = Field(None, examples=["ดูหน้า 12"])
     attachment_public_ids: Annotated[list[UUID], Field(max_length=20)] = Field(default_factory=list)
     client_version_no: Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)] | None = Field(None, examples=[1])
+    on_behalf_of: UUID | None = Field(
+        None,
+        description="In whose place you answer, who is away. Without it your own right comes first, then the one who "
+        "has delegated this to you; where several have, it is needed.",
+        examples=[None],
+    )

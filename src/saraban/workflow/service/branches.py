@@ -161,7 +161,6 @@ def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Call
     row: WorkflowBranch = found.WorkflowBranch
     asked = review.branches.get(row.name) if review is not None else None
     offers = review is not None and row.status == PENDING and bool(able)
-    lender = able[0] if offers and able[0].user_id != caller.user_id else None
     own = caller.user_id in (row.answered_by_user_id, row.on_behalf_of_user_id)
     seen = row.status == ANSWERED and (own or not hidden)
     return BranchView(
@@ -173,7 +172,8 @@ def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Call
         version_no=row.version_no,
         may_answer=offers,
         attachments=review is not None and not review.hidden,
-        in_place_of=Person(lender.public_id, lender.display_name) if lender is not None else None,
+        in_own_right=offers and caller in able,
+        in_place_of=tuple(Person(one.public_id, one.display_name) for one in able if offers and one is not caller),
         choices=_offered(review) if offers and review is not None else (),
         answer=row.answer if seen else None,
         answer_label=_answer_label(review, row.answer) if seen else None,

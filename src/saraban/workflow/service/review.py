@@ -25,7 +25,7 @@ from saraban.kit.idempotency import Answer as Stored
 from saraban.kit.ids import new_id
 from saraban.projects import service as projects
 from saraban.workflow import repository as instances_repository
-from saraban.workflow.domain import answering, engine
+from saraban.workflow.domain import acting, answering, engine
 from saraban.workflow.domain.answering import Answer, BranchClosed, Seat
 from saraban.workflow.domain.engine import ActionForbidden, Step
 from saraban.workflow.domain.review import ANSWER
@@ -49,6 +49,7 @@ class Reply:
 
     :param client_version_no: the branch's `versionNo` that the client saw; when it is old the answer is 409
     :param if_match: versions from `If-Match`; when none is the present one the answer is 412
+    :param on_behalf_of: the person in whose place the caller means to answer; the caller himself for his own right alone
     """
 
     code: str
@@ -56,6 +57,7 @@ class Reply:
     attachment_public_ids: tuple[UUID, ...] = ()
     client_version_no: int | None = None
     if_match: frozenset[str] | None = None
+    on_behalf_of: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,11 @@ async def answer(
     :raises VersionConflict, StaleInstance: when the branch is another version than the client saw
     :raises BranchClosed: when it has its answer, or the review is over
     :raises ActionForbidden: when it asks somebody else
+    :raises Invalid: also when the caller could answer for several who are away, and names none
     """
-    command = Command(ANSWER, reply.comment, attachment_public_ids=reply.attachment_public_ids)
+    command = Command(
+        ANSWER, reply.comment, attachment_public_ids=reply.attachment_public_ids, on_behalf_of=reply.on_behalf_of
+    )
     more = {"branchPublicId": str(branch_public_id), "answer": reply.code, "branchVersionNo": reply.client_version_no}
     asking = Asking(caller, subjects, public_id, command, now, key, more)
 
@@ -130,17 +135,26 @@ async def _decide(session: AsyncSession, held: Held, branch_public_id: UUID, rep
     round_ = await repository.of_round(session, instance_id=row.id, opened_version=branch.opened_version)
     given = {each.name: each.answer for each in round_ if each.answer is not None}
     said = Answer(reply.code, reply.comment, bool(reply.attachment_public_ids))
-    try:
-        own = await _answered(session, held, held.caller, branch, said, given)
-        return Given(branch, None, (), *own, review.hidden)
-    except ActionForbidden:
-        project = held.facts.scope.project
-        lent = await standing_for(session, held.caller, workflow_code=held.definition.code, project_id=project, now=now)
-        for seat in lent:
-            with suppress(ActionForbidden):
-                answered = await _answered(session, held, seat, branch, said, given)
-                return Given(branch, seat, tuple(lent), *answered, review.hidden)
-        raise
+    if reply.on_behalf_of in {None, held.caller.public_id}:
+        try:
+            own = await _answered(session, held, held.caller, branch, said, given)
+            return Given(branch, None, (), *own, review.hidden)
+        except ActionForbidden:
+            if reply.on_behalf_of is not None:
+                raise
+    project = held.facts.scope.project
+    lent = await standing_for(session, held.caller, workflow_code=held.definition.code, project_id=project, now=now)
+    asked = lent if reply.on_behalf_of is None else [acting.seat_of(lent, reply.on_behalf_of)]
+    able = {}
+    for seat in asked:
+        with suppress(ActionForbidden):
+            able[seat.user_id] = (seat, await _answered(session, held, seat, branch, said, given))
+    if not able:
+        raise ActionForbidden(f"The branch {branch.name} asks somebody else.")
+    if len(able) > 1:
+        raise acting.several(seat for seat, _ in able.values())
+    ((seat, answered),) = able.values()
+    return Given(branch, seat, tuple(lent), *answered, review.hidden)
 
 
 async def _answered(

@@ -304,10 +304,10 @@ async def _actionable(
 
 def _represented(asks: Sequence[ActionChoice], offered: Sequence[BranchView]) -> tuple[Represented, ...]:
     """Whom it waits for, each once; nobody in particular when the caller may act in his own right."""
-    if any(choice.in_own_right for choice in asks) or any(branch.in_place_of is None for branch in offered):
+    if any(choice.in_own_right for choice in asks) or any(branch.in_own_right for branch in offered):
         return ()
     lent = [person for choice in asks for person in choice.on_behalf_of]
-    lent += [Represented(one.public_id, one.display_name) for branch in offered if (one := branch.in_place_of)]
+    lent += [Represented(one.public_id, one.display_name) for branch in offered for one in branch.in_place_of]
     return tuple(dict.fromkeys(lent))
 
 
