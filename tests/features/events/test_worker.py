@@ -11,7 +11,6 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from sqlalchemy.ext.asyncio import AsyncSession
-from structlog.testing import capture_logs
 
 from saraban.attachments.adapters import MemoryStorage
 from saraban.events import service as events
@@ -21,7 +20,8 @@ from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import IdempotencyKey
 from saraban.kit.ids import new_id
-from saraban.worker import Job, Timer, Worker, standard_timers, webhook
+from saraban.worker import Job, Timer, Worker, loop, standard_timers, webhook
+from tests.logged import lines_of
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
 HOOK = "http://hook.test/dead"
@@ -198,7 +198,7 @@ class TestRun:
 
         timers = [Timer("fails", timedelta(0), fail), Timer("runs", timedelta(0), note)]
         worker = Worker(db=db, clock=clock, handlers=Handlers(), timers=timers, poll=0.02)
-        with capture_logs() as logs:
+        with lines_of(loop) as logs:
             worker.start()
             await asyncio.wait_for(ran.wait(), 5)
             await worker.stop()
@@ -307,7 +307,7 @@ class TestWebhook:
         def refuse(_request: httpx.Request) -> httpx.Response:
             raise httpx.ConnectError("nobody there")
 
-        with capture_logs() as logs:
+        with lines_of(webhook) as logs:
             await webhook.announce(db, url=HOOK, now=NOW, transport=httpx.MockTransport(refuse))
 
         assert [(line["event"], line["log_level"]) for line in logs] == [("ops_webhook_failed", "warning")]
@@ -315,7 +315,7 @@ class TestWebhook:
     async def test_missing_is_logged(self, db: Database, clock: FixedClock) -> None:
         await bury(db, clock)
 
-        with capture_logs() as logs:
+        with lines_of(webhook) as logs:
             await webhook.announce(db, url="", now=NOW)
 
         assert [line["event"] for line in logs] == ["N8N_WEBHOOK_URL not configured"]

@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
-from structlog.testing import capture_logs
 
 from saraban import bootstrap
 from saraban.bootstrap import System
@@ -19,11 +18,13 @@ from saraban.events.service import Event
 from saraban.identity import service as identity
 from saraban.identity.models import User
 from saraban.kit.clock import FixedClock
+from saraban.notifications.adapters import console
 from saraban.notifications.models import MailLine
 from saraban.notifications.schemas import PreferencesOrder
 from saraban.notifications.service import MailWork, save_preferences
 from saraban.worker import Worker
 from tests.features.notifications.test_notifications import person, told, transition
+from tests.logged import lines_of
 from tests.smtp import HANG_UP, SmtpServer
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)  # ten in the morning, in Bangkok
@@ -304,7 +305,7 @@ class TestConsole:
         changed = settings.model_copy(update={"mail": "console", "mail_gather_seconds": 0})
         async with bootstrap.closing(bootstrap.wire(changed, clock=FixedClock(NOW, BANGKOK))) as system:
             await happens(system)
-            with capture_logs() as lines:
+            with lines_of(console) as lines:
                 assert await deliver(system) == 1
 
         (line,) = [line for line in lines if line["event"] == "mail"]

@@ -9,11 +9,12 @@ import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncSession
-from structlog.testing import capture_logs
 
 from saraban.kit.errors import DomainError, NotFound
 from saraban.workflow.service import Step
+from saraban.workflow.service import observe
 from tests.factories.letterbox import NOW, Office
+from tests.logged import lines_of
 
 WORDS = {"th": "คำ", "en": "Word"}
 FIELDS = {"instanceId", "action", "fromState", "toState", "userUuid", "durationMs", "outcome", "workflowCode"}
@@ -38,7 +39,7 @@ def attempt() -> Iterator[dict[str, Any]]:
     """This will give the one line of the one attempt inside, with what it was counted as under `counted`."""
     found: dict[str, Any] = {}
     before, times = counts(), timed()
-    with capture_logs() as lines:
+    with lines_of(observe, "_log") as lines:
         try:
             yield found
         except (DomainError, OperationalError) as error:
@@ -146,7 +147,7 @@ class TestAttempt:
         await office.define({"workflow": "BY_ITSELF", "states": states})
         instance = (await office.start(office.letter(), code="BY_ITSELF")).instance_public_id
 
-        with capture_logs() as lines:
+        with lines_of(observe, "_log") as lines:
             await office.act(instance, "submit", by="dc.contractor")
 
         told = [line for line in lines if line["event"] == "workflow.transition"]
@@ -166,7 +167,7 @@ class TestAttempt:
         await office.act(instance, "approve", by="reviewer.consultant", key="k")
         before = counts()
 
-        with capture_logs() as lines:
+        with lines_of(observe, "_log") as lines:
             await office.act(instance, "approve", by="reviewer.consultant", key="k")
 
         assert (counts(), [each for each in lines if each["event"] == "workflow.transition"]) == (before, [])
