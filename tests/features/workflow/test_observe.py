@@ -11,8 +11,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import DomainError, NotFound
-from saraban.workflow.service import Step
-from saraban.workflow.service import observe
+from saraban.workflow.service import Step, observe
 from tests.factories.letterbox import NOW, Office
 from tests.logged import lines_of
 
