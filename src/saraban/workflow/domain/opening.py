@@ -3,13 +3,15 @@ Looks for facts under which a condition holds, so that publishing can refuse an 
 
 Whether a rule can hold cannot be decided in general. What people write compares facts with constants, so the facts that
 matter are those constants and their neighbours, within what the context's schema allows; these are tried, the likeliest
-first, up to a bound. A rule whose paths are computed, or that is too large to try, is given the benefit of the doubt.
+first, up to a bound. Finding none proves nothing by itself: where `proof` cannot say either that there are none, and where
+the paths are computed or the rule is too large to try, it is given the benefit of the doubt.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from saraban.workflow.domain import proof
 from saraban.workflow.domain.condition import Condition
 from saraban.workflow.domain.logic import compile  # noqa: A004 - as the libraries of this language call it
 from saraban.workflow.domain.logic.compiler import ANYTHING
@@ -31,7 +33,7 @@ class Opening:
     """
     :param facts: some under which the condition holds; None when none were found
     :param tried: some under which it does not hold: what its paths were
-    :param sure: False where the search had to give up
+    :param sure: when none were found, whether it is proved that there are none
     :param count: evaluations that it took
     :param work: steps that these took, for whoever has only so many
     """
@@ -117,7 +119,8 @@ def _search(
         if holds:
             return Opening(given, count=count + 1, work=spent)
         first = first or given
-    return Opening(None, first, count=count + 1, work=spent)
+    never = proof.never_holds(condition.logic, schema, codes)
+    return Opening(None, first, sure=never, count=count + 1, work=spent)
 
 
 def _base(schema: ContextSchema | None) -> Any:
