@@ -236,6 +236,20 @@ def _contradictions(draw: st.DrawFn) -> Any:
     )
 
 
+_CLAUSES = st.tuples(st.sampled_from(["==", "!=", ">", "<", ">=", "in"]), _PATHS, _SCALARS).map(
+    lambda parts: {parts[0]: [{"var": parts[1]}, [parts[2]] if parts[0] == "in" else parts[2]]}
+)
+RULES = st.recursive(
+    _CLAUSES,
+    lambda below: st.one_of(
+        st.lists(below, min_size=1, max_size=3).map(lambda each: {"and": each}),
+        st.lists(below, min_size=1, max_size=3).map(lambda each: {"or": each}),
+        below.map(lambda each: {"!": each}),
+    ),
+    max_leaves=6,
+)
+
+
 def _definition(rules: list[Any], targets: list[int]) -> dict[str, Any]:
     """A chain of states; each has one exit with a rule, to the next or, by `targets`, somewhere else."""
     last = len(rules)

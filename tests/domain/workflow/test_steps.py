@@ -15,7 +15,7 @@ from saraban.workflow.domain.opening import CODE, opening
 from saraban.workflow.domain.picture import mermaid
 from saraban.workflow.domain.rehearsal import Actor, Past, Try, rehearse, replay
 from tests.domain.workflow.actors import SUBMITTER, person, subject
-from tests.domain.workflow.test_opening import _RULES as RULES
+from tests.domain.workflow.test_opening import RULES
 
 WORDS = {"th": "คำ", "en": "Word"}
 CODES = {
