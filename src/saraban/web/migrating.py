@@ -118,7 +118,7 @@ async def _show(
     result: Result | None = None,
     error: DomainError | None = None,
 ) -> Response:
-    definition = dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl)
+    definition = dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl, published=True)
     places = await _places(session, definition, code, version)
     return page.show(
         "migration.html",
@@ -141,6 +141,6 @@ async def _places(session: AsyncSession, definition: Definition, code: str, vers
         if one.version == version or not one.states:
             continue
         counts.update(one.states)
-        theirs = dsl.read((await workflow.find_definition(session, code=code, version=one.version)).dsl)
+        theirs = dsl.read((await workflow.find_definition(session, code=code, version=one.version)).dsl, published=True)
         labels |= {state: theirs.state(state).label for state in one.states}
     return [Place(state, labels[state], count, state in definition.states) for state, count in sorted(counts.items())]

@@ -71,7 +71,7 @@ async def play(code: Code, version: Version, page: ThisPage, session: ReadSessio
 
 
 async def _definition(session: AsyncSession, code: str, version: int) -> Definition:
-    return dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl)
+    return dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl, published=True)
 
 
 def _rows(form: FormData) -> Iterator[dict[str, str]]:

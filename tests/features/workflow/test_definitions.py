@@ -8,8 +8,9 @@ import sqlalchemy as sa
 
 from saraban.kit.errors import Invalid, NotFound
 from saraban.workflow import service as workflow
+from saraban.workflow.domain import dsl
 from saraban.workflow.models import WorkflowDefinition
-from saraban.workflow.service import WorkflowNotDefined, WorkflowNotValid
+from saraban.workflow.service import ConditionNotMet, WorkflowNotDefined, WorkflowNotValid
 from saraban.workflow.service.definitions import shipped
 from tests.factories.letterbox import NOW, Office
 
@@ -109,3 +110,24 @@ class TestSeed:
         await office.db.transact(lambda session: workflow.seed_definitions(session, now=NOW))
 
         assert await versions(office) == [(1, False), (2, True), (3, False)]
+
+
+class TestLoad:
+    async def test_goes_on_with_a_stored_version_that_would_not_be_published_any_more(self, office: Office) -> None:
+        raw = shorter()
+        never = {"and": [{"==": [{"var": "document.priority"}, "a"]}, {"==": [{"var": "document.priority"}, "b"]}]}
+        raw["states"][1]["on"]["reject"]["condition"] = {"type": "json-logic", "rule": never}
+        refused = {fault.code for fault in dsl.problems(raw, known=dsl.Known())}
+        stored = await office.define(shorter(), activate=True)
+        async with office.db.writing() as session:
+            await session.execute(
+                sa.update(WorkflowDefinition).where(WorkflowDefinition.id == stored.public_id).values(dsl=raw)
+            )
+
+        instance = (await office.start(office.letter())).instance_public_id
+        moved = await office.act(instance, "submit", by="dc.contractor")
+
+        assert "never_holds" in refused
+        assert moved["currentState"] == "pending_review"
+        with pytest.raises(ConditionNotMet):
+            await office.act(instance, "reject", by="reviewer.consultant", comment="no")
