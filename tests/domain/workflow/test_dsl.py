@@ -3,6 +3,7 @@
 import copy
 import time
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -244,6 +245,15 @@ def test_compares_what_conditions_read_with_the_schema_of_the_context(path: str,
     assert faults(raw) == []
     found = faults(raw | {"context_schema": CLOSED})
     assert found == ([] if known else [("/dsl/states/0/on/close/condition/rule", "unknown_name")])
+
+
+def test_asks_for_the_people_whom_an_action_requires_and_refuses_those_who_cannot_work() -> None:
+    somebody = "0199a2b4-0000-7000-8000-000000000001"
+    raw = changed(f"{CLOSE}/require", {"user": somebody})
+
+    assert dsl.assigned(raw) == {UUID(somebody)}
+    assert dsl.problems(raw, known=dsl.Known(users={UUID(somebody)})) == ()
+    assert faults(raw) == [(f"/dsl{CLOSE}/require/user", "unknown")]
 
 
 def test_escapes_a_key_in_the_pointer() -> None:

@@ -103,17 +103,20 @@ def _require(raw: Any, at: str, known: Known, found: Faults) -> Require:
         permissions=found.names(part, "permissions", at, known.permissions),
         organization_roles=found.names(part, "organizationRoles", at, ORGANIZATION_ROLES),
         party=found.names(part, "party", at, PARTIES),
-        user=_user(part.get("user"), f"{at}/user", found),
+        user=_user(part.get("user"), f"{at}/user", known, found),
         not_submitter=words.flag(part, "notSubmitter", at, found),
     )
 
 
-def _user(raw: Any, at: str, found: Faults) -> UUID | None:
+def _user(raw: Any, at: str, known: Known, found: Faults) -> UUID | None:
     if raw is None:
         return None
     key = user_id(raw)
     if key is None:
         found.add(at, "uuid", "ต้องเป็น publicId ของผู้ใช้", "This must be the publicId of a user.")
+    elif known.users is not None and key not in known.users:
+        th, en = "ไม่มีผู้ใช้นี้ หรือบัญชีถูกปิดแล้ว", "There is no such user, or the account is closed."
+        found.add(at, "unknown", th, en)
     return key
 
 

@@ -20,13 +20,17 @@ class Known:
 
 
 def assigned(raw: Any) -> frozenset[UUID]:
-    """This will give the people to whom a definition hands work by name, before it is read; of nonsense there are none."""
+    """This will give the people whom a definition names for any work, before it is read; of nonsense there are none."""
     return frozenset(_assigned(raw))
 
 
 def _assigned(raw: Any) -> Iterator[UUID]:
     for state in _values(raw, "states"):
         for action in _values(state, "on"):
+            require = action.get("require") if isinstance(action, Mapping) else None
+            only = user_id(require.get("user")) if isinstance(require, Mapping) else None
+            if only is not None:
+                yield only
             for event in _values(action, "events"):
                 if isinstance(event, Mapping) and event.get("type") == "assign":
                     key = user_id(event.get("target"))
