@@ -8,14 +8,18 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import KeyReused
 from saraban.kit.problem import to_problem
+from saraban.projects.models import Project
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.models.review import WorkflowBranch
-from tests.factories.letterbox import Office, new_office
+from saraban.workflow.service import review
+from tests.factories.letterbox import NOW, Office, new_office
 from tests.factories.review import answer, branches, seat, under_review
 
 CROWD = 20
@@ -69,6 +73,31 @@ class TestRepeatedAnswer:
         assert given[0] == given[1]
         assert history == {"submit": 1, "review:answer": 1}
         assert statuses == {"ANSWERED": 1, "PENDING": 1}
+
+
+class TestTeams:
+    async def test_that_change_lock_the_reviews_of_their_own_project_alone(self, office: Office) -> None:
+        here = await under_review(office, branches=many(1), completion="all")
+        await under_review(office, {"scope": Scope(frozenset(), None, None)}, branches=many(1))
+        async with office.db.reading() as session:
+            project = await session.scalar(sa.select(Project.public_id).where(Project.id == office.project))
+        assert project is not None
+        locked = []
+
+        async def ask(session: AsyncSession) -> None:
+            bind = (await session.connection()).sync_connection
+            sa.event.listen(bind, "before_execute", seen)
+            await review.ask_again(session, subjects=office.subjects, project_public_id=project, now=NOW)
+            sa.event.remove(bind, "before_execute", seen)
+
+        def seen(_bind: Any, clause: Any, *_: Any) -> None:
+            if isinstance(clause, sa.Select) and clause._for_update_arg is not None:
+                locked.append(clause.compile().params)
+
+        await office.db.transact(ask)
+
+        (named,) = locked
+        assert [value for value in named.values() if isinstance(value, list)][-1] == [here]
 
 
 class TestTwentyAtOnce:

@@ -406,6 +406,21 @@ class TestBranch:
         with pytest.raises(BranchClosed):
             await give_branch(office, instance, structure, CONSULTANT)
 
+    async def test_tells_the_person_alone_and_leaves_the_others_their_places(self, office: Office) -> None:
+        await seat(office)
+        instance = await under_review(office)
+        before = {row.user_id: (row.id, row.created_at) for row in await rows(office, WorkflowWorkItem)}
+        found = await branches(office, instance)
+
+        await give_branch(office, instance, found["control"].public_id, "reviewer.consultant")
+
+        gone = (await office.person(OWNER)).user_id
+        person = await office.person("reviewer.consultant")
+        after = {row.user_id: (row.id, row.created_at) for row in await rows(office, WorkflowWorkItem)}
+        assert after == {key: value for key, value in before.items() if key != gone}
+        told = [event for event in await rows(office, OutboxEvent) if event.name == "workflow.transitioned"][-1].payload
+        assert told["waiting"] == {"organizations": [], "users": [str(person.public_id)]}
+
     async def test_is_not_given_to_who_submitted_the_document(self, office: Office) -> None:
         await seat(office)
         submitter = (await office.person("reviewer.consultant")).user_id

@@ -161,8 +161,12 @@ async def role_holders(session: AsyncSession, *, roles: Collection[str], scope: 
 
 async def await_people(
     session: AsyncSession, *, instance_id: UUID, state: str, users: Collection[int], now: datetime
-) -> None:
-    """This will make these the people an instance waits for; who was waited for before keeps his place in the inbox."""
+) -> frozenset[int]:
+    """
+    This will make these the people an instance waits for; who was waited for before keeps his place in the inbox.
+
+    Gives those who were not.
+    """
     item = WorkflowWorkItem
     mine = sa.and_(item.instance_id == instance_id, item.user_id.is_not(None))
     there = frozenset((await session.scalars(sa.select(item.user_id).where(mine))).all())
@@ -183,17 +187,24 @@ async def await_people(
     ]
     if rows:
         await session.execute(sa.insert(item), rows)
+    return frozenset(more)
 
 
-async def asking_teams(session: AsyncSession) -> Sequence[WorkflowInstance]:
-    """The running instances that wait for a team or a discipline, locked, in the order of their ids."""
+async def asking_teams(session: AsyncSession, *, locked: Collection[UUID] | None = None) -> Sequence[WorkflowInstance]:
+    """
+    The running instances that wait for a team or a discipline, in the order of their ids.
+
+    :param locked: only these, under their row locks; without it all of them, unlocked
+    """
     asked = sa.exists().where(
         WorkflowBranch.instance_id == WorkflowInstance.id,
         WorkflowBranch.status == PENDING,
         WorkflowBranch.assignee_kind.in_(("team", "discipline")),
     )
     statement = sa.select(WorkflowInstance).where(asked, WorkflowInstance.status == "ACTIVE")
-    rows = (await session.scalars(statement.order_by(WorkflowInstance.id).with_for_update())).all()
+    if locked is not None:
+        statement = statement.where(WorkflowInstance.id.in_(locked)).with_for_update()
+    rows = (await session.scalars(statement.order_by(WorkflowInstance.id))).all()
     for row in rows:
         session.expunge(row)
     return rows

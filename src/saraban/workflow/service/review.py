@@ -29,7 +29,7 @@ from saraban.workflow.domain import acting, answering, engine
 from saraban.workflow.domain.answering import Answer, BranchClosed, Seat
 from saraban.workflow.domain.engine import ActionForbidden, Step
 from saraban.workflow.domain.review import ANSWER
-from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import WorkflowHistory
 from saraban.workflow.models.review import ANSWERED, PENDING, WorkflowBranch
 from saraban.workflow.repository import review as repository
@@ -329,12 +329,12 @@ async def ask_again(session: AsyncSession, *, subjects: Subjects, project_public
     caller = await identity.system_caller(session)
     project = await projects.find_project(session, public_id=project_public_id, pointer="")
     rows = [row for row in await repository.asking_teams(session) if row.entity_type in subjects]
+    known: dict[UUID, SubjectFacts] = {}
     for kind in sorted({row.entity_type for row in rows}):
-        here = [row for row in rows if row.entity_type == kind]
-        port = subjects.port(kind)
-        facts = await port.facts(session, caller=caller, entity_ids=[row.entity_id for row in here])
-        for row in here:
-            found = facts.get(row.entity_id)
-            if found is not None and found.scope.project == project.id:
-                definition = await definitions.load(session, row.definition_id)
-                await _ask(session, Held(row, port, found, definition, caller), now=now)
+        here = {row.entity_id: row.id for row in rows if row.entity_type == kind}
+        facts = await subjects.port(kind).facts(session, caller=caller, entity_ids=list(here))
+        known |= {here[key]: found for key, found in facts.items() if found.scope.project == project.id}
+    # Only this project's are held up by a change of its teams, and only those that ask still when they are locked.
+    for row in await repository.asking_teams(session, locked=known) if known else ():
+        port, definition = subjects.port(row.entity_type), await definitions.load(session, row.definition_id)
+        await _ask(session, Held(row, port, known[row.id], definition, caller), now=now)

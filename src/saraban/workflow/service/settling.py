@@ -23,6 +23,7 @@ from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.repository import review
 from saraban.workflow.service import branches, instances, news
 from saraban.workflow.service.commands import Command, VersionConflict
 from saraban.workflow.service.observe import took
@@ -57,6 +58,7 @@ class Kept:
     :param details: what the history row and the audit row say besides
     :param values: further columns of the instance, written by the same compare-and-set
     :param applies: False for a step that leaves the instance in its state, of which the subject need not hear
+    :param asks: the one person who is asked because of it, where nobody else is asked anew
     """
 
     audited: str = "workflow.transition"
@@ -64,6 +66,7 @@ class Kept:
     details: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
     applies: bool = True
+    asks: int | None = None
 
 
 ORDINARY = Kept()
@@ -129,11 +132,27 @@ async def _take(
     facts = await _apply(session, held, step, now=now) if kept.applies else held.facts
     if kept.applies:
         await branches.turn(session, instance=moved, definition=definition, now=now)
-    ahead = await instances.await_next(session, instance=moved, definition=definition, facts=facts, now=now)
+    if kept.asks is None:
+        ahead = await instances.await_next(session, instance=moved, definition=definition, facts=facts, now=now)
+    else:
+        await _still_ask(session, moved, definition, facts, now=now)
+        ahead = engine.Waiting(users=frozenset({kept.asks}))
     told = news.News(moved, definition, step, facts, ahead, held.caller, history_id, held.seat)
     await _tell(session, told, kept, address=address)
     took(session, step, by=held.caller)
     return replace(held, row=moved, facts=facts)
+
+
+async def _still_ask(
+    session: AsyncSession, row: WorkflowInstance, definition: Definition, facts: SubjectFacts, *, now: datetime
+) -> None:
+    """In a review one branch asks another person: whoever is asked besides keeps his place in the inbox."""
+    users = await branches.people(session, instance_id=row.id, facts=facts)
+    ahead = engine.waiting(definition, row.current_state, facts)
+    users |= ahead.users | await repository.user_ids(session, ahead.named)
+    if row.assigned_user_id is not None:
+        users |= {row.assigned_user_id}
+    await review.await_people(session, instance_id=row.id, state=row.current_state, users=users, now=now)
 
 
 async def _by_itself(session: AsyncSession, after: Held, step: Step) -> tuple[Held, Step] | None:

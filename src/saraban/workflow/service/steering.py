@@ -143,9 +143,11 @@ def _same_person() -> Invalid:
     return invalid("/userPublicId", "same_person", th, en)
 
 
-def _kept_reassignment(held: Held, told: dict[str, Any], *, reason: str, assigned_user_id: int | None) -> Kept:
+def _kept_reassignment(
+    held: Held, told: dict[str, Any], *, reason: str, assigned_user_id: int | None, asks: int | None = None
+) -> Kept:
     values = {"assigned_user_id": assigned_user_id, "due_on": held.row.due_on}
-    return Kept("workflow.reassign", "WARN", {"reassigned": told, "reason": reason}, values, applies=False)
+    return Kept("workflow.reassign", "WARN", {"reassigned": told, "reason": reason}, values, applies=False, asks=asks)
 
 
 async def _give_branch(
@@ -172,7 +174,9 @@ async def _give_branch(
         raise VersionConflict("The branch changed between the lock and the update.")
     before = (await identity.load_callers(session, [UUID(asked.name)])).values() if asked.kind == "user" else ()
     told = {"before": next((_named(one) for one in before), None), "after": _named(person), "branch": branch.name}
-    return step, _kept_reassignment(held, told, reason=reason, assigned_user_id=row.assigned_user_id)
+    return step, _kept_reassignment(
+        held, told, reason=reason, assigned_user_id=row.assigned_user_id, asks=person.user_id
+    )
 
 
 async def _in_charge(session: AsyncSession, held: Held) -> dict[str, str] | None:
