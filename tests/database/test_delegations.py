@@ -11,6 +11,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.workflow.domain.delegation import DelegateAway, DelegationChained
 from saraban.workflow.models.delegations import DelegationRow
+from saraban.workflow.repository import delegations
 from saraban.workflow.service import delegating
 from saraban.workflow.service.delegating import DelegationView, Wanted
 from saraban.workflow.service.standing import standing
@@ -33,6 +34,27 @@ async def lend(db: Database, delegator: Caller, delegate: Caller, day: date) -> 
     return await db.transact(
         lambda session: delegating.delegate(session, caller=delegator, wanted=wanted, now=NOW, zone=BANGKOK, address="")
     )
+
+
+class TestRevoking:
+    async def test_waits_for_nobody_else(self, any_db: Database) -> None:
+        await fill(any_db)
+        one, other = await people(any_db, "dc.consultant", "reviewer.consultant")
+        lent = await lend(any_db, one, other, TODAY)
+
+        async def revoke() -> None:
+            given = {"public_id": lent.public_id, "if_match": None, "now": NOW, "address": ""}
+            await any_db.transact(lambda session: delegating.revoke(session, caller=one, **given))
+
+        if any_db.is_sqlite:  # which has one writer at a time
+            await revoke()
+        else:
+            async with any_db.writing() as session:
+                await delegations.hold_people(session, [other.user_id])
+                await asyncio.wait_for(revoke(), timeout=3)
+
+        async with any_db.reading() as session:
+            assert await session.scalar(sa.select(DelegationRow.revoked_at)) == NOW
 
 
 class TestCrossing:

@@ -54,9 +54,10 @@ class NamedRow:
 
 
 async def one(session: AsyncSession, *, public_id: UUID, locked: bool = False) -> NamedRow | None:
-    statement = _named().where(DelegationRow.public_id == public_id)
     if locked:
-        statement = statement.with_for_update(of=DelegationRow)
+        # By itself: MariaDB has no FOR UPDATE OF, and would lock both people and the project too.
+        await session.execute(sa.select(DelegationRow.id).where(DelegationRow.public_id == public_id).with_for_update())
+    statement = _named().where(DelegationRow.public_id == public_id)
     found = (await session.execute(statement.execution_options(populate_existing=True))).one_or_none()
     return None if found is None else NamedRow(*found)
 
