@@ -43,9 +43,9 @@ class Letterbox:
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, SubjectFacts]:
         self.queries += 1
-        return {key: self.letters[key] for key in entity_ids if self._may_see(caller, key)}
+        return {key: self.letters[key] for key in entity_ids if self.may_see(caller, key)}
 
-    def _may_see(self, caller: Caller, key: str) -> bool:
+    def may_see(self, caller: Caller, key: str) -> bool:
         return key in self.letters and caller.username in self.hidden.get(key, {caller.username})
 
     async def moved(self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime) -> bool:
@@ -90,7 +90,7 @@ class Office:
             number=f"N-{public_id.hex[-4:]}",
             title="Soil report",
         )
-        facts = replace(facts, **changes)
+        facts = replace(facts, seen_by=lambda person, _state: self.box.may_see(person, facts.entity_id), **changes)
         self.box.letters[facts.entity_id] = facts
         return facts
 

@@ -8,7 +8,7 @@ import pytest
 from saraban.kit.errors import Invalid
 from saraban.kit.problem import to_problem
 from saraban.workflow.domain import dsl, engine
-from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.definition import Definition, Require
 from saraban.workflow.service.definitions import shipped
 from tests.domain.workflow.actors import CONTRACT, SUBMITTER, person, subject
 
@@ -205,3 +205,14 @@ class TestFiles:
 
         with pytest.raises(Exception, match="takes no files"):
             engine.advance(definition, "open", "close", engine.Facts(person(3), subject(), with_files=True))
+
+
+class TestAnOrganizationThatItDoesNotConcern:
+    """Whoever reviews elsewhere does not review here, though no party is asked for."""
+
+    @pytest.mark.parametrize(("organization", "may"), [(2, True), (3, True), (4, False), (6, False)])
+    def test_gives_no_permission(self, organization: int, may: bool) -> None:
+        grant = ("Reviewer", ["workflow.action_review"], {"organization": organization})
+        asked = engine.Facts(person(organization, user=70, grants=(grant,)), subject())
+
+        assert engine.permitted(Require(permissions=frozenset({"workflow.action_review"})), asked) is may

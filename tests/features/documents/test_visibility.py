@@ -5,12 +5,20 @@ from random import Random  # noqa: TID251  seeded: the same documents and caller
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.visibility import Placement, Reach, may_see
+from saraban.documents.core.domain.kind import DRAFT
+from saraban.documents.core.domain.visibility import VIEW, Placement, Reach, may_see
 from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
 from saraban.documents.core.repository import documents as repository
+from saraban.documents.core.service.subject import DocumentSubject
+from saraban.documents.correspondence.service import REGISTER
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Grant
 from saraban.identity.models import Organization, User
 from saraban.kit.db import Database
+from saraban.kit.ids import new_id
 from saraban.projects.models import Contract, ContractOrganization, CorrespondenceStatus, CorrespondenceType, Project
+from saraban.workflow.domain.subject import BANGKOK
 from tests.factories.letterbox import NOW
 
 DOCUMENTS, CALLERS = 60, 150
@@ -84,6 +92,11 @@ def _some(random: Random, among: list[int]) -> frozenset[int]:
     return frozenset(random.sample(among, random.choice([0, 0, 1, 1, 2])))
 
 
+def _caller(organizations: frozenset[int]) -> Caller:
+    grants = tuple(Grant("Viewer", frozenset({VIEW}), organization=one) for one in sorted(organizations))
+    return Caller(0, new_id(), "somebody", "Somebody", None, organizations, grants)
+
+
 class TestVisible:
     async def test_says_the_same_in_sql_as_in_words(self, demo_db: Database) -> None:
         random = Random(2569)
@@ -103,3 +116,20 @@ class TestVisible:
                 seen = await repository.visible(session, reach=reach, public_ids=list(places))
 
                 assert set(seen) == {one for one, place in places.items() if may_see(reach, place)}, reach
+
+    async def test_says_the_same_to_a_workflow_that_looks_for_people(self, demo_db: Database) -> None:
+        random = Random(2570)
+        async with demo_db.writing() as session:
+            await _write(session, random)
+            organizations = await _keys(session, Organization.id)
+            revisions = list(await session.scalars(sa.select(CorrespondenceRevision.public_id)))
+        subject = DocumentSubject(REGISTER, BANGKOK)
+        everybody = [_caller(_some(random, organizations)) for _ in range(40)]
+        async with demo_db.reading() as session:
+            system = await identity.system_caller(session)
+            asked = [str(one) for one in revisions]
+            known = await subject.facts(session, caller=system, entity_ids=asked)
+            for person in everybody:
+                seen = await subject.facts(session, caller=person, entity_ids=asked)
+                assert set(seen) == {key for key, facts in known.items() if facts.seen_by(person, DRAFT)}
+                assert set(seen) <= {key for key, facts in known.items() if facts.seen_by(person, "sent")}

@@ -88,6 +88,22 @@ class TestOpening:
         assert (await branches(office, instance, by="dc.consultant"))["role"].may_answer
         assert {"viewer", "dc.consultant", "dc.contractor"} <= await waited_for(office)
 
+    @pytest.mark.parametrize("kind", ["team", "role", "user"])
+    async def test_asks_and_tells_nobody_who_may_not_see_it(self, office: Office, kind: str) -> None:
+        await seat(office)
+        outsider = await office.person("reviewer.consultant")
+        assignee = {"team": "DESIGN", "role": "Contract Admin", "user": str(outsider.public_id)}[kind]
+        await office.define(reviewed(branches=[asks({kind: assignee})]))
+        letter = office.letter()
+        office.box.hidden[letter.entity_id] = {"dc.contractor", "dc.consultant", "approver.owner", "admin"}
+        instance = (await office.start(letter, code="REVIEWED")).instance_public_id
+
+        await office.act(instance, "submit", by="dc.contractor")
+
+        assert "reviewer.consultant" not in await waited_for(office)
+        told = (await rows(office, OutboxEvent))[-1].payload["waiting"]["users"]
+        assert str(outsider.public_id) not in told
+
 
 class TestWhoSubmitted:
     @pytest.mark.parametrize("asked", [{"role": "Document Control"}, {"team": "DESIGN"}, {"discipline": "MEC"}])

@@ -322,6 +322,21 @@ class TestReassign:
 
         assert (await rows(office, WorkflowInstance))[0].assigned_user_id is None
 
+    async def test_is_to_somebody_who_sees_the_document(self, office: Office) -> None:
+        instance = await office.pending()
+        office.box.hidden[next(iter(office.box.letters))] = {OWNER, CONSULTANT, "admin"}
+
+        with pytest.raises(Invalid) as refused:
+            await give(office, instance, "reviewer.consultant")
+        async with office.db.reading() as session:
+            offered = await steering.people(
+                session, caller=await office.person(OWNER), subjects=office.subjects, public_id=instance
+            )
+
+        fault = refused.value.fields[0]
+        assert (fault.pointer, fault.code) == ("/userPublicId", "not_visible")
+        assert [person.username for person in offered] == [CONSULTANT]
+
     async def test_is_to_somebody_else_and_who_is_there(self, office: Office) -> None:
         instance = await office.pending()
         await give(office, instance, CONSULTANT)
@@ -390,6 +405,17 @@ class TestBranch:
         with pytest.raises(workflow.ActionForbidden):
             await answer(office, instance, control, by=OWNER)
         await answer(office, instance, control, by="reviewer.consultant")
+
+    async def test_is_given_to_who_sees_the_document(self, office: Office) -> None:
+        await seat(office)
+        instance = await under_review(office)
+        control = (await branches(office, instance))["control"].public_id
+        office.box.hidden[next(iter(office.box.letters))] = {OWNER, CONSULTANT, "admin"}
+
+        with pytest.raises(Invalid) as refused:
+            await give_branch(office, instance, control, "reviewer.consultant")
+
+        assert refused.value.fields[0].code == "not_visible"
 
     async def test_is_given_to_who_could_answer_for_it_while_it_is_open(self, office: Office) -> None:
         await seat(office)

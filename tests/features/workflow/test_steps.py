@@ -228,6 +228,20 @@ class TestAssign:
         (step,) = await taken(office, instance)
         assert (step.assignment.user_public_id, step.assignment.dropped) == (person.public_id, "inactive")
 
+    async def test_of_somebody_who_may_not_see_it_is_dropped_and_said(self, office: Office) -> None:
+        person = await office.person("reviewer.consultant")
+        await office.define(site_memo({"type": "assign", "target": str(person.public_id)}))
+        letter = office.letter()
+        office.box.hidden[letter.entity_id] = {"dc.contractor", "admin"}
+        instance = (await office.start(letter, code="SITE_MEMO")).instance_public_id
+
+        await office.act(instance, "send", by="dc.contractor")
+
+        (row,) = await rows(office, WorkflowInstance)
+        assert row.assigned_user_id is None
+        (step,) = await taken(office, instance)
+        assert (step.assignment.user_public_id, step.assignment.dropped) == (person.public_id, "not_visible")
+
     async def test_can_name_the_submitter(self, office: Office) -> None:
         author = await office.person("reviewer.consultant")
 

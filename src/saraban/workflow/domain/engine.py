@@ -303,6 +303,9 @@ def _seats(require: Require, facts: Facts) -> frozenset[int] | None:
         seats &= _party(require, subject)
     if require.organization_roles:
         seats &= _holders(require, subject)
+    if not require.party and not require.organization_roles:
+        # What somebody may do in an organization that this does not concern counts for nothing here.
+        seats &= subject.scope.organizations
     needs_a_seat = (require.party and not assigned) or require.organization_roles
     return seats if seats or not needs_a_seat else None
 

@@ -156,8 +156,8 @@ def reassigned(definition: Definition, state: str, *, person: Caller, facts: Sub
     This will decide that a state waits for one person from now on, in the place of whomever it waited for.
 
     :raises TransitionNotPossible: when it has come to an end
-    :raises Invalid: at `/userPublicId`, when the person meets what no action there requires; a person whom the
-        definition names is stood in for
+    :raises Invalid: at `/userPublicId`, when the person may not see it, or meets what no action there requires; a person
+        whom the definition names is stood in for
     """
     if definition.state(state).terminal:
         raise TransitionNotPossible("It has come to its end already.")
@@ -167,10 +167,20 @@ def reassigned(definition: Definition, state: str, *, person: Caller, facts: Sub
             "A parallel review asks several at once, so it cannot be given to one.",
         )
         raise invalid("/userPublicId", "in_review", th, en)
+    check_seen(state, person=person, facts=facts)
     if not may_take_over(definition, state, person, facts):
         th, en = "บุคคลนี้ไม่มีสิทธิ์ดำเนินการในขั้นตอนนี้", "This person may not act in this step."
         raise invalid("/userPublicId", "not_permitted", th, en)
     return Step(state, REASSIGN, state, terminal=False, comment=reason)
+
+
+def check_seen(state: str, *, person: Caller, facts: SubjectFacts) -> None:
+    """
+    :raises Invalid: at `/userPublicId`, when the person could not even open what he is given
+    """
+    if not facts.seen_by(person, state):
+        th, en = "บุคคลนี้ไม่มีสิทธิ์เห็นเอกสารนี้", "This person may not see the document."
+        raise invalid("/userPublicId", "not_visible", th, en)
 
 
 def reassigned_branch(
@@ -194,12 +204,15 @@ def reassigned_branch(
     if not fits or person.user_id == subject.submitter_user_id:
         th, en = "บุคคลนี้ตอบแทนสายพิจารณานี้ไม่ได้", "This person may not answer for this branch."
         raise invalid("/userPublicId", "not_permitted", th, en)
+    check_seen(state, person=person, facts=subject)
     return Step(state, REASSIGN, state, terminal=False, comment=reason)
 
 
 def may_take_over(definition: Definition, state: str, person: Caller, facts: SubjectFacts) -> bool:
-    """This will say whether a state can be given to a person: he meets what an action of it requires, in his own right."""
-    return engine.may_act(definition, state, engine.Facts(person, facts, assigned_user_id=person.user_id))
+    """This will say whether a state can be given to a person: he sees it and meets what an action requires, in his own right."""
+    return facts.seen_by(person, state) and engine.may_act(
+        definition, state, engine.Facts(person, facts, assigned_user_id=person.user_id)
+    )
 
 
 def words_of(definition: Definition, state: str, action: str) -> Text:

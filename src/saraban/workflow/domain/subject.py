@@ -2,18 +2,23 @@
 What a workflow knows of the thing it moves, and what it shows of itself: plain facts, no document types.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Text
 from saraban.workflow.domain.review import BranchView
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
+
+
+def _everybody(_person: Caller, _state: str) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,7 @@ class SubjectFacts:
     :param public_id: of the document, for links
     :param context: further facts for conditions, read as `document.<name>`
     :param zone: whose days are counted
+    :param seen_by: whether a person may see it once it stands in a state: a step can open it to its recipients
     :param edit_permission: what a member of the originator needs to edit it while the state allows editing
     """
 
@@ -47,6 +53,7 @@ class SubjectFacts:
     context: dict[str, Any] = field(default_factory=dict)
     edit_permission: str = "document.edit"
     zone: ZoneInfo = BANGKOK
+    seen_by: Callable[[Caller, str], bool] = field(default=_everybody, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

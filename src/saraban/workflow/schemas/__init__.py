@@ -147,7 +147,7 @@ class AssignmentOut(Schema):
     """To whom a state was given. `dropped` says why it was not after all; then everybody who may act is asked."""
 
     user_public_id: UUID | None
-    dropped: Literal["inactive", "not_permitted"] | None
+    dropped: Literal["inactive", "not_visible", "not_permitted"] | None
 
 
 class HistoryOut(Schema):

@@ -24,6 +24,7 @@ from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.models.review import ANSWERED, PENDING, WorkflowBranch
 from saraban.workflow.repository import review as repository
+from saraban.workflow.service.reading import readers
 
 SEATED = ("team", "discipline")
 
@@ -66,7 +67,11 @@ def _row(instance: WorkflowInstance, name: str, review: Review, now: datetime) -
 
 
 async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFacts) -> frozenset[int]:
-    """This will give everybody who may answer for a branch that still waits: who submitted it only where it names him."""
+    """
+    This will give everybody who may see the subject and answer for a branch that still waits.
+
+    Who submitted it is among them only where a branch names him.
+    """
     waiting = await repository.pending(session, instance_id=instance_id)
     named: dict[str, set[str]] = {}
     for row in waiting:
@@ -78,7 +83,8 @@ async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFact
             if seat.team in named.get("team", ()) or seat.discipline in named.get("discipline", ()):
                 found |= {seat.user_id}
     asked_by_name = await instances_repository.user_ids(session, [UUID(key) for key in named.get("user", ())])
-    return (found - {facts.submitter_user_id}) | asked_by_name
+    asked = (found - {facts.submitter_user_id}) | asked_by_name
+    return await readers(session, asked, facts=facts, state=waiting[0].state) if waiting else frozenset()
 
 
 async def seats_of(

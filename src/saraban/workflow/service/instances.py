@@ -20,6 +20,7 @@ from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import branches as reviews
 from saraban.workflow.service import definitions
+from saraban.workflow.service.reading import readers
 from saraban.workflow.service.standing import Standing
 from saraban.workflow.service.standing import standing as lent_to
 from saraban.workflow.service.terms import due_on
@@ -128,7 +129,7 @@ async def await_next(
     ahead = engine.waiting(definition, instance.current_state, facts)
     if instance.assigned_user_id is not None:
         ahead = engine.Waiting(users=frozenset({instance.assigned_user_id}))
-    users = ahead.users | await repository.user_ids(session, ahead.named)
+    users = ahead.users | await named_of(session, ahead, facts=facts, state=instance.current_state)
     if definition.state(instance.current_state).review is not None:
         users |= await reviews.people(session, instance_id=instance.id, facts=facts)
     await repository.await_these(
@@ -152,6 +153,12 @@ async def envelopes(
     now: datetime | None = None,
 ) -> dict[str, Envelope]:
     """
+async def named_of(session: AsyncSession, ahead: engine.Waiting, *, facts: SubjectFacts, state: str) -> frozenset[int]:
+    """This will give the people whom the definition names, by key, as far as they may see the subject."""
+    named = await repository.user_ids(session, ahead.named)
+    return await readers(session, named, facts=facts, state=state)
+
+
     This will give the envelope of each subject that has an instance, in a fixed number of queries.
 
     :param facts: by entity id, as the caller sees them

@@ -24,7 +24,6 @@ from saraban.kit.errors import NotFound, Text
 from saraban.kit.idempotency import Answer as Stored
 from saraban.kit.ids import new_id
 from saraban.projects import service as projects
-from saraban.workflow import repository as instances_repository
 from saraban.workflow.domain import acting, answering, engine
 from saraban.workflow.domain.answering import Answer, BranchClosed, Seat
 from saraban.workflow.domain.engine import ActionForbidden, Step
@@ -307,7 +306,7 @@ async def _ask(session: AsyncSession, held: Held, *, now: datetime) -> None:
     row = held.row
     users = await branches.people(session, instance_id=row.id, facts=held.facts)
     ahead = engine.waiting(held.definition, row.current_state, held.facts)
-    users |= ahead.users | await instances_repository.user_ids(session, ahead.named)
+    users |= ahead.users | await instances.named_of(session, ahead, facts=held.facts, state=row.current_state)
     if row.assigned_user_id is not None:
         users |= {row.assigned_user_id}
     await repository.await_people(session, instance_id=row.id, state=row.current_state, users=users, now=now)

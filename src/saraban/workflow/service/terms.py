@@ -23,7 +23,7 @@ from saraban.workflow.domain.definition import Definition, State
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.subject import SubjectFacts
 
-INACTIVE, NOT_PERMITTED = "inactive", "not_permitted"
+INACTIVE, NOT_VISIBLE, NOT_PERMITTED = "inactive", "not_visible", "not_permitted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,5 +77,7 @@ async def _person(session: AsyncSession, wanted: str, facts: SubjectFacts) -> tu
 def _why_not(definition: Definition, state: State, person: Caller | None, facts: SubjectFacts) -> str | None:
     if person is None:
         return INACTIVE
+    if not facts.seen_by(person, state.name):
+        return NOT_VISIBLE
     may = engine.may_act(definition, state.name, engine.Facts(person, facts))
     return None if may else NOT_PERMITTED

@@ -26,6 +26,11 @@ def organizations_of(caller: Caller) -> frozenset[int] | None:
     return None if caller.may(EVERYTHING, Scope()) else caller.organization_ids
 
 
+def _sees(person: Caller, organization: int) -> bool:
+    own = organizations_of(person)
+    return own is None or organization in own
+
+
 def part_of(row: PartRow) -> domain.Part:
     return domain.Part(row.routing.kind, row.routing.status)
 
@@ -57,6 +62,7 @@ def facts_of(row: SheetRow, parts: Sequence[PartRow]) -> workflow.SubjectFacts:
             "openRoutings": domain.still_to_answer(part_of(one) for one in parts),
         },
         edit_permission=domain.CREATE,
+        seen_by=lambda person, _state: _sees(person, sheet.organization_id),
     )
 
 

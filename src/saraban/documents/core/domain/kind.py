@@ -15,6 +15,11 @@ UNDER_WAY, CLOSED = "IN_REVIEW", "CLOSED"
 _ROLE_SUFFIX = {"OWNER": "OWN", "DESIGNER": "DSN", "CONSULTANT": "CSC", "CONTRACTOR": "CON"}
 
 
+def issues(state: str) -> bool:
+    """Whether a revision that comes to a workflow state has been issued, if it was not before."""
+    return state not in {DRAFT, CANCELLED, TERMINATED}
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """

@@ -1,15 +1,17 @@
 """What the workflow is told about documents: who takes part, in which role, and what a person's inbox shows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import Kind
+from saraban.documents.core.domain.kind import Kind, issues
+from saraban.documents.core.domain.visibility import Placement, may_see, reach_of
 from saraban.documents.core.repository import moving as repository
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.repository.moving import MAIN, Movable, SentTo
+from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
 from saraban.projects import service as projects
@@ -89,7 +91,20 @@ def facts_in(kind: Kind, around: Surroundings, *, zone: ZoneInfo) -> SubjectFact
         },
         edit_permission=kind.edit,
         zone=zone,
+        seen_by=_readers(row, sent_to, parties),
     )
+
+
+def _readers(row: Movable, sent_to: frozenset[int], parties: Parties) -> Callable[[Caller, str], bool]:
+    """Whoever may see the revision in a state: the first that issues it opens it to recipients and parties for good."""
+    of_contract = frozenset[int]().union(*parties.values()) if row.contract_id is not None else frozenset[int]()
+
+    def may(person: Caller, state: str) -> bool:
+        issued = row.issued_date is not None or issues(state)
+        place = Placement(row.project_id, row.contract_id, row.originator_id, sent_to, of_contract, issued)
+        return may_see(reach_of(person.grants, person.organization_ids), place)
+
+    return may
 
 
 def concerned(originator: int, sent_to: frozenset[int], parties: Parties, contract: int | None) -> frozenset[int]:

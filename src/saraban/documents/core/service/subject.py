@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import CANCELLED, DRAFT, TERMINATED
+from saraban.documents.core.domain.kind import issues
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import moving, writes
@@ -69,7 +69,7 @@ class DocumentSubject:
             around = (await self._read(session, reach=None, revision_ids=[UUID(entity_id)]))[entity_id]
         row = around.row
         code = self.register.kind.status_code(step.next_state, around.main_role, left=step.state, ended=step.terminal)
-        issued_at = now if _issues(step.next_state) and row.issued_date is None else None
+        issued_at = now if issues(step.next_state) and row.issued_date is None else None
         await moving.set_status(session, revision_id=row.revision_id, code=code, issued_at=issued_at)
         await self.register.moved(session, row.revision_id, step.next_state, local_date(now, self.zone))
         return False
@@ -100,11 +100,7 @@ async def show_state(
     (around,) = (await surroundings(session, rows=[moving.Movable.of(row)])).values()
     code = register.kind.status_code(state, around.main_role)
     values: dict[str, Any] = {"correspondence_status_id": await repository.status_id(session, code=code)}
-    if _issues(state) and row.revision.issued_date is None:
+    if issues(state) and row.revision.issued_date is None:
         values["issued_date"] = now
     await writes.change_revision(session, revision_id=row.revision.id, values=values)
     await register.moved(session, row.revision.id, state, local_date(now, zone))
-
-
-def _issues(state: str) -> bool:
-    return state not in {DRAFT, CANCELLED, TERMINATED}
