@@ -1,29 +1,40 @@
 """Documents on both databases: many at once, races between changes, Thai text in searches."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.bootstrap import System, closing, seed, wire
+from saraban.documents.circulation import repository
 from saraban.documents.circulation import service as circulations
-from saraban.documents.circulation.schemas import NewCirculation
+from saraban.documents.circulation.schemas import NewCirculation, Response
+from saraban.documents.circulation.service import answering
 from saraban.documents.core import service as core
+from saraban.documents.core.repository import writes
 from saraban.documents.core.schemas import DocumentChanges, NewRevision
+from saraban.documents.core.service import editing
 from saraban.documents.correspondence import service as correspondences
 from saraban.documents.correspondence.schemas import NewCorrespondence
+from saraban.documents.rfa import service as rfas
+from saraban.documents.rfa.schemas import NewRfa
+from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization
+from saraban.kit.clock import local_date
 from saraban.kit.idempotency import Answer
 from saraban.numbering.models import LedgerEntry
 from saraban.projects.models import Project
+from saraban.workflow import repository as instances
 from saraban.workflow import service as workflow
-from saraban.workflow.service import Command
+from saraban.workflow.service import TRANSITIONED, Command
 from tests.conftest import settings_in
 
 LETTERS = correspondences.REGISTER
@@ -60,18 +71,116 @@ class Office:
             key=key,
         )
 
-    async def act(self, username: str, letter: Answer, action: str) -> None:
+    async def act(self, username: str, letter: Answer, action: str, *, attempts: int = 3) -> None:
         caller = await self.caller(username)
         await self.system.db.transact(
-            lambda session: workflow.transition(
+            lambda session: self._step(session, caller, letter, action),
+            attempts=attempts,
+        )
+
+    async def _step(self, session: AsyncSession, caller: Caller, letter: Answer, action: str) -> None:
+        await workflow.transition(
+            session,
+            caller=caller,
+            subjects=self.system.subjects,
+            public_id=UUID(letter.body["workflow"]["instancePublicId"]),
+            command=Command(action),
+            now=self.system.clock.now(),
+            address="127.0.0.1",
+        )
+
+    async def during(self, username: str, letter: Answer, action: str, deed: Coroutine[Any, Any, object]) -> object:
+        """This will begin a deed while a step is taken that is not committed yet, and give what it comes to."""
+        caller = await self.caller(username)
+        async with self.system.db.writing() as session:
+            await self._step(session, caller, letter, action)
+            begun = asyncio.create_task(deed)
+            await asyncio.sleep(0.3)
+        return await begun
+
+    async def hold(self, session: AsyncSession, sheet: Answer) -> None:
+        """This will lock the instance of a sheet, as the record of an answer does."""
+        entity_ids = [sheet.body["publicId"]]
+        await instances.instances_of(session, "circulation", entity_ids, lock=True)
+
+    async def edit(self, letter: Answer) -> object:
+        caller, clock = await self.caller("dc.consultant"), self.system.clock
+        return await self.system.db.transact(
+            lambda session: core.edit(
                 session,
+                LETTERS,
                 caller=caller,
-                subjects=self.system.subjects,
-                public_id=UUID(letter.body["workflow"]["instancePublicId"]),
-                command=Command(action),
-                now=self.system.clock.now(),
+                public_id=UUID(letter.body["publicId"]),
+                changes=DocumentChanges(subject="แก้ทีหลัง"),
+                if_match=None,
+                now=clock.now(),
+                zone=clock.zone,
                 address="127.0.0.1",
             )
+        )
+
+    async def rfa(self) -> Answer:
+        clock = self.system.clock
+        order = NewRfa(
+            project_public_id=self.project,
+            recipients=[{"organizationPublicId": self.organizations["คคง."], "recipientType": "TO"}],
+            subject="รายงานผลการทดสอบเสาเข็ม",
+            rfa_type_code="RPT",
+            discipline_code="TER",
+        )
+        return await rfas.create(
+            self.system.db,
+            self.system.allocator,
+            caller=await self.caller("dc.contractor"),
+            order=order,
+            now=clock.now(),
+            zone=clock.zone,
+            address="127.0.0.1",
+        )
+
+    async def cancel(self, rfa: Answer) -> Answer:
+        clock = self.system.clock
+        return await core.cancel(
+            self.system.db,
+            rfas.REGISTER,
+            (),
+            caller=await self.caller("dc.contractor"),
+            public_id=UUID(rfa.body["publicId"]),
+            reason="ทำใหม่",
+            now=clock.now(),
+            zone=clock.zone,
+            address="127.0.0.1",
+            key=None,
+        )
+
+    async def sheet(self, assignee: Caller) -> Answer:
+        clock = self.system.clock
+        order = NewCirculation(
+            project_public_id=self.project,
+            subject="เวียนเพื่อดำเนินการ",
+            deadline_date=local_date(clock.now(), clock.zone),
+            assignees=[{"userPublicId": assignee.public_id, "kind": "MAIN"}],
+        )
+        return await circulations.create(
+            self.system.db,
+            self.system.allocator,
+            caller=await self.caller("dc.consultant"),
+            order=order,
+            now=clock.now(),
+            zone=clock.zone,
+            address="127.0.0.1",
+        )
+
+    async def respond(self, sheet: Answer) -> Answer:
+        clock = self.system.clock
+        return await circulations.respond(
+            self.system.db,
+            caller=await self.caller("dc.consultant"),
+            public_id=UUID(sheet.body["publicId"]),
+            response=Response(status="COMPLETED"),
+            now=clock.now(),
+            zone=clock.zone,
+            address="127.0.0.1",
         )
 
     async def revise(self, letter: Answer) -> Answer:
@@ -194,6 +303,71 @@ class TestAtOnce:
         async with office.system.db.reading() as session:
             numbers = set(await session.scalars(sa.select(LedgerEntry.document_number)))
         assert len(numbers) == 2
+
+
+class TestStepsMeanwhile:
+    """What depends on where a document stands waits for a step that is being taken, and finds it taken."""
+
+    async def test_a_submitted_letter_is_not_edited(self, office: Office) -> None:
+        letter = await office.letter()
+
+        with pytest.raises(core.NotADraft):
+            await office.during("dc.consultant", letter, "submit", office.edit(letter))
+
+    async def test_a_submitted_rfa_is_not_cancelled(self, office: Office) -> None:
+        rfa = await office.rfa()
+
+        with pytest.raises(core.CancelOnlyDraft):
+            await office.during("dc.contractor", rfa, "submit", office.cancel(rfa))
+
+    async def test_an_edit_is_in_what_is_submitted_after_it(self, office: Office) -> None:
+        letter, caller = await office.letter(), await office.caller("dc.consultant")
+
+        async with office.system.db.writing() as session:
+            public_id, zone = UUID(letter.body["publicId"]), office.system.clock.zone
+            row, _ = await editing.current(session, LETTERS, caller=caller, public_id=public_id, zone=zone)
+            submitting = asyncio.create_task(office.act("dc.consultant", letter, "submit"))
+            await asyncio.sleep(0.3)
+            assert not submitting.done()
+            await writes.change_revision(session, revision_id=row.revision.id, values={"subject": "แก้แล้ว"})
+        await submitting
+
+        async with office.system.db.reading() as session:
+            told = (await session.scalars(sa.select(OutboxEvent).where(OutboxEvent.name == TRANSITIONED))).one()
+        assert told.payload["title"] == "แก้แล้ว"
+
+    async def test_an_answer_and_the_end_of_its_sheet_do_not_block_each_other(self, office: Office) -> None:
+        caller, clock, db = await office.caller("dc.consultant"), office.system.clock, office.system.db
+        sheet = await office.sheet(caller)
+        await office.act("dc.consultant", sheet, "start")
+
+        async with db.writing() as session:
+            _, parts, _ = await answering.current(session, caller=caller, public_id=UUID(sheet.body["publicId"]))
+            answered = asyncio.create_task(office.act("dc.consultant", sheet, "respond", attempts=1))
+            await asyncio.sleep(0.3)
+            await answering.take_answer(session, parts[0], status="REJECTED", comment="ไม่ใช่งานของผม", now=clock.now())
+            await office.hold(session, sheet)
+
+        with pytest.raises((circulations.AlreadyAnswered, workflow.ActionForbidden, workflow.TransitionNotPossible)):
+            await answered
+
+    async def test_a_closed_sheet_takes_no_answer_and_a_part_only_one(self, office: Office) -> None:
+        caller, clock, db = await office.caller("dc.consultant"), office.system.clock, office.system.db
+        sheet = await office.sheet(caller)
+        await office.act("dc.consultant", sheet, "start")
+        async with db.reading() as session:
+            found = await repository.visible(session, organizations=None, public_ids=[UUID(sheet.body["publicId"])])
+            (stale,) = (await repository.parts(session, sheet_ids=[found[0].sheet.id]))[found[0].sheet.id]
+
+        await office.act("dc.consultant", sheet, "respond")
+        with pytest.raises(circulations.AlreadyAnswered):
+            await db.transact(
+                lambda session: answering.take_answer(
+                    session, stale, status="REJECTED", comment="ช้าไป", now=clock.now()
+                )
+            )
+        with pytest.raises(circulations.NotRouting):
+            await office.during("dc.consultant", sheet, "complete", office.respond(sheet))
 
 
 class TestSearch:

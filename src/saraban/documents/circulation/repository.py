@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
+from saraban.documents.circulation.domain import WAITING
 from saraban.documents.circulation.models import Circulation, CirculationAttachment, CirculationRouting
 from saraban.documents.core.models import Correspondence
 from saraban.identity.models import Organization, User
@@ -212,5 +213,8 @@ async def change(session: AsyncSession, *, sheet_id: int, values: dict[str, Any]
     await session.execute(sa.update(Circulation).where(Circulation.id == sheet_id).values(values))
 
 
-async def answer(session: AsyncSession, *, routing_ids: Collection[int], values: dict[str, Any]) -> None:
-    await session.execute(sa.update(CirculationRouting).where(CirculationRouting.id.in_(routing_ids)).values(values))
+async def answer(session: AsyncSession, *, routing_ids: Collection[int], values: dict[str, Any]) -> int:
+    """This will close those of the parts that are still open, and give how many these were."""
+    still = CirculationRouting.status.in_(sorted(WAITING))
+    statement = sa.update(CirculationRouting).where(CirculationRouting.id.in_(routing_ids), still).values(values)
+    return int((await session.execute(statement)).rowcount)  # type: ignore[attr-defined]

@@ -26,7 +26,7 @@ from saraban.workflow.service.definitions import (
 from saraban.workflow.service.definitions import (
     listing as list_definitions,
 )
-from saraban.workflow.service.instances import envelopes, refresh_waiting, start, terminate
+from saraban.workflow.service.instances import envelopes, lock, refresh_waiting, start, terminate
 from saraban.workflow.service.news import TRANSITIONED
 from saraban.workflow.service.perform import perform
 from saraban.workflow.service.subjects import SubjectPort, Subjects
@@ -85,6 +85,7 @@ __all__ = [
     "inbox",
     "line_of",
     "list_definitions",
+    "lock",
     "look",
     "perform",
     "reads_step_file",

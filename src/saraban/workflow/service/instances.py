@@ -74,6 +74,16 @@ async def start(
     return envelope(row, definition, caller=caller, facts=facts, branches=asked)
 
 
+async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:
+    """
+    This will hold the instances of these subjects until the transaction ends, so that nobody takes a step meanwhile.
+
+    Whoever changes a subject because of where its workflow stands comes here first, and reads where it stands after it.
+    """
+    if entity_ids:
+        await repository.instances_of(session, entity_type, entity_ids, lock=True)
+
+
 async def terminate(
     session: AsyncSession, *, entity_type: str, entity_id: str, caller: Caller, reason: str, now: datetime
 ) -> None:
@@ -143,6 +153,12 @@ async def await_next(
     return engine.Waiting(ahead.organizations, users)
 
 
+async def named_of(session: AsyncSession, ahead: engine.Waiting, *, facts: SubjectFacts, state: str) -> frozenset[int]:
+    """This will give the people whom the definition names, by key, as far as they may see the subject."""
+    named = await repository.user_ids(session, ahead.named)
+    return await readers(session, named, facts=facts, state=state)
+
+
 async def envelopes(
     session: AsyncSession,
     *,
@@ -153,12 +169,6 @@ async def envelopes(
     now: datetime | None = None,
 ) -> dict[str, Envelope]:
     """
-async def named_of(session: AsyncSession, ahead: engine.Waiting, *, facts: SubjectFacts, state: str) -> frozenset[int]:
-    """This will give the people whom the definition names, by key, as far as they may see the subject."""
-    named = await repository.user_ids(session, ahead.named)
-    return await readers(session, named, facts=facts, state=state)
-
-
     This will give the envelope of each subject that has an instance, in a fixed number of queries.
 
     :param facts: by entity id, as the caller sees them

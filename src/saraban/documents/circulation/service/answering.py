@@ -51,12 +51,14 @@ async def current(
     session: AsyncSession, *, caller: Caller, public_id: UUID
 ) -> tuple[SheetRow, list[PartRow], workflow.Envelope | None]:
     """
-    This will hold a sheet for a change and give it as it stands now.
+    This will hold a sheet for a change and give it as it stands now; no step is taken until the change is done.
 
     :raises NotFound: also for a sheet of another organization
     :raises DocumentIsCancelled: when there is nothing left to change
     """
     row = await find(session, caller=caller, public_id=public_id)
+    # A step holds the instance and changes the sheet; in another order the two would wait for each other.
+    await workflow.lock(session, entity_type=domain.ENTITY_TYPE, entity_ids=[str(public_id)])
     await repository.lock(session, sheet_id=row.sheet.id)
     row = await find(session, caller=caller, public_id=public_id)
     if row.sheet.cancelled_at is not None:
@@ -176,8 +178,6 @@ async def take_answer(session: AsyncSession, own: PartRow, *, status: str, comme
     """
     if own.routing.status not in domain.WAITING:
         raise AlreadyAnswered
-    await repository.answer(
-        session,
-        routing_ids=[own.routing.id],
-        values={"status": status, "comments": comment, "completed_at": now, "updated_at": now},
-    )
+    values = {"status": status, "comments": comment, "completed_at": now, "updated_at": now}
+    if not await repository.answer(session, routing_ids=[own.routing.id], values=values):
+        raise AlreadyAnswered

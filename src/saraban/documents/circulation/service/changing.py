@@ -196,6 +196,10 @@ class Sheets:
         self, session: AsyncSession, *, caller: Caller, document_id: int, reason: str, address: str, now: datetime
     ) -> None:
         rows = await repository.open_sheets_about(session, document_id=document_id)
+        ids = [str(row.sheet.public_id) for row in rows]
+        await workflow.lock(session, entity_type=domain.ENTITY_TYPE, entity_ids=ids)
+        # One may have been closed until here.
+        rows = await repository.open_sheets_about(session, document_id=document_id)
         parts = await repository.parts(session, sheet_ids=[row.sheet.id for row in rows])
         for row in rows:
             await _end(session, row, parts[row.sheet.id], caller=caller, reason=reason, address=address, now=now)

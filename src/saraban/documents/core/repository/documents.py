@@ -259,9 +259,15 @@ async def by_number(session: AsyncSession, *, project_id: int, number: str) -> U
     )
 
 
-async def lock(session: AsyncSession, *, document_id: int) -> None:
-    """This will hold the head row until the end of the transaction; whoever edits, revises or cancels comes here first."""
+async def lock(session: AsyncSession, *, document_id: int) -> UUID:
+    """
+    This will hold the head row until the end of the transaction, and give its current revision's public id.
+
+    Whoever edits, revises or cancels comes here first.
+    """
     await session.execute(sa.select(_head.id).where(_head.id == document_id).with_for_update())
+    current = sa.select(_revision.public_id).where(_revision.correspondence_id == document_id, _revision.is_current)
+    return (await session.execute(current)).scalar_one()
 
 
 async def recipients(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[Recipient]]:

@@ -28,6 +28,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, FieldProblem, Kind, Text, invalid
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.numbering import service as numbering
+from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
 
 _PRINTED = (
@@ -94,13 +95,16 @@ async def current(
     session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID, zone: ZoneInfo
 ) -> tuple[DocumentRow, Envelope | None]:
     """
-    This will hold a document for a change and give it as it stands now.
+    This will hold a document for a change and give it as it stands now; no step is taken until the change is done.
+
+    Locks are taken in one order, wherever: the document, its instance, and then what a step changes too.
 
     :raises NotFound: also when the caller may not know of it
     :raises DocumentIsCancelled: when there is nothing left to change
     """
     row = await find(session, register.kind, caller=caller, public_id=public_id)
-    await repository.lock(session, document_id=row.head.id)
+    standing = await repository.lock(session, document_id=row.head.id)
+    await workflow.lock(session, entity_type=register.kind.entity_type, entity_ids=[str(standing)])
     row = await find(session, register.kind, caller=caller, public_id=public_id)
     if row.head.cancelled_at is not None:
         raise DocumentIsCancelled
