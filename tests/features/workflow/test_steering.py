@@ -494,3 +494,17 @@ class TestWhatIsOpen:
         assert contractor == steering.NOTHING
         await end(office, instance)
         assert await open_to(OWNER) == steering.NOTHING
+
+    async def test_is_single_branches_in_a_review(self, office: Office) -> None:
+        await seat(office)
+        instance = await under_review(office)
+
+        async with office.db.reading() as session:
+            found = [
+                await steering.find(
+                    session, caller=await office.person(by), subjects=office.subjects, public_id=instance
+                )
+                for by in (OWNER, CONTRACTOR)
+            ]
+
+        assert [(one.reassign, one.reassign_branches) for one in found] == [(False, True), (False, False)]

@@ -73,7 +73,10 @@ class SteeringOut(Schema):
     actions: list[WayOut]
     states: list[PlaceOut]
     terminate: bool = Field(examples=[True])
-    reassign: bool = Field(examples=[True])
+    reassign: bool = Field(description="Whether you may give the present state to another person.", examples=[True])
+    reassign_branches: bool = Field(
+        description="Whether you may give a branch of the present parallel review to another person.", examples=[False]
+    )
 
 
 class PersonOut(Schema):

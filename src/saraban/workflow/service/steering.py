@@ -64,12 +64,13 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Steerable:
-    """What a caller may do to an instance besides its actions."""
+    """What a caller may do to an instance besides its actions; of a parallel review single branches are given away."""
 
     actions: tuple[Way, ...] = ()
     states: tuple[State, ...] = ()
     terminate: bool = False
     reassign: bool = False
+    reassign_branches: bool = False
 
 
 NOTHING = Steerable()
@@ -276,7 +277,11 @@ def _offered(definition: Definition, state: str, caller: Caller, facts: SubjectF
     )
     elsewhere = tuple(each for each in definition.states.values() if each.name != state)
     return Steerable(
-        ways if pushes else (), elsewhere if steers else (), terminate=steers, reassign=pushes and here.review is None
+        ways if pushes else (),
+        elsewhere if steers else (),
+        terminate=steers,
+        reassign=pushes and here.review is None,
+        reassign_branches=pushes and here.review is not None,
     )
 
 
