@@ -59,3 +59,25 @@ class TestMessage:
             "timestamp": "2026-11-20T03:00:00Z",
             "data": {"number": "คคง.-0001", "action": "submit", "actorPublicId": "p"},
         }
+
+    def test_says_what_was_answered_in_a_review_unless_it_is_hidden(self) -> None:
+        from datetime import UTC, datetime
+
+        at = datetime(2026, 11, 20, 3, tzinfo=UTC)
+        payload = {
+            "branch": "structure",
+            "branchPublicId": "b",
+            "hidden": False,
+            "answer": "reject",
+            "comment": "ความลับ",
+            "actor": {"publicId": "p", "displayName": "ความลับ", "onBehalfOf": {"publicId": "q"}},
+        }
+        kept = {"hidden": True, "answer": None, "comment": None, "actor": None}
+        branch = {"branch": "structure", "branchPublicId": "b"}
+
+        said = message("workflow.answered", payload, at=at)["data"]
+        hidden = message("workflow.answered", payload | kept, at=at)["data"]
+
+        who = {"actorPublicId": "p", "onBehalfOfPublicId": "q"}
+        assert said == {**branch, "hidden": False, "answer": "reject", **who}
+        assert hidden == {**branch, "hidden": True}

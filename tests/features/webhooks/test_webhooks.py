@@ -108,6 +108,18 @@ class TestMessages:
         assert "ความลับ" not in body.decode()
         assert json.loads(body)["data"]["documentNumber"] == "คคง.-0001"
 
+    async def test_tell_of_an_answer_in_a_review(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        await make(owner, project, events=["workflow.answered"])
+        await happen(app.state.db, project, name="workflow.answered")
+        receiver = Receiver()
+
+        await worker(app.state.db, clock, receiver).drain()
+
+        ((_, _, body),) = receiver.got
+        assert json.loads(body)["type"] == "workflow.answered"
+
     async def test_of_a_transition_find_the_project_by_the_document(
         self, app: FastAPI, owner: httpx.AsyncClient, signed_in: SignIn, project: str, clock: FixedClock
     ) -> None:

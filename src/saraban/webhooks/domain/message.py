@@ -5,7 +5,12 @@ from datetime import datetime
 from typing import Any, Final, Literal, Protocol, get_args
 
 ProjectEvent = Literal[
-    "document.created", "document.revised", "document.cancelled", "workflow.transitioned", "workflow.webhook"
+    "document.created",
+    "document.revised",
+    "document.cancelled",
+    "workflow.transitioned",
+    "workflow.answered",
+    "workflow.webhook",
 ]
 EventName = Literal[ProjectEvent, "notification.created"]
 EVENTS: Final[tuple[ProjectEvent, ...]] = get_args(ProjectEvent)
@@ -17,6 +22,7 @@ TEST = "webhook.tested"
 _SAID = (
     *("projectPublicId", "documentPublicId", "documentKind", "kind", "number", "documentNumber", "revision"),
     *("instancePublicId", "historyPublicId", "workflowCode", "versionNo", "from", "to", "action", "terminal"),
+    *("branch", "branchPublicId", "hidden", "answer"),
     *("actorPublicId", "topic", "responseCode", "userPublicId", "aboutPublicId", "event", "notice", "says"),
 )
 

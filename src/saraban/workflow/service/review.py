@@ -250,7 +250,7 @@ async def _tell(
         "hidden": given.hidden,
         "answer": reply.code if known else None,
         "comment": reply.comment if known else None,
-        "actor": {"publicId": str(caller.public_id), "displayName": caller.display_name} if known else None,
+        "actor": {**_named(caller), "onBehalfOf": _named(given.lender) if given.lender else None} if known else None,
         "occurredAt": now.isoformat(),
     }
     await events.record(
@@ -263,8 +263,12 @@ async def _tell(
     )
 
 
+def _named(person: Caller) -> dict[str, str]:
+    return {"publicId": str(person.public_id), "displayName": person.display_name}
+
+
 async def _audit(session: AsyncSession, held: Held, branch: WorkflowBranch, *, now: datetime, address: str) -> None:
-    """That somebody answered, and not what: a document's readers may see this trail before the verdict."""
+    """Who answered, as of every deed, and not what; a document's own history leaves this row out."""
     await audit.write(
         session,
         action="workflow.answer",
