@@ -229,13 +229,14 @@ CLOSED = {
     ("path", "known"),
     [
         ("context", True),
-        ("context.amount", True),
-        ("context.tags.0.x", True),
-        ("context.site.zone.x", True),
-        ("context.any.thing", True),
-        ("context.ammount", False),
-        ("context.site.nowhere", False),
-        ("context.site.plot", False),
+        ("context.payload", True),
+        ("context.payload.amount", True),
+        ("context.payload.tags.0.x", True),
+        ("context.payload.site.zone.x", True),
+        ("context.payload.any.thing", True),
+        ("context.payload.ammount", False),
+        ("context.payload.site.nowhere", False),
+        ("context.payload.site.plot", False),
         ("payload.ammount", True),
     ],
 )
@@ -243,8 +244,54 @@ def test_compares_what_conditions_read_with_the_schema_of_the_context(path: str,
     raw = changed(f"{CLOSE}/condition", {"type": "json-logic", "rule": {"or": [{"!": {"var": path}}, True]}})
 
     assert faults(raw) == []
-    found = faults(raw | {"context_schema": CLOSED})
+    payload = {"properties": {"payload": {name: part for name, part in CLOSED.items() if name != "$defs"}}}
+    found = faults(raw | {"context_schema": {**payload, "$defs": CLOSED["$defs"]}})
     assert found == ([] if known else [("/dsl/states/0/on/close/condition/rule", "unknown_name")])
+
+
+@pytest.mark.parametrize("schema", [None, {"properties": {"round": {"type": "integer"}}}])
+def test_refuses_conditions_on_what_no_document_remembers(schema: Any) -> None:
+    rule = {"or": [{"!": {"var": "context.round"}}, {"==": [{"var": "context.payload.round"}, 2]}]}
+    raw = changed(f"{CLOSE}/condition", {"type": "json-logic", "rule": rule})
+    raw |= {"context_schema": schema} if schema else {}
+
+    assert faults(raw) == [("/dsl/states/0/on/close/condition/rule", "unknown_name")]
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        ({"required": ["payload"]}, ["no_start"]),
+        ({"minProperties": 1}, ["no_start"]),
+        ({"properties": {"payload": {"type": "object", "required": ["amount"]}}}, []),
+    ],
+    ids=str,
+)
+def test_refuses_a_schema_under_which_no_document_could_start(schema: Any, found: list[str]) -> None:
+    faulty = faults(letterbox() | {"context_schema": schema})
+
+    assert faulty == [("/dsl/context_schema", code) for code in found]
+
+
+@pytest.mark.parametrize("name", ["cancelled", "terminated"])
+def test_keeps_the_names_of_the_ends_of_every_workflow_for_ends(name: str) -> None:
+    raw = letterbox()
+    on = {"open": {"to": raw["states"][0]["name"], "label": WORDS}}
+    step = {"to": name, "label": WORDS}
+    raw["states"][0]["on"]["halt"] = step
+    state = {"name": name, "label": WORDS}
+
+    assert faults(raw | {"states": [*raw["states"], {**state, "terminal": True}]}) == []
+    at = len(raw["states"])
+    assert faults(raw | {"states": [*raw["states"], {**state, "on": on}]}) == [
+        (f"/dsl/states/{at}/name", "reserved_name")
+    ]
+
+
+def test_refuses_to_give_a_state_in_which_there_is_nothing_to_do() -> None:
+    raw = changed(f"{CLOSE}/events", [{"type": "assign", "target": "submitter"}])
+
+    assert faults(raw) == [(f"/dsl{CLOSE}/events/0", "idle_assign")]
 
 
 def test_asks_for_the_people_whom_an_action_requires_and_refuses_those_who_cannot_work() -> None:

@@ -11,7 +11,9 @@ from tests.domain.workflow.actors import person, subject
 
 WORDS = {"th": "คำ", "en": "Word"}
 BY_RECIPIENT = {"party": ["recipient"], "permissions": ["workflow.action_review"]}
-SCHEMA = {"type": "object", "properties": {"round": {"type": "integer"}}, "required": ["round"]}
+PAYLOAD = {"type": "object", "properties": {"round": {"type": "integer"}}, "required": ["round"]}
+SCHEMA = {"type": "object", "properties": {"payload": PAYLOAD}}
+FIRST, BARE, MISSPELT = ({"payload": each} for each in ({"round": 1}, {}, {"round": "one"}))
 REVIEWER = person(2, user=21, grants=(("Document Control", ["workflow.action_review"], {"organization": 2}),))
 SUPER_ADMIN = person(2, user=22, grants=(("Superadmin", ["system.manage_all"], {}),))
 
@@ -42,8 +44,8 @@ class TestExamine:
             (version(), standing(), {}, [], Outcome.NOBODY, "open"),
             (version(), standing(), {}, [SUPER_ADMIN], Outcome.NOBODY, "open"),
             (version(require={"party": ["originator"]}), standing(), {}, [REVIEWER], Outcome.NOBODY, "open"),
-            (version(context_schema=SCHEMA), standing(), {}, [REVIEWER], Outcome.CONTEXT_UNFIT, "open"),
-            (version(context_schema=SCHEMA), standing(context={"round": 1}), {}, [REVIEWER], Outcome.STAYS, "open"),
+            (version(context_schema=SCHEMA), standing(context=BARE), {}, [REVIEWER], Outcome.CONTEXT_UNFIT, "open"),
+            (version(context_schema=SCHEMA), standing(context=FIRST), {}, [REVIEWER], Outcome.STAYS, "open"),
             (version(), standing(facts=None), {}, [REVIEWER], Outcome.SUBJECT_GONE, None),
         ],
     )  # fmt: skip
@@ -62,9 +64,9 @@ class TestExamine:
         assert found.goes is (outcome in {Outcome.STAYS, Outcome.MOVES})
 
     def test_names_every_fault_of_the_context(self) -> None:
-        found = migrating.examine(version(context_schema=SCHEMA), standing(context={"round": "one"}), {}, [REVIEWER])
+        found = migrating.examine(version(context_schema=SCHEMA), standing(context=MISSPELT), {}, [REVIEWER])
 
-        assert [(fault.pointer, fault.code) for fault in found.faults] == [("/round", "type")]
+        assert [(fault.pointer, fault.code) for fault in found.faults] == [("/payload/round", "type")]
 
     @pytest.mark.parametrize(("assigned", "keeps"), [(21, True), (22, False), (99, False), (None, False)])
     def test_keeps_a_person_who_could_still_act(self, assigned: int | None, keeps: bool) -> None:

@@ -12,6 +12,7 @@ from saraban.workflow.domain.condition import Condition
 from saraban.workflow.domain.opening import Opening, opening
 
 AMOUNT = {"var": "context.amount"}
+PAID = {"var": "payload.amount"}
 WORDS = {"th": "คำ", "en": "Word"}
 
 
@@ -307,19 +308,19 @@ class TestPublishing:
         assert "{" in fault.text.say("en", fault.values).partition("not with")[2]
 
     def test_names_the_exit_that_nothing_opens_with_facts_that_do_not(self) -> None:
-        raw = _definition([{"and": [{">": [AMOUNT, 10]}, {"<": [AMOUNT, 10]}]}], [1])
+        raw = _definition([{"and": [{">": [PAID, 10]}, {"<": [PAID, 10]}]}], [1])
 
         with pytest.raises(dsl.WorkflowNotValid) as refused:
             dsl.read(raw)
 
         fault = refused.value.fields[0]
         assert (fault.pointer, fault.code) == ("/dsl/states/0/on/go/condition/rule", "never_holds")
-        assert '{"context.amount": 10}' in fault.text.say("en", fault.values)
-        assert '{"context.amount": 10}' in fault.text.say("th", fault.values)
+        assert '{"payload.amount": 10}' in fault.text.say("en", fault.values)
+        assert '{"payload.amount": 10}' in fault.text.say("th", fault.values)
         assert {fault.code for fault in refused.value.fields} == {"never_holds", "unreachable", "dead_end"}
 
     def test_of_ten_thousand_conditions_is_decided_quickly(self) -> None:
-        hard = {"==": [{"cat": [{"var": f"context.v{n}"} for n in range(20)]}, "never"]}
+        hard = {"==": [{"cat": [{"var": f"payload.v{n}"} for n in range(20)]}, "never"]}
         on = {
             f"a{n}": {
                 "to": "end",

@@ -1,5 +1,6 @@
 """Running instances moved to another version of their workflow: looked at, moved, left alone, and moved again."""
 
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -87,10 +88,10 @@ class TestDryRun:
 
     async def test_names_what_the_new_schema_does_not_take(self, office: Office) -> None:
         await office.define(raw())
-        (instance,) = await running(office)
-        await office.define(
-            raw(context_schema={"type": "object", "properties": {"round": {"type": "integer"}}, "required": ["round"]})
-        )
+        instance = (await office.start(office.letter(), code=CODE)).instance_public_id
+        await office.act(instance, "submit", by="dc.contractor", payload={"note": "seen"})
+        payload = {"type": "object", "properties": {"round": {"type": "integer"}}, "required": ["round"]}
+        await office.define(raw(context_schema={"properties": {"payload": payload}}))
 
         (line,) = await go(office)
 
@@ -134,6 +135,22 @@ class TestMigrate:
         note = (await rows(office, AuditLog))[-1]
         assert (note.action, note.details_json["instances"]) == ("workflow.migrate", 1)
         assert (await office.act(instance, "accept", by="dc.contractor"))["currentState"] == "closed"
+
+    async def test_counts_the_days_of_the_new_version_from_when_the_state_was_entered(self, office: Office) -> None:
+        await office.define(raw())
+        await running(office)
+        entered = (await rows(office, WorkflowInstance))[0]
+        days = raw()
+        days["states"][1]["due"] = {"workingDays": 3}
+        await office.define(days)
+        await go(office)
+        (counted,) = await rows(office, WorkflowInstance)
+        await office.define(raw(require={"party": ["originator"]}))
+        await go(office, 3)
+        (none,) = await rows(office, WorkflowInstance)
+
+        # From Friday 20 November: Monday, Tuesday and Wednesday.
+        assert [row.due_on for row in (entered, counted, none)] == [None, date(2026, 11, 25), None]
 
     async def test_takes_what_is_mapped_to_its_new_state_and_tells_of_it(self, office: Office) -> None:
         await office.define(raw())

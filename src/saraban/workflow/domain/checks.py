@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from saraban.workflow.domain import automatic
-from saraban.workflow.domain.definition import Definition, State, Transition
+from saraban.workflow.domain.definition import ENDS, Definition, State, Transition
 from saraban.workflow.domain.faults import Faults
 from saraban.workflow.domain.opening import CODE, WORK, Opening, opening
+from saraban.workflow.domain.schema import ContextSchema
 
 # What `engine.conditional_facts` gives to conditions; `*` is a path that the condition itself computes.
 MOST_WORK = 1_500_000  # steps for all conditions of a definition; beyond them they have the benefit of the doubt
@@ -42,6 +43,8 @@ def check(definition: Definition, found: Faults) -> None:
         return
     _names(definition, found)
     _terms(definition, found)
+    _given(definition, found)
+    _start(definition, found)
     automatic.check(definition, found)
     places = {name: index for index, name in enumerate(definition.states)}
     closed = _closed(definition, found)
@@ -122,11 +125,41 @@ def _names(definition: Definition, found: Faults) -> None:
     for index, state in enumerate(definition.states.values()):
         for action, step in state.on.items():
             for path in sorted(step.condition.logic.variables) if step.condition else ():
-                top, *below = path.split(".")
-                if top not in READABLE or (top == "context" and schema is not None and not schema.may_hold(below)):
+                if not _readable(path, schema):
                     at = found.below(f"/states/{index}/on", action) + "/condition/rule"
                     th, en = "เงื่อนไขอ่าน “{path}” ซึ่งไม่มีอยู่", "The condition reads “{path}”, which is never there."
                     found.add(at, "unknown_name", th, en, path=path[:100])
+
+
+def _readable(path: str, schema: ContextSchema | None) -> bool:
+    top, *below = path.split(".")
+    if top != "context":
+        return top in READABLE
+    # Instances start with an empty context, and steps put nothing but their payload into it.
+    return not below or (below[0] == "payload" and (schema is None or schema.may_hold(below)))
+
+
+def _given(definition: Definition, found: Faults) -> None:
+    """Whoever a state is given to must find an action there that can be his: an end and a bare review have none."""
+    for index, state in enumerate(definition.states.values()):
+        for action, step in state.on.items():
+            if any(definition.states[target].on for target in step.targets):
+                continue
+            for place, event in enumerate(step.events):
+                if event["type"] == "assign":
+                    at = found.below(f"/states/{index}/on", action)
+                    th = "มอบหมายไม่ได้ เพราะ {names} ไม่มีการดำเนินการให้ผู้ใดทำ"
+                    en = "This gives nobody anything to do: there is no action in {names}."
+                    found.add(f"{at}/events/{place}", "idle_assign", th, en, names=", ".join(step.targets)[:300])
+
+
+def _start(definition: Definition, found: Faults) -> None:
+    """Every document starts with an empty context, so the schema must take one."""
+    schema = definition.context_schema
+    for problem in schema.problems({}) if schema is not None else ():
+        th = "เอกสารทุกฉบับเริ่มด้วย context ว่าง ({}) ซึ่งสคีมานี้ไม่ยอมรับ ที่ {place}"
+        en = "Every document starts with an empty context ({}), which this schema refuses at {place}."
+        found.add("/context_schema", "no_start", th, en, place=problem.pointer or "/")
 
 
 def _ends(definition: Definition, found: Faults) -> None:
@@ -136,6 +169,10 @@ def _ends(definition: Definition, found: Faults) -> None:
             "/states", "no_terminal_state", "ต้องมีสถานะสุดท้ายอย่างน้อยหนึ่งสถานะ", "At least one state must be terminal."
         )
     for index, state in enumerate(definition.states.values()):
+        if state.name in ENDS and not state.terminal:
+            th = "ชื่อ “{name}” เป็นจุดสิ้นสุดของทุกสายงาน สถานะชื่อนี้จึงต้องเป็นสถานะสุดท้าย"
+            en = "“{name}” is where every workflow can end, so a state of that name is terminal."
+            found.add(f"/states/{index}/name", "reserved_name", th, en, name=state.name)
         if state.terminal and state.on:
             th, en = "สถานะสุดท้ายต้องไม่มีการดำเนินการต่อ", "A terminal state has no actions."
             found.add(f"/states/{index}/on", "exit_from_terminal", th, en)
