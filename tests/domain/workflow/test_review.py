@@ -282,6 +282,15 @@ class TestRehearsing:
         parting = rehearsal.replay(dsl.read(definition(asked)), past, subject(), person())
         return parting.code if parting else None
 
+    @pytest.mark.parametrize(("comment", "code"), [(None, "comment_required"), ("p. 3", None)])
+    def test_asks_for_the_comments_of_answers(self, comment: str | None, code: str | None) -> None:
+        codes = {"structure": "reject", "electrical": "reject"}
+        past = [rehearsal.Past(ANSWER, "reviewed", comment, {}, answers={name: codes[name]}) for name in codes]
+
+        parting = rehearsal.replay(dsl.read(definition(ASKED)), past, subject(), person())
+
+        assert (parting.code if parting and parting.step == 1 else None) == code
+
     def test_holds_a_finished_review_against_another_version(self) -> None:
         assert self.replayed(ASKED) is None
         assert self.replayed(ASKED | {"completion": "all"}) == "other_state"

@@ -3,14 +3,19 @@
 import copy
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saraban.kit.errors import Invalid
 from saraban.workflow.domain import dsl, lines
+from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.difference import Change, difference
 from saraban.workflow.domain.picture import mermaid
+from saraban.workflow.domain.rehearsal import Actor, Past, Try, rehearse, replay
+from tests.domain.workflow.actors import person, subject
 from tests.domain.workflow.test_dsl import letterbox
 
 
@@ -106,3 +111,63 @@ class TestLines:
     def test_of_a_text_that_is_too_deep_are_not_looked_for(self) -> None:
         with pytest.raises(lines.TooDeep):
             lines.read("[" * 100_000 + "]" * 100_000)
+
+
+def sent(**state: Any) -> Definition:
+    """This will give a letter that is sent, then answered."""
+    words = {"th": "คำ", "en": "Word"}
+    answer = {"to": "closed", "label": words} | state.pop("answer", {})
+    states = [
+        {"name": "draft", "label": words, "initial": True, "on": {"send": {"to": "open", "label": words} | state}},
+        {"name": "open", "label": words, "on": {"answer": answer}},
+        {"name": "closed", "label": words, "terminal": True},
+    ]
+    return dsl.read({"workflow": "SENT", "states": states})
+
+
+class TestARehearsal:
+    @pytest.mark.parametrize("target", ["submitter", str(UUID(int=70))])
+    def test_lets_nobody_act_but_the_one_to_whom_a_state_was_given(self, target: str) -> None:
+        given = sent(events=[{"type": "assign", "target": target}])
+        meant = Actor(is_submitter=True) if target == "submitter" else Actor(public_id=UUID(target))
+        tries = [Try(Actor(), "send"), Try(Actor(), "answer"), Try(meant, "answer")]
+
+        told = rehearse(given, tries, document={})
+
+        assert [one.refusal.code if one.refusal else None for one in told] == [
+            None,
+            "WORKFLOW_ACTION_FORBIDDEN",
+            None,
+        ]
+        assert [choice.code for one in told[1:] for choice in one.choices] == ["answer"]
+
+    def test_reads_the_due_date_of_the_document(self) -> None:
+        rule = {"==": [{"var": "document.dueDate"}, "2026-12-01"]}
+        asked = sent(condition={"type": "json-logic", "rule": rule})
+        tries = [Try(Actor(), "send")]
+
+        kept = [rehearse(asked, tries, document={"dueDate": day})[0].refusal for day in ("2026-12-01", "2026-12-02")]
+        with pytest.raises(Invalid) as refused:
+            rehearse(asked, tries, document={"dueDate": "soon"})
+
+        assert [one is None for one in kept] == [True, False]
+        assert refused.value.fields[0].pointer == "/document/dueDate"
+
+
+class TestAReplay:
+    @pytest.mark.parametrize(
+        ("rule", "with_files", "code"),
+        [
+            ("required", False, "files_required"),
+            ("required", True, None),
+            ("required", None, None),
+            (False, True, "files_not_taken"),
+            (False, False, None),
+        ],
+    )
+    def test_asks_for_files(self, rule: Any, with_files: bool | None, code: str | None) -> None:
+        past = [Past("send", "open", None, {}), Past("answer", "closed", None, {}, with_files=with_files)]
+
+        parting = replay(sent(answer={"attachments": rule}), past, subject(), person())
+
+        assert (parting.code if parting else None) == code

@@ -10,6 +10,8 @@ import pytest
 from saraban.workflow import service as workflow
 from tests.conftest import SignIn
 from tests.factories.letterbox import Office
+from tests.factories.review import WORDS, branches, reviewed, seat, under_review
+from tests.factories.review import answer as answer_for
 from tests.features.workflow.test_definitions import RFA, shorter
 
 URL = "/api/v1/workflow/definitions"
@@ -144,8 +146,25 @@ class TestReplay:
         (one,) = changed.differing
         assert (one.number, one.parting.step, one.parting.code) == (facts.number, 1, "comment_required")
 
-    async def _replay(self, office: Office, version: int) -> Any:
+    @pytest.mark.parametrize("hidden", [False, True])
+    async def test_knows_the_comments_of_answers_and_what_had_files(self, office: Office, hidden: bool) -> None:
+        await seat(office)
+        first = {"approve": {"label": WORDS, "counts": "for"}, "reject": {"label": WORDS, "counts": "against"}}
+        asked: dict[str, Any] = {"completion": "any", "answers": first, "hidden": hidden}
+        instance = await under_review(office, **asked)
+        found = await branches(office, instance)
+        await answer_for(office, instance, found["structure"].public_id, by="reviewer.consultant")
+        more = first | {"approve": first["approve"] | {"comment": "required"}}
+        await office.define(reviewed(**asked | {"answers": more}), activate=False)
+        raw = reviewed(**asked)
+        raw["states"][0]["on"]["submit"]["attachments"] = "required"
+        await office.define(raw, activate=False)
+
+        told = [await self._replay(office, version, code="REVIEWED") for version in (1, 2, 3)]
+
+        parted = [[(one.parting.step, one.parting.code) for one in each.differing] for each in told]
+        assert parted == [[], [(2, "comment_required")], [(1, "files_required")]]
+
+    async def _replay(self, office: Office, version: int, *, code: str = "RFA_APPROVAL") -> Any:
         async with office.db.reading() as session:
-            return await workflow.replay(
-                session, subjects=office.subjects, code="RFA_APPROVAL", version=version, limit=10
-            )
+            return await workflow.replay(session, subjects=office.subjects, code=code, version=version, limit=10)

@@ -5,13 +5,14 @@ Actors are described by what they would hold; nothing is read and nothing is kep
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any
 from uuid import UUID
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Grant, Scope
-from saraban.kit.errors import DomainError, Invalid, Text
+from saraban.kit.errors import DomainError, Invalid, Text, invalid
 from saraban.workflow.domain import answering, engine
 from saraban.workflow.domain.answering import Answer, Seat
 from saraban.workflow.domain.definition import ENDS, Definition
@@ -21,7 +22,7 @@ from saraban.workflow.domain.subject import ActionChoice, SubjectFacts
 
 _NOBODY = UUID(int=0)
 _ORIGINATOR, _RECIPIENT, _ELSEWHERE = 1, 2, 3
-_SUBMITTER, _ACTOR = 1, 2
+_SUBMITTER, _ACTOR, _SOMEBODY_ELSE = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +101,17 @@ def rehearse(
 
     :param document: what conditions shall read as `document.<name>`
     :param context: what the instance remembers from its start
-    :raises Invalid: when that does not fit the definition's schema
+    :raises Invalid: when that does not fit the definition's schema, or the document's `dueDate` is no date
     """
+    due = _due_date(document)
     remembered = dict(context or {})
     engine.check_context(definition, remembered)
     state = definition.initial
     tried: list[Tried] = []
     given: dict[str, str] = {}
+    in_charge: str | None = None
     for one in tries:
-        facts = _facts(one, document, remembered)
+        facts = replace(_facts(one, document, due, remembered), assigned_user_id=_key(in_charge, one.actor))
         choices = engine.available(definition, state, facts)
         try:
             step = _step(definition, state, one, facts, given)
@@ -120,11 +123,36 @@ def rehearse(
             continue
         given.clear()
         remembered = engine.context_after(remembered, one.payload)
-        *_, last = steps = [step, *_by_itself(definition, step, _facts(Try(Actor(), ""), document, remembered))]
+        *_, last = steps = [step, *_by_itself(definition, step, _facts(Try(Actor(), ""), document, due, remembered))]
         ours = tuple(each.action for each in steps[1:])
         tried.append(Tried(state, choices, last.next_state, last.terminal, automatic=ours))
         state = last.next_state
+        in_charge = next((event["target"] for event in last.events if event["type"] == "assign"), None)
     return tried
+
+
+def _key(in_charge: str | None, actor: Actor) -> int | None:
+    """To whom the state was given, as far as it is the actor; whether that person may act there only he could tell."""
+    if in_charge is None:
+        return None
+    if in_charge == "submitter":
+        return _SUBMITTER
+    return _user(actor) if in_charge == str(actor.public_id) else _SOMEBODY_ELSE
+
+
+def _user(actor: Actor) -> int:
+    return _SUBMITTER if actor.is_submitter else _ACTOR
+
+
+def _due_date(document: Mapping[str, Any]) -> date | None:
+    given = document.get("dueDate")
+    if given is None:
+        return None
+    try:
+        return date.fromisoformat(str(given))
+    except ValueError:
+        th, en = "ต้องเป็นวันที่ เช่น 2026-11-21", "This is a date, like 2026-11-21."
+        raise invalid("/document/dueDate", "date", th, en) from None
 
 
 def _step(definition: Definition, state: str, one: Try, facts: Facts, given: dict[str, str]) -> Step | None:
@@ -152,12 +180,12 @@ def _by_itself(definition: Definition, step: Step, facts: Facts) -> Iterator[Ste
         following = engine.automatic(definition, following, facts)
 
 
-def _facts(one: Try, document: Mapping[str, Any], context: Mapping[str, Any]) -> Facts:
+def _facts(one: Try, document: Mapping[str, Any], due: date | None, context: Mapping[str, Any]) -> Facts:
     actor = one.actor
     seats = {_ORIGINATOR} if "originator" in actor.party else set()
     seats |= {_RECIPIENT} if "recipient" in actor.party else set()
     seats = seats or {_ELSEWHERE}
-    user = _SUBMITTER if actor.is_submitter else _ACTOR
+    user = _user(actor)
     grants = tuple(Grant(role, actor.permissions) for role in actor.roles or {"rehearsal"})
     caller = Caller(
         user_id=user,
@@ -180,6 +208,7 @@ def _facts(one: Try, document: Mapping[str, Any], context: Mapping[str, Any]) ->
         public_id=_NOBODY,
         number=str(document.get("number", "")),
         title=str(document.get("title", "")),
+        due_date=due,
         priority=document.get("priority"),
         context=dict(document),
     )
@@ -192,7 +221,8 @@ class Past:
     A step that was taken.
 
     :param imposed: an administrator's deed, which no definition provides: it counts wherever its state still is
-    :param answers: of a verdict, the codes by branch that it came from
+    :param answers: of a verdict, the codes by branch that it came from; of an answer its own, as far as they are known
+    :param with_files: whether files came with it, None where that is not known
     """
 
     action: str
@@ -202,6 +232,7 @@ class Past:
     imposed: bool = False
     response_code: str | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
+    with_files: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +252,8 @@ _NO_ACTION = Text("สถานะนี้ไม่มีการดำเน�
 _OTHER_STATE = Text("ไปสถานะอื่น", "It goes to another state.")
 _CONDITION = Text("เงื่อนไขใหม่ไม่เป็นจริงกับเอกสารนี้", "The condition does not hold for this document.")
 _COMMENT = Text("ต้องมีความเห็น ซึ่งตอนนั้นไม่มี", "A comment is needed, and there was none.")
+_FILES = Text("ต้องมีไฟล์แนบ ซึ่งตอนนั้นไม่มี", "A file is needed, and there was none.")
+_NO_FILES = Text("ขั้นตอนนี้ไม่รับไฟล์แนบ ซึ่งตอนนั้นมี", "The step takes no files, and there were some.")
 _RESPONSE = Text("รหัสคำตอบของขั้นตอนนั้นใช้ไม่ได้แล้ว", "The response code of that step does not fit any more.")
 _AUTOMATIC = Text("ระบบจะดำเนินการต่อเองหลังขั้นตอนนี้", "The engine would have gone on by itself after this step.")
 _NOT_ENDED = Text("ไม่สิ้นสุดที่ขั้นสุดท้ายนี้", "It would not have ended with its last step.")
@@ -272,7 +305,10 @@ def _falling(definition: Definition, state: str, step: Past, _facts: Facts) -> t
     if review is None or not known or not set(step.answers.values()) <= set(review.answers):
         return "no_action", _NO_ACTION, None
     if step.action == ANSWER:
-        return None
+        needed = any(review.answers[code].comment_required for code in step.answers.values())
+        if needed and not (step.comment or "").strip():
+            return "comment_required", _COMMENT, None
+        return ("files_not_taken", _NO_FILES, None) if step.with_files and review.hidden else None
     fell = answering.moved(definition, state, step.answers)
     if fell is None or fell.next_state != step.to_state:
         return "other_state", _OTHER_STATE, fell.next_state if fell else None
@@ -292,6 +328,10 @@ def _parting(definition: Definition, state: str, step: Past, facts: Facts) -> tu
         return "response_code", _RESPONSE, None
     if comment_required and not (step.comment or "").strip():
         return "comment_required", _COMMENT, to
+    if transition.attachments_required and step.with_files is False:
+        return "files_required", _FILES, to
+    if step.with_files and not transition.attachments:
+        return "files_not_taken", _NO_FILES, to
     if transition.condition is not None and not transition.condition.holds(engine.conditional_facts(facts, state)):
         return "condition", _CONDITION, to
     if to != step.to_state:

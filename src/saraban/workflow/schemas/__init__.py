@@ -332,7 +332,15 @@ class DifferingOut(Schema):
     went_to: str
     would_go_to: str | None
     code: Literal[
-        "no_action", "other_state", "condition", "comment_required", "response_code", "automatic", "not_ended"
+        "no_action",
+        "other_state",
+        "condition",
+        "comment_required",
+        "files_required",
+        "files_not_taken",
+        "response_code",
+        "automatic",
+        "not_ended",
     ]
     message: LabelOut
 

@@ -1,18 +1,21 @@
 """Versions looked at and tried out: two compared, one drawn, played through, or held against what is finished."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.attachments import service as attachments
 from saraban.identity import service as identity
 from saraban.workflow import repository
 from saraban.workflow.domain import difference, picture, rehearsal, steering
 from saraban.workflow.domain.difference import Change
 from saraban.workflow.domain.rehearsal import Parting, Past, Tried, Try
+from saraban.workflow.domain.review import ANSWER
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.repository import review
 from saraban.workflow.service import definitions
 from saraban.workflow.service.subjects import Subjects
 
@@ -94,9 +97,21 @@ async def replay(session: AsyncSession, *, subjects: Subjects, code: str, versio
 
 
 async def _steps(session: AsyncSession, rows: Sequence[WorkflowInstance]) -> dict[UUID, list[Past]]:
+    """By instance, oldest first: three queries, with the files of all steps and the answers of all reviews."""
+    ids = [row.id for row in rows]
+    steps = await repository.bare_steps(session, ids)
+    files = await attachments.step_attachments(session, [step.id for step in steps])
+    answered = any(step.action == ANSWER for step in steps)
+    branches = await review.of_instances(session, ids) if answered else ()
+    said = {branch.history_id: branch for branch in branches}
     found: dict[UUID, list[Past]] = {}
-    for step in await repository.bare_steps(session, [row.id for row in rows]):
-        found.setdefault(step.instance_id, []).append(_past(step))
+    for step in steps:
+        past = replace(_past(step), with_files=str(step.id) in files)
+        branch = said.get(step.id) if step.action == ANSWER else None
+        if branch is not None and branch.answer is not None:
+            # A hidden review leaves what was said with its branch.
+            past = replace(past, comment=branch.comment, answers={branch.name: branch.answer})
+        found.setdefault(step.instance_id, []).append(past)
     return found
 
 
