@@ -7,7 +7,7 @@ it has moved is not met again, so it can simply be run once more.
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +29,7 @@ from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.repository import migrating as rows
 from saraban.workflow.service import definitions, instances
 from saraban.workflow.service.subjects import Subjects
+from saraban.workflow.service.terms import due_on
 from saraban.workflow.service.transition import Command, Held, Kept, VersionConflict, settle
 
 PERMISSION = "workflow.manage_definitions"
@@ -175,7 +176,7 @@ async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) 
     lines = []
     for row, standing, found in await _examined(session, run, still):
         if found.goes and found.to is not None and standing.facts is not None:
-            await _go(session, run, row, standing.facts, found, versions[row.id])
+            await _go(session, run, row, standing, standing.facts, found, versions[row.id])
         lines.append(_line(row, versions, standing, found))
     gone = sum(1 for line in lines if line.found.goes)
     if gone:
@@ -246,6 +247,7 @@ async def _go(
     session: AsyncSession,
     run: _Run,
     row: WorkflowInstance,
+    standing: Standing,
     facts: SubjectFacts,
     found: Found,
     version: int,
@@ -262,6 +264,7 @@ async def _go(
     values: dict[str, Any] = {
         "definition_id": run.definition_id,
         "assigned_user_id": assigned,
+        "due_on": await _due_on(session, run, row, standing.definition, facts),
         "updated_at": run.now,
     }
     if not await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values):
@@ -274,6 +277,16 @@ async def _go(
     if not first_draft:
         since = row.last_transition_at
         await instances.await_next(session, instance=row, definition=run.definition, facts=facts, now=since)
+
+
+async def _due_on(
+    session: AsyncSession, run: _Run, row: WorkflowInstance, before: Definition, facts: SubjectFacts
+) -> date | None:
+    """By the days of the new version, from when the instance came to its state; where they are the same the day stands."""
+    here = run.definition.states[row.current_state]
+    if here.due_days == before.states[row.current_state].due_days:
+        return row.due_on
+    return await due_on(session, state=here, facts=facts, now=row.last_transition_at)
 
 
 def _history(run: _Run, row: WorkflowInstance, versions: Mapping[str, int]) -> WorkflowHistory:
