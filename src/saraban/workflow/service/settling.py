@@ -149,7 +149,7 @@ async def _still_ask(
     """In a review one branch asks another person: whoever is asked besides keeps his place in the inbox."""
     users = await branches.people(session, instance_id=row.id, facts=facts)
     ahead = engine.waiting(definition, row.current_state, facts)
-    users |= ahead.users | await repository.user_ids(session, ahead.named)
+    users |= ahead.users | await instances.named_of(session, ahead, facts=facts, state=row.current_state)
     if row.assigned_user_id is not None:
         users |= {row.assigned_user_id}
     await review.await_people(session, instance_id=row.id, state=row.current_state, users=users, now=now)
