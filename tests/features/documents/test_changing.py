@@ -1,5 +1,6 @@
 """Editing a draft, issuing the next revision, cancelling: each once, each by whom it belongs to, each with its proof."""
 
+import copy
 from typing import Any
 
 import httpx
@@ -10,6 +11,7 @@ from saraban.documents.core.models import CorrespondenceRevision
 from saraban.numbering.models import LedgerEntry
 from saraban.projects.models import CorrespondenceStatus
 from tests.features.documents.conftest import Desk, pointers
+from tests.features.workflow.test_definitions import RFA
 
 
 class TestEdit:
@@ -50,6 +52,22 @@ class TestEdit:
 
         assert (mine.status_code, mine.json()["userMessage"]) == (409, "สามารถแก้ไขได้เฉพาะในสถานะ Draft")
         assert theirs.status_code == 403
+
+    @pytest.mark.parametrize(("name", "editable", "status"), [("revising", True, 200), ("draft", False, 409)])
+    async def test_asks_the_state_whether_it_is_editable_and_not_its_name(
+        self, desk: Desk, name: str, editable: bool, status: int
+    ) -> None:
+        raw = copy.deepcopy(RFA)
+        raw["states"][0] |= {"name": name, "editable": editable}
+        admin, client = await desk.as_("admin"), await desk.as_("dc.contractor")
+        made = await admin.post("/api/v1/workflow/definitions", json={"dsl": raw, "activate": True})
+        assert made.status_code == httpx.codes.CREATED, made.text
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        public_id = rfa["publicId"]
+
+        answer = await client.patch(f"/api/v1/rfas/{public_id}", json={"subject": "เรื่องใหม่"})
+
+        assert (rfa["workflow"]["canEdit"], answer.status_code) == (editable, status), answer.text
 
     async def test_names_what_cannot_be_left_out_or_is_too_early(self, desk: Desk) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter())

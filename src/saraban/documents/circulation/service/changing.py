@@ -67,7 +67,7 @@ async def edit(
     caller.require(domain.CREATE, _scope(row))
     if if_match is not None:
         core.check_version(if_match, etag(await full(session, caller=caller, row=row, now=now, zone=zone)))
-    if envelope is None or envelope.current_state != domain.DRAFT:
+    if envelope is None or not envelope.can_edit:
         raise core.NotADraft
     values = _values(changes, now, zone)
     await repository.change(session, sheet_id=row.sheet.id, values={**values, "updated_at": now})

@@ -41,7 +41,7 @@ async def offers(session: AsyncSession, *, caller: Caller, public_id: UUID, now:
     routing = envelope.current_state == domain.ROUTING
     asked = parts[row.sheet.id] if routing else []
     return Offers(
-        edit=in_draft and caller.may(domain.CREATE, scope),
+        edit=envelope.can_edit and caller.may(domain.CREATE, scope),
         cancel=caller.may(domain.CREATE if in_draft else domain.CLOSE, scope),
         respond=(own := part_for(caller, asked)) is not None and may_answer(caller, row, own),
         respond_for=await _others(session, caller, row, asked, now=now),

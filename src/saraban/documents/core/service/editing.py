@@ -135,7 +135,7 @@ async def edit(
     require_edit(caller, register.kind, row.head)
     await _check_version(session, register, caller, row, if_match, now, zone)
     _check_printed(changes)
-    if envelope is None or envelope.current_state != DRAFT or not row.revision.is_current:
+    if envelope is None or not envelope.can_edit or not row.revision.is_current:
         raise NotADraft
     values = _values(changes, row, now, zone)
     noted = _changed(changes, values, row, zone)

@@ -48,7 +48,8 @@ async def offers(
         may_cancel = register.kind.cancel_after_issue and _allowed(lambda: require_withdraw(caller, row.head))
     ended = envelope is not None and envelope.terminal
     may_revise = ended and _allowed(lambda: require_create(caller, register.kind, row.head))
-    return Offers(edit=in_draft and may_edit, cancel=may_cancel, revise=may_revise)
+    # Whether a state may be edited is its definition's word, whatever the state is called.
+    return Offers(edit=envelope is not None and envelope.can_edit and may_edit, cancel=may_cancel, revise=may_revise)
 
 
 def _allowed(require: Callable[[], None]) -> bool:
