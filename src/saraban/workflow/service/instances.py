@@ -15,6 +15,7 @@ from saraban.kit.ids import new_id
 from saraban.workflow import repository
 from saraban.workflow.domain import acting, engine, steering
 from saraban.workflow.domain.definition import CANCELLED, Definition
+from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.review import BranchView
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
@@ -96,6 +97,7 @@ async def terminate(
     row = found.get(entity_id)
     if row is None or row.status == ENDED:
         return
+    now = not_before(row.updated_at, now)
     gone = {"due_on": None, "assigned_user_id": None}
     values = {"current_state": CANCELLED.name, "status": ENDED, "updated_at": now, "last_transition_at": now, **gone}
     await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values)

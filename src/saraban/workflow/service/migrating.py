@@ -24,6 +24,7 @@ from saraban.workflow.domain import engine, migrating, steering
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.migrating import Found, Outcome, Standing
+from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.repository import migrating as rows
@@ -260,16 +261,16 @@ async def _go(
         command = Command(steering.MIGRATE)
         await settle(session, held, step, command=command, now=run.now, address=run.address, kept=kept)
         return
-    assigned = row.assigned_user_id if found.keeps_person else None
+    assigned, now = row.assigned_user_id if found.keeps_person else None, not_before(row.updated_at, run.now)
     values: dict[str, Any] = {
         "definition_id": run.definition_id,
         "assigned_user_id": assigned,
         "due_on": await _due_on(session, run, row, standing.definition, facts),
-        "updated_at": run.now,
+        "updated_at": now,
     }
     if not await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values):
         raise VersionConflict("The version changed between the lock and the update.")
-    session.add(_history(run, row, versions))
+    session.add(_history(run, row, versions, now))
     await session.flush()
     row.assigned_user_id = assigned
     # It has waited since its last step, and goes on doing so.
@@ -289,7 +290,7 @@ async def _due_on(
     return await due_on(session, state=here, facts=facts, now=row.last_transition_at)
 
 
-def _history(run: _Run, row: WorkflowInstance, versions: Mapping[str, int]) -> WorkflowHistory:
+def _history(run: _Run, row: WorkflowInstance, versions: Mapping[str, int], now: datetime) -> WorkflowHistory:
     return WorkflowHistory(
         id=new_id(),
         instance_id=row.id,
@@ -300,7 +301,7 @@ def _history(run: _Run, row: WorkflowInstance, versions: Mapping[str, int]) -> W
         action_by_user_uuid=str(run.caller.public_id),
         comment=None,
         details={"migrated": dict(versions), "versionNo": row.version_no + 1},
-        created_at=run.now,
+        created_at=now,
     )
 
 

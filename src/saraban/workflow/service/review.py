@@ -27,6 +27,7 @@ from saraban.projects import service as projects
 from saraban.workflow.domain import acting, answering, engine
 from saraban.workflow.domain.answering import Answer, BranchClosed, Seat
 from saraban.workflow.domain.engine import ActionForbidden, Step
+from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.review import ANSWER
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import WorkflowHistory
@@ -108,13 +109,14 @@ async def answer(
     async def step(session: AsyncSession, _seen: Seen) -> Envelope:
         held = await hold(session, caller=caller, subjects=subjects, public_id=public_id, command=command)
         given = await _decide(session, held, branch_public_id, reply, now=now)
-        await _write(session, held, given, reply, now=now, address=address)
+        at = not_before(held.row.updated_at, now)
+        await _write(session, held, given, reply, now=at, address=address)
         held = replace(held, seat=given.lender, seats=given.seats)
         if given.step is None:
-            return await _wait_on(session, held, now=now)
+            return await _wait_on(session, held, now=at)
         kept = Kept(details={"answers": dict(given.answers)})
         settled = Command(given.step.action)
-        return await settle(session, held, given.step, command=settled, now=now, address=address, kept=kept)
+        return await settle(session, held, given.step, command=settled, now=at, address=address, kept=kept)
 
     done = await once(db, asking, door="branches/answers", step=step)
     # The ETag of an envelope is the instance's version, which is not what this address is guarded by.
@@ -289,6 +291,7 @@ async def _audit(session: AsyncSession, held: Held, branch: WorkflowBranch, *, n
 async def _wait_on(session: AsyncSession, held: Held, *, now: datetime) -> Envelope:
     """The answer is given, and others are still waited for."""
     row, facts = held.row, held.facts
+    await repository.touch(session, public_id=row.id, now=now)
     await _ask(session, held, now=now)
     asked = await instances.branches_of(
         session, row, held.definition, caller=held.caller, facts=facts, seats=held.seats

@@ -21,6 +21,7 @@ from saraban.workflow import repository
 from saraban.workflow.domain import engine
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
+from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import WorkflowInstance
 from saraban.workflow.repository import review
@@ -89,6 +90,7 @@ async def settle(
 
     :raises VersionConflict: when the compare-and-set found another version
     """
+    now = not_before(held.row.updated_at, now)
     after = await _take(session, held, step, command=command, now=now, address=address, kept=kept)
     following = await _by_itself(session, after, step)
     while following is not None:
