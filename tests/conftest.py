@@ -40,8 +40,29 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-# Tracing doubles the time of a test. Numbering is what is measured, by the tests that are about it.
-MEASURED = ("tests/database/", "tests/domain/numbering/", "tests/features/numbering/")
+# Tracing doubles the time of a test. Numbering is what is measured, by the tests that are about it and run in this process.
+MEASURED = (
+    "tests/domain/numbering/",
+    "tests/features/numbering/",
+    *(
+        f"tests/database/test_{subject}.py"
+        for subject in [
+            "batches",
+            "books",
+            "bulk",
+            "failures",
+            "faults",
+            "formats",
+            "import",
+            "imports",
+            "life",
+            "numbering",
+            "rates",
+            "scenarios",
+            "utilization",
+        ]
+    ),
+)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -19,6 +19,7 @@ from saraban.workflow.domain.logic.budget import Budget
 from saraban.workflow.domain.logic.coercion import number
 
 MOST_FACES, MOST_CHOICES = 200, 2_000
+MOST_FACTS = 10  # with two faces each they are more than the choices: known before their faces are looked for
 _JOINING = frozenset({"and", "or", "!", "!!", "if", "?:"})
 _EQUAL, _ORDER = frozenset({"==", "===", "!=", "!=="}), frozenset({"<", "<=", ">", ">="})
 # What a schema says of one value by itself; whatever else it says only forbids more.
@@ -50,7 +51,7 @@ def never_holds(condition: logic.Compiled, schema: schemas.ContextSchema | None,
         if not condition.variables:
             return not _holds(condition, {})
         _read(condition.rule, facts)
-        if facts.keys() != condition.variables or _nested(facts):
+        if facts.keys() != condition.variables or len(facts) > MOST_FACTS or _nested(facts):
             return False
         faces = [_faces(path, fact, schema, codes) for path, fact in sorted(facts.items())]
     except (_NotSimple, logic.BudgetExceeded):
