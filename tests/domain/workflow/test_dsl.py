@@ -288,16 +288,6 @@ def test_keeps_the_names_of_the_ends_of_every_workflow_for_ends(name: str) -> No
     ]
 
 
-def test_asks_that_documents_begin_as_drafts() -> None:
-    raw = letterbox()
-    ours = dsl.Known(drafted=[raw["workflow"]])
-
-    assert [(one.pointer, one.code) for one in dsl.problems(raw, known=ours)] == [("/dsl/states/0/name", "not_drafted")]
-    assert dsl.problems(raw, known=dsl.Known()) == ()
-    raw["states"][0]["name"] = "draft"
-    assert dsl.problems(raw, known=ours) == ()
-
-
 def test_refuses_to_give_a_state_in_which_there_is_nothing_to_do() -> None:
     raw = changed(f"{CLOSE}/events", [{"type": "assign", "target": "submitter"}])
 

@@ -13,7 +13,6 @@ from saraban.workflow.domain.schema import ContextSchema
 
 # What `engine.conditional_facts` gives to conditions; `*` is a path that the condition itself computes.
 MOST_WORK = 1_500_000  # steps for all conditions of a definition; beyond them they have the benefit of the doubt
-DRAFT = "draft"
 READABLE = frozenset({"state", "comment", "context", "document", "payload", "actor", CODE, "*"})
 
 
@@ -35,15 +34,6 @@ def check_names(states: Sequence[State], found: Faults) -> None:
             "DSL มี Initial State หลายค่า แต่ละ Workflow ต้องมีเพียง Initial State เดียว",
             "There is more than one initial state.",
         )
-
-
-def check_drafted(states: Sequence[State], found: Faults) -> None:
-    """This will refuse a beginning that documents do not know: while they stand in `draft` they are their author's alone."""
-    for index, state in enumerate(states):
-        if state.initial and state.name != DRAFT:
-            th = "สายงานของเอกสารต้องเริ่มที่สถานะชื่อ “{name}”"
-            en = "A workflow of documents begins in a state named “{name}”."
-            found.add(f"/states/{index}/name", "not_drafted", th, en, name=DRAFT)
 
 
 def check(definition: Definition, found: Faults) -> None:

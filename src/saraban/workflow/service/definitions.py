@@ -245,7 +245,7 @@ async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
 async def _known(session: AsyncSession, raw: Any) -> dsl.Known:
     roles, permissions = await repository.known_names(session)
     people = await identity.load_callers(session, dsl.assigned(raw))
-    return dsl.Known(roles, permissions, people.keys(), drafted=[ours["workflow"] for ours in shipped()])
+    return dsl.Known(roles, permissions, people.keys())
 
 
 async def _activate(

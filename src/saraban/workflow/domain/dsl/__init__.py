@@ -94,8 +94,6 @@ def _definition(raw: Any, known: Known, found: Faults) -> Definition | None:
     if code is None or len(read_states) != len(listed):
         return None
     checks.check_names(read_states, found)
-    if code in known.drafted:
-        checks.check_drafted(read_states, found)
     initial = next((state.name for state in read_states if state.initial), "")
     return Definition(code, description, initial, {state.name: state for state in read_states}, context_schema)
 

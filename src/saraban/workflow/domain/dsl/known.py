@@ -12,13 +12,11 @@ class Known:
     The names a definition may use; None leaves them unchecked.
 
     :param users: those of the definition's `assigned` people who can work
-    :param drafted: codes of the workflows on which documents begin as drafts
     """
 
     roles: Collection[str] | None = None
     permissions: Collection[str] | None = None
     users: Collection[UUID] | None = None
-    drafted: Collection[str] = ()
 
 
 def assigned(raw: Any) -> frozenset[UUID]:
