@@ -106,7 +106,11 @@ class TestAddress:
 
 @asynccontextmanager
 async def listening(talk: Talk) -> AsyncIterator[int]:
+    """A receiver that talks until the caller has hung up, which each caller must before this ends."""
+    talks: set[asyncio.Task[None] | None] = set()
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        talks.add(asyncio.current_task())
         try:
             await reader.readuntil(b"\r\n\r\n")
             await talk(reader, writer)
@@ -118,6 +122,7 @@ async def listening(talk: Talk) -> AsyncIterator[int]:
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         yield server.sockets[0].getsockname()[1]
+        await asyncio.wait_for(asyncio.gather(*filter(None, talks)), timeout=30)
 
 
 def local(timeout: float = 5.0) -> GuardedPost:

@@ -238,4 +238,4 @@ class TestDefinitions:
             )
 
             assert answer.status_code in {413, 422}, answer.text
-            assert time.process_time() - began < 2
+            assert time.process_time() - began < 15  # what grows without bound takes minutes, on any machine
