@@ -53,10 +53,8 @@ class Desk:
     async def act(self, instance: UUID, action: str, *, by: str) -> None:
         """What the door does with one request, after it knows who asks."""
         system = self.system
-        await workflow.perform(
-            system.db,
+        await system.steps.perform(
             caller=self.people[by],
-            subjects=system.subjects,
             public_id=instance,
             command=Command(action),
             now=system.clock.now(),

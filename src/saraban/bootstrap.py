@@ -53,7 +53,7 @@ from saraban.web.kinds import BY_NAME
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedPost
 from saraban.workflow import service as workflow
-from saraban.workflow.service import Subjects
+from saraban.workflow.service import Steps, Subjects
 from saraban.workflow.service import kept as kept_definitions
 from saraban.workflow.service import review as reviews
 from saraban.workflow.service.kept import KeptDefinitions
@@ -93,6 +93,7 @@ class System:
     rates: Rates
     sealer: Sealer
     subjects: Subjects
+    steps: Steps
     definitions: KeptDefinitions
     followers: Followers
     handlers: Handlers
@@ -135,6 +136,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         rates=rates,
         sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
         subjects=subjects,
+        steps=Steps(db, subjects),
         definitions=KeptDefinitions(db, Shelf(redis, name=kept_definitions.NAME, rest=settings.redis_breaker)),
         followers=_followers(),
         handlers=_handlers(settings, db, clock, rates.limiter, post, subjects),
@@ -154,6 +156,7 @@ async def closing(system: System) -> AsyncIterator[System]:
     finally:
         await system.bell.close()
         await system.definitions.close()
+        await system.steps.close()
         await system.allocator.close()
         await system.rates.limiter.close()
         for redis in (system.redis, *system.lock_masters):
@@ -323,6 +326,7 @@ def stage(system: System) -> demo_documents.Stage:
         storage=system.storage,
         uploads=system.uploads,
         subjects=system.subjects,
+        steps=system.steps,
         followers=system.followers,
         zone=system.clock.zone,
     )

@@ -4,7 +4,7 @@ A subject that is nothing but its workflow: letters in a dictionary, on the demo
 It implements `SubjectPort` as documents do, so that the workflow is tested without them.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -24,7 +24,7 @@ from saraban.kit.ids import new_id
 from saraban.projects.models import Contract, Project
 from saraban.projects.service import seed as projects_seed
 from saraban.workflow import service as workflow
-from saraban.workflow.service import Command, Envelope, Step, SubjectFacts, Subjects
+from saraban.workflow.service import Command, Envelope, Move, Step, Steps, SubjectFacts, Subjects
 
 NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
 
@@ -48,9 +48,13 @@ class Letterbox:
     def may_see(self, caller: Caller, key: str) -> bool:
         return key in self.letters and caller.username in self.hidden.get(key, {caller.username})
 
-    async def moved(self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime) -> bool:
-        self.steps.append((entity_id, step))
-        return True
+    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, SubjectFacts]:
+        self.queries += 1
+        return {key: self.letters[key] for key, caller in callers.items() if self.may_see(caller, key)}
+
+    async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Collection[str]:
+        self.steps += [(move.entity_id, move.step) for move in moves]
+        return [move.entity_id for move in moves]
 
 
 @dataclass
@@ -60,6 +64,7 @@ class Office:
     db: Database
     box: Letterbox
     subjects: Subjects
+    steps: Steps
     organizations: dict[str, int]
     project: int
     contract: int
@@ -106,10 +111,8 @@ class Office:
         self, instance: UUID, action: str, *, by: str, now: datetime = NOW, key: str | None = None, **command: Any
     ) -> Any:
         """This will take one step through the door's own function and give the new envelope as JSON."""
-        answer = await workflow.perform(
-            self.db,
+        answer = await self.steps.perform(
             caller=await self.person(by),
-            subjects=self.subjects,
             public_id=instance,
             command=Command(action, **command),
             now=now,
@@ -164,4 +167,5 @@ async def office_in(db: Database) -> Office:
     assert project is not None
     assert contract is not None
     box = Letterbox()
-    return Office(db, box, Subjects(box), organizations, project, contract)
+    subjects = Subjects(box)
+    return Office(db, box, subjects, Steps(db, subjects), organizations, project, contract)

@@ -23,8 +23,7 @@ from saraban.web.shelf import Desk, Shelf
 from saraban.web.shelves import SHEETS, SHELVES, shelf_at
 from saraban.web.sight import sight
 from saraban.web.visit import PageRoute
-from saraban.workflow import service as workflow
-from saraban.workflow.dependencies import RegisteredSubjects
+from saraban.workflow.dependencies import RegisteredSubjects, TakesSteps
 from saraban.workflow.schemas import TransitionIn
 from saraban.workflow.schemas.review import BranchAnswerIn
 from saraban.workflow.service import Command, Subjects, review
@@ -97,7 +96,14 @@ async def show(
 
 @router.post("/{path}/{public_id}/actions")
 async def act(
-    path: str, public_id: UUID, page: ThisPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+    path: str,
+    public_id: UUID,
+    page: ThisPage,
+    db: Db,
+    subjects: RegisteredSubjects,
+    steps: TakesSteps,
+    clock: Now,
+    request: Request,
 ) -> Response:
     """One step of the workflow, by the version that the reader saw."""
     shelf = shelf_at(path)
@@ -127,10 +133,8 @@ async def act(
             on_behalf_of=order.on_behalf_of,
         )
         await patiently(
-            lambda: workflow.perform(
-                db,
+            lambda: steps.perform(
                 caller=page.caller,
-                subjects=subjects,
                 public_id=document.workflow.instance_public_id,
                 command=command,
                 now=clock.now(),

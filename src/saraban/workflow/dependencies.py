@@ -1,4 +1,4 @@
-"""What the workflow endpoints fetch from the application: subjects, kept definitions, and versions from `If-Match`."""
+"""What the workflow endpoints fetch from the application: subjects, steps, kept definitions, and versions from `If-Match`."""
 
 from typing import Annotated
 
@@ -6,12 +6,16 @@ from fastapi import Depends, Header, Request
 
 from saraban.kit.errors import invalid
 from saraban.kit.http import at_once
-from saraban.workflow.service import Subjects
+from saraban.workflow.service import Steps, Subjects
 from saraban.workflow.service.kept import KeptDefinitions
 
 
 def subjects(request: Request) -> Subjects:
     return request.app.state.subjects  # type: ignore[no-any-return]
+
+
+def steps(request: Request) -> Steps:
+    return request.app.state.steps  # type: ignore[no-any-return]
 
 
 def kept_definitions(request: Request) -> KeptDefinitions:
@@ -44,5 +48,6 @@ def if_match(
 
 
 Kept = Annotated[KeptDefinitions, Depends(at_once(kept_definitions))]
+TakesSteps = Annotated[Steps, Depends(at_once(steps))]
 RegisteredSubjects = Annotated[Subjects, Depends(at_once(subjects))]
 IfMatch = Annotated[frozenset[str] | None, Depends(at_once(if_match))]

@@ -1,6 +1,6 @@
 """Each attempt is counted once and told in one line with eight fields, whatever becomes of it (ruling W7)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import DomainError, NotFound
-from saraban.workflow.service import Step, observe
+from saraban.workflow.service import Move, Step, observe
 from tests.factories.letterbox import NOW, Office
 from tests.logged import lines_of
 
@@ -105,7 +105,7 @@ class TestAttempt:
     ) -> None:
         instance = await office.pending()
 
-        async def broken(session: AsyncSession, **_: Any) -> None:
+        async def broken(session: AsyncSession, _moves: Sequence[Move]) -> None:
             await session.execute(sa.text("SELECT * FROM nowhere"))
 
         monkeypatch.setattr(
@@ -123,10 +123,11 @@ class TestAttempt:
         instance = await office.pending()
         taken: list[Step] = []
 
-        async def collides(session: AsyncSession, *, step: Step, **_: Any) -> None:
-            taken.append(step)
+        async def collides(_session: AsyncSession, moves: Sequence[Move]) -> tuple[str, ...]:
+            taken.extend(move.step for move in moves)
             if len(taken) == 1:
                 raise OperationalError("UPDATE", {}, Exception("database is locked"))
+            return ()
 
         monkeypatch.setattr(office.box, "moved", collides)  # a collision at the moment that it is wanted
         with attempt() as line:

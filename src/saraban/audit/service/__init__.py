@@ -6,13 +6,14 @@ from saraban.audit.service.exporting import Unsealed, export, unsealed
 from saraban.audit.service.heads import HeadFile
 from saraban.audit.service.purging import Purged, purge
 from saraban.audit.service.sealing import Sealer
-from saraban.audit.service.trail import Actor, AuditEntry, Severity, listing, write
+from saraban.audit.service.trail import Actor, AuditEntry, Deed, Severity, listing, write, write_all
 from saraban.audit.service.verifying import Report, patrol, sealed_blocks, verify, verify_file
 
 __all__ = [
     "MINIMUM_YEARS",
     "Actor",
     "AuditEntry",
+    "Deed",
     "Finding",
     "HeadFile",
     "Purged",
@@ -30,4 +31,5 @@ __all__ = [
     "verify",
     "verify_file",
     "write",
+    "write_all",
 ]

@@ -1,6 +1,6 @@
 """Writing and reading the audit trail; a row is written in the transaction of the deed it tells of."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
@@ -45,6 +45,29 @@ class AuditEntry:
     created_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """
+    What somebody did, for the trail.
+
+    :param action: `<module>.<action>`, for example `rfa.create`
+    :param caller: None for a deed of nobody who is known, such as a failed log-in
+    :param entity_id: the public id; an integer key has no place here, nor in `details`
+    :param request_id: the trace of its request; None for that of the running task
+    """
+
+    action: str
+    caller: Actor | None
+    entity_type: str
+    entity_id: str
+    details: Mapping[str, Any]
+    address: str
+    now: datetime
+    severity: Severity = "INFO"
+    user_agent: str | None = None
+    request_id: str | None = None
+
+
 async def write(
     session: AsyncSession,
     *,
@@ -58,28 +81,31 @@ async def write(
     severity: Severity = "INFO",
     user_agent: str | None = None,
 ) -> None:
-    """
-    This will add one row, in the caller's transaction.
+    """This will add one row, in the caller's transaction; the parameters are those of `Deed`."""
+    deed = Deed(action, caller, entity_type, entity_id, details, address, now, severity, user_agent)
+    await write_all(session, [deed])
 
-    :param action: `<module>.<action>`, for example `rfa.create`
-    :param caller: None for a deed of nobody who is known, such as a failed log-in
-    :param entity_id: the public id; an integer key has no place here, nor in `details`
-    """
-    row = {
-        "request_id": trace_id() or None,
-        "user_id": caller.user_id if caller else None,
-        "actor_uuid": caller.public_id if caller else None,
-        "action": action,
-        "severity": severity,
-        "entity_type": entity_type,
-        "entity_id": entity_id,
-        "details_json": dict(details),
-        "ip_address": address[:45] or None,
-        "user_agent": user_agent[:255] if user_agent else None,
-        "created_at": now,
-    }
-    await session.flush()  # the deed itself, where it is still in the session's memory
-    await session.execute(_INSERT, row)
+
+async def write_all(session: AsyncSession, deeds: Sequence[Deed]) -> None:
+    """This will do the same for several deeds, in their order, with one statement."""
+    rows = [
+        {
+            "request_id": deed.request_id or trace_id() or None,
+            "user_id": deed.caller.user_id if deed.caller else None,
+            "actor_uuid": deed.caller.public_id if deed.caller else None,
+            "action": deed.action,
+            "severity": deed.severity,
+            "entity_type": deed.entity_type,
+            "entity_id": deed.entity_id,
+            "details_json": dict(deed.details),
+            "ip_address": deed.address[:45] or None,
+            "user_agent": deed.user_agent[:255] if deed.user_agent else None,
+            "created_at": deed.now,
+        }
+        for deed in deeds
+    ]
+    await session.flush()  # the deeds themselves, where they are still in the session's memory
+    await session.execute(_INSERT, rows)
 
 
 async def listing(

@@ -40,9 +40,9 @@ async def add(session: AsyncSession, row: Rfa | RfaRevision) -> None:
     await session.flush()
 
 
-async def change(session: AsyncSession, *, revision_id: int, values: dict[str, Any]) -> None:
+async def change(session: AsyncSession, *, revision_ids: Collection[int], values: dict[str, Any]) -> None:
     table = table_of(RfaRevision)
-    await session.execute(sa.update(table).where(table.c.id == revision_id).values(values))
+    await session.execute(sa.update(table).where(table.c.id.in_(revision_ids)).values(values))
 
 
 async def status_id(session: AsyncSession, *, code: str) -> int:

@@ -1,6 +1,6 @@
 """Requests for approval: the shared verbs, with the RFA's type, its own status and its approve code."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -51,14 +51,14 @@ def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
     }
 
 
-async def _moved(session: AsyncSession, revision_id: int, state: str, day: date) -> None:
+async def _moved(session: AsyncSession, revision_ids: Collection[int], state: str, day: date) -> None:
     verdict = VERDICTS.get(state, UNNAMED)
     values: dict[str, Any] = {"rfa_status_code_id": repository.id_of_status(verdict.status)}
     if verdict.approve_code is not None:
         values["rfa_approve_code_id"] = repository.id_of_approve_code(verdict.approve_code)
     if verdict.approved:
         values["approved_date"] = day
-    await repository.change(session, revision_id=revision_id, values=values)
+    await repository.change(session, revision_ids=revision_ids, values=values)
 
 
 async def _revised(session: AsyncSession, revision: CorrespondenceRevision) -> None:

@@ -1,6 +1,6 @@
 """Transmittals: the shared verbs, with a purpose and a list of documents that have left their draft."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -74,10 +74,14 @@ async def _items(session: AsyncSession, document_id: int) -> list[ItemAnswer]:
     ]
 
 
-async def _moved(session: AsyncSession, revision_id: int, state: str, _day: date) -> None:
+async def _moved(session: AsyncSession, revision_ids: Collection[int], state: str, _day: date) -> None:
+    if state == SENT:
+        for revision_id in revision_ids:
+            await _fix_items(session, revision_id)
+
+
+async def _fix_items(session: AsyncSession, revision_id: int) -> None:
     """What is sent is written down when it is sent: each document at the revision it has reached by then."""
-    if state != SENT:
-        return
     for place, item in enumerate(await repository.standing(session, revision_id=revision_id)):
         _check_standing(place, item.number, draft=item.issued_revision_id is None, cancelled=item.cancelled_at)
         await repository.fix(session, item_id=item.item_id, revision_id=item.issued_revision_id or 0)

@@ -6,7 +6,6 @@ from starlette.responses import Response as RawResponse
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import (
     Address,
-    Db,
     IdempotencyKey,
     Now,
     PageCursor,
@@ -15,7 +14,7 @@ from saraban.kit.http import (
     ReadSession,
 )
 from saraban.workflow import schemas, service
-from saraban.workflow.dependencies import IfMatch, RegisteredSubjects
+from saraban.workflow.dependencies import IfMatch, RegisteredSubjects, TakesSteps
 from saraban.workflow.endpoints.answers import sent
 from saraban.workflow.service import Command
 
@@ -46,8 +45,7 @@ async def take_step(
     public_id: PathId,
     body: schemas.TransitionIn,
     caller: CurrentCaller,
-    db: Db,
-    subjects: RegisteredSubjects,
+    steps: TakesSteps,
     clock: Now,
     address: Address,
     key: IdempotencyKey,
@@ -67,10 +65,8 @@ async def take_step(
         response_code=body.response_code,
         on_behalf_of=body.on_behalf_of,
     )
-    answer = await service.perform(
-        db,
+    answer = await steps.perform(
         caller=caller,
-        subjects=subjects,
         public_id=public_id,
         command=command,
         now=clock.now(),

@@ -5,6 +5,7 @@ An instance is handed out detached from the session: it changes by compare-and-s
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,12 +21,32 @@ from saraban.kit.ids import new_id
 from saraban.kit.pagination import Cursor
 from saraban.workflow.models import UuidText, WorkflowDefinition, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """Whom an instance waits for in its state, by key, and since when."""
+
+    instance_id: UUID
+    state: str
+    organizations: Collection[int]
+    users: Collection[int]
+    since: datetime
+
+
 NO_STATE_SYNC = {"synchronize_session": False}
 
 # The statements of every transition are made once: making one takes as long as a fifth of its execution.
 _KEY = sa.bindparam("key", type_=UuidText())
+_KEYS = sa.bindparam("keys", type_=UuidText(), expanding=True)
 _INSTANCE = sa.select(WorkflowInstance).where(WorkflowInstance.id == _KEY)
 _LOCKED = _INSTANCE.with_for_update()
+# Whoever is held by another transaction is left out: the others need not wait for it.
+_FREE = (
+    sa.select(WorkflowInstance)
+    .where(WorkflowInstance.id.in_(_KEYS))
+    .order_by(WorkflowInstance.id)
+    .with_for_update(skip_locked=True)
+)
 _STAND = sa.select(
     WorkflowInstance.entity_type,
     WorkflowInstance.entity_id,
@@ -33,9 +54,25 @@ _STAND = sa.select(
     WorkflowInstance.current_state,
     WorkflowInstance.version_no,
 ).where(WorkflowInstance.id == _KEY)
-_ADD_STEP = sa.insert(table_of(WorkflowHistory))
+_ADD_STEPS = sa.insert(table_of(WorkflowHistory))
+_INSTANCES = table_of(WorkflowInstance)
+_WRITTEN = (
+    "definition_id",
+    "current_state",
+    "status",
+    "context",
+    "due_on",
+    "assigned_user_id",
+    "last_transition_at",
+    "updated_at",
+)
+_MOVE = (
+    sa.update(_INSTANCES)
+    .where(_INSTANCES.c.id == _KEY, _INSTANCES.c.version_no == sa.bindparam("expected"))
+    .values(version_no=sa.bindparam("expected") + 1, **{name: sa.bindparam(f"new_{name}") for name in _WRITTEN})
+)
 _ITEMS = table_of(WorkflowWorkItem)
-_DROP_ITEMS = sa.delete(_ITEMS).where(_ITEMS.c.instance_id == _KEY)
+_DROP_ITEMS = sa.delete(_ITEMS).where(_ITEMS.c.instance_id.in_(_KEYS))
 _ADD_ITEMS = sa.insert(_ITEMS)
 
 
@@ -125,6 +162,14 @@ async def stand(session: AsyncSession, public_id: UUID) -> Any | None:
     return (await session.execute(_STAND, {"key": public_id})).one_or_none()
 
 
+async def free_instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[WorkflowInstance]:
+    """Those of some instances that nobody holds, locked until the transaction ends."""
+    rows = (await session.scalars(_FREE, {"keys": list(ids)})).all()
+    for row in rows:
+        session.expunge(row)
+    return rows
+
+
 async def instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[WorkflowInstance]:
     rows = (await session.scalars(sa.select(WorkflowInstance).where(WorkflowInstance.id.in_(ids)))).all()
     for row in rows:
@@ -158,6 +203,23 @@ async def compare_and_set(session: AsyncSession, *, public_id: UUID, expected: i
     return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
 
 
+async def move(session: AsyncSession, rows: Sequence[WorkflowInstance]) -> int:
+    """
+    This will write what a step has changed, of each unless somebody else has moved it since, and give how many it wrote.
+
+    :param rows: as they stand after the step, the new version number included
+    """
+    values = [
+        {
+            "key": row.id,
+            "expected": row.version_no - 1,
+            **{f"new_{name}": getattr(row, name) for name in _WRITTEN},
+        }
+        for row in rows
+    ]
+    return int((await session.execute(_MOVE, values)).rowcount)  # type: ignore[attr-defined]
+
+
 async def latest_step(session: AsyncSession, instance_id: UUID) -> WorkflowHistory | None:
     statement = (
         sa.select(WorkflowHistory)
@@ -178,9 +240,9 @@ async def latest_steps_with_files(
     return [tuple(row) for row in (await session.execute(_LATEST_WITH_FILES, asked)).all()]
 
 
-async def add_step(session: AsyncSession, step: Mapping[str, Any]) -> None:
-    """This will write one row of a history; the values are by column."""
-    await session.execute(_ADD_STEP, step)
+async def add_steps(session: AsyncSession, steps: Sequence[Mapping[str, Any]]) -> None:
+    """This will write rows of histories; the values are by column."""
+    await session.execute(_ADD_STEPS, steps)
 
 
 async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[Any]:
@@ -234,24 +296,22 @@ async def bare_steps(session: AsyncSession, instance_ids: Collection[UUID]) -> S
     return (await session.scalars(statement)).all()
 
 
-async def await_these(
-    session: AsyncSession,
-    *,
-    instance_id: UUID,
-    state: str,
-    organizations: Collection[int],
-    users: Collection[int],
-    now: datetime,
-) -> None:
-    """This will make the work items of an instance exactly these."""
-    await session.execute(_DROP_ITEMS, {"key": instance_id})
-    common = {"instance_id": instance_id, "state": state, "created_at": now}
-    rows: list[dict[str, Any]] = [
-        {"id": new_id(), **common, "organization_id": key, "user_id": None} for key in sorted(organizations)
-    ]
-    rows += [{"id": new_id(), **common, "organization_id": None, "user_id": key} for key in sorted(users)]
+async def await_these(session: AsyncSession, awaited: Sequence[Awaited]) -> None:
+    """This will make the work items of instances exactly these."""
+    if not awaited:
+        return
+    await session.execute(_DROP_ITEMS, {"keys": [one.instance_id for one in awaited]})
+    rows = [row for one in awaited for row in _items(one)]
     if rows:
         await session.execute(_ADD_ITEMS, rows)
+
+
+def _items(one: Awaited) -> list[dict[str, Any]]:
+    common = {"instance_id": one.instance_id, "state": one.state, "created_at": one.since}
+    return [
+        *({"id": new_id(), **common, "organization_id": key, "user_id": None} for key in sorted(one.organizations)),
+        *({"id": new_id(), **common, "organization_id": None, "user_id": key} for key in sorted(one.users)),
+    ]
 
 
 async def inbox_page(

@@ -28,8 +28,8 @@ from saraban.workflow.service.definitions import (
 )
 from saraban.workflow.service.instances import envelopes, lock, refresh_waiting, start, terminate
 from saraban.workflow.service.news import TRANSITIONED
-from saraban.workflow.service.perform import perform
-from saraban.workflow.service.subjects import SubjectPort, Subjects
+from saraban.workflow.service.subjects import Move, SubjectPort, Subjects
+from saraban.workflow.service.together import Steps
 from saraban.workflow.service.transition import Command, Seen, StaleInstance, VersionConflict, look, transition
 from saraban.workflow.service.versions import Differing, Replayed, diagram, rehearse, replay
 from saraban.workflow.service.versions import compare as compare_versions
@@ -58,12 +58,14 @@ __all__ = [
     "Envelope",
     "InboxItem",
     "InstanceView",
+    "Move",
     "Refusal",
     "Replayed",
     "Seen",
     "StaleInstance",
     "Step",
     "StepFile",
+    "Steps",
     "SubjectFacts",
     "SubjectPort",
     "Subjects",
@@ -87,7 +89,6 @@ __all__ = [
     "list_definitions",
     "lock",
     "look",
-    "perform",
     "reads_step_file",
     "refresh_waiting",
     "rehearse",

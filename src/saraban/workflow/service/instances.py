@@ -3,6 +3,7 @@ Starts and ends instances, and shows where each stands and what a caller may do 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -70,7 +71,7 @@ async def start(
     session.expunge(row)
     await reviews.turn(session, instance=row, definition=definition, now=now)
     if not definition.states[definition.initial].editable:
-        await await_next(session, instance=row, definition=definition, facts=facts, now=now)
+        await await_next(session, [Entered(row, definition, facts, now)])
     asked = await branches_of(session, row, definition, caller=caller, facts=facts)
     return envelope(row, definition, caller=caller, facts=facts, branches=asked)
 
@@ -116,7 +117,7 @@ async def terminate(
         )
     )
     await reviews.close(session, instance_id=row.id, now=now)
-    await repository.await_these(session, instance_id=row.id, state=CANCELLED.name, organizations=(), users=(), now=now)
+    await repository.await_these(session, [repository.Awaited(row.id, CANCELLED.name, (), (), now)])
 
 
 async def refresh_waiting(session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime) -> None:
@@ -127,31 +128,43 @@ async def refresh_waiting(session: AsyncSession, *, entity_type: str, facts: Sub
         return
     definition = await definitions.load(session, row.definition_id)
     if not definition.states[row.current_state].editable:
-        await await_next(session, instance=row, definition=definition, facts=facts, now=now)
+        await await_next(session, [Entered(row, definition, facts, now)])
 
 
-async def await_next(
-    session: AsyncSession, *, instance: WorkflowInstance, definition: Definition, facts: SubjectFacts, now: datetime
-) -> engine.Waiting:
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """An instance in the state for which somebody is to be asked, from the moment `at`."""
+
+    row: WorkflowInstance
+    definition: Definition
+    facts: SubjectFacts
+    at: datetime
+
+
+async def await_next(session: AsyncSession, entered: Sequence[Entered]) -> list[engine.Waiting]:
     """
-    This will make the work items of an instance those of its present state, and give whom it waits for.
+    This will make the work items of instances those of their present states, and give whom each waits for.
 
     What was given to one person waits for that person alone.
     """
-    ahead = engine.waiting(definition, instance.current_state, facts)
-    if instance.assigned_user_id is not None:
-        ahead = engine.Waiting(users=frozenset({instance.assigned_user_id}))
-    users = ahead.users | await named_of(session, ahead, facts=facts, state=instance.current_state)
-    if definition.state(instance.current_state).review is not None:
-        users |= await reviews.people(session, instance_id=instance.id, facts=facts)
-    await repository.await_these(
-        session,
-        instance_id=instance.id,
-        state=instance.current_state,
-        organizations=ahead.organizations,
-        users=users,
-        now=now,
-    )
+    waiting = [await _ahead(session, one.row, one.definition, one.facts) for one in entered]
+    awaited = [
+        repository.Awaited(one.row.id, one.row.current_state, ahead.organizations, ahead.users, one.at)
+        for one, ahead in zip(entered, waiting, strict=True)
+    ]
+    await repository.await_these(session, awaited)
+    return waiting
+
+
+async def _ahead(
+    session: AsyncSession, row: WorkflowInstance, definition: Definition, facts: SubjectFacts
+) -> engine.Waiting:
+    ahead = engine.waiting(definition, row.current_state, facts)
+    if row.assigned_user_id is not None:
+        ahead = engine.Waiting(users=frozenset({row.assigned_user_id}))
+    users = ahead.users | await named_of(session, ahead, facts=facts, state=row.current_state)
+    if definition.state(row.current_state).review is not None:
+        users |= await reviews.people(session, instance_id=row.id, facts=facts)
     return engine.Waiting(ahead.organizations, users)
 
 

@@ -276,8 +276,8 @@ async def _go(
     # It has waited since its last step, and goes on doing so.
     first_draft = run.definition.states[row.current_state].editable and row.last_transition_at == row.created_at
     if not first_draft:
-        since = row.last_transition_at
-        await instances.await_next(session, instance=row, definition=run.definition, facts=facts, now=since)
+        here = instances.Entered(row, run.definition, facts, row.last_transition_at)
+        await instances.await_next(session, [here])
 
 
 async def _due_on(

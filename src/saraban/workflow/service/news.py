@@ -1,10 +1,9 @@
 """
-Tells the outbox of a transition: public ids only, in the transition's own transaction.
+Tells the outbox of transitions: public ids only, in their own transaction.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -38,32 +37,30 @@ class News:
     seat: Caller | None = None
 
 
-async def publish(session: AsyncSession, news: News, *, now: datetime) -> None:
+async def publish(session: AsyncSession, news: Sequence[News]) -> None:
     """
-    This will record `workflow.transitioned`, told in order for each instance, and each webhook that the step names.
+    This will record `workflow.transitioned`, told in order for each instance, and each webhook that a step names.
     """
-    notified = _notified(news)
-    named = news.waiting.organizations | notified.organizations
-    people = news.waiting.users | notified.users
-    organizations = await repository.organizations(session, named)
-    users = await repository.user_public_ids(session, people)
-    payload = {
-        **_facts(news),
-        "waiting": _addressed(news.waiting, organizations, users),
-        "notify": _addressed(notified, organizations, users),
-        "occurredAt": now.isoformat(),
-    }
-    topics = [event["target"] for event in news.step.events if event["type"] == "webhook"]
-    told = [(TRANSITIONED, payload), *((WEBHOOK, {**payload, "topic": topic}) for topic in topics)]
-    for name, body in told:
-        await events.record(
-            session,
-            name=name,
-            aggregate_type="workflow_instance",
-            aggregate_id=str(news.instance.id),
-            payload=body,
-            now=now,
-        )
+    notified = [_notified(one) for one in news]
+    everybody = [*notified, *(one.waiting for one in news)]
+    organizations = await repository.organizations(session, {key for each in everybody for key in each.organizations})
+    users = await repository.user_public_ids(session, {key for each in everybody for key in each.users})
+    told = []
+    for one, others in zip(news, notified, strict=True):
+        payload = {
+            **_facts(one),
+            "waiting": _addressed(one.waiting, organizations, users),
+            "notify": _addressed(others, organizations, users),
+            "occurredAt": one.instance.last_transition_at.isoformat(),
+        }
+        topics = [event["target"] for event in one.step.events if event["type"] == "webhook"]
+        told += [_event(TRANSITIONED, one, payload)]
+        told += [_event(WEBHOOK, one, {**payload, "topic": topic}) for topic in topics]
+    await events.record_all(session, told)
+
+
+def _event(name: str, news: News, payload: Mapping[str, Any]) -> events.News:
+    return events.News(name, "workflow_instance", str(news.instance.id), payload, news.instance.last_transition_at)
 
 
 def _facts(news: News) -> dict[str, Any]:

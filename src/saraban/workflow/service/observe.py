@@ -46,14 +46,14 @@ class Taken:
     user: UUID
 
 
-def took(session: AsyncSession, step: Step, *, by: Caller) -> None:
+def took(session: AsyncSession, instance_id: UUID, step: Step, *, by: Caller) -> None:
     """This will remember a step with the session in which it was written, until its commit is reported."""
     taken = Taken(step.action, step.state, step.next_state, by.public_id)
-    session.info.setdefault(_TAKEN, []).append(taken)
+    session.info.setdefault(_TAKEN, {}).setdefault(instance_id, []).append(taken)
 
 
-def taken_in(session: AsyncSession) -> Sequence[Taken]:
-    return tuple(session.info.get(_TAKEN, ()))
+def taken_in(session: AsyncSession, instance_id: UUID) -> Sequence[Taken]:
+    return tuple(session.info.get(_TAKEN, {}).get(instance_id, ()))
 
 
 def admit(session: AsyncSession) -> None:
@@ -111,10 +111,15 @@ def watched(watch: Watch) -> Iterator[Watch]:
         raise
     finally:
         if not watch.unknown:
-            _report(watch, outcome_of(failure), (stopwatch() - began) * 1000)
+            report(watch, outcome_of(failure), (stopwatch() - began) * 1000)
 
 
-def _report(watch: Watch, outcome: str, duration: float) -> None:
+def report(watch: Watch, outcome: str, duration: float) -> None:
+    """
+    This will count and log one attempt.
+
+    :param duration: milliseconds
+    """
     action = watch.action if watch.known_action else "other"
     DURATION.labels(watch.workflow_code).observe(duration)
     TRANSITIONS.labels(watch.workflow_code, action, outcome).inc()

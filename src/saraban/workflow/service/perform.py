@@ -1,5 +1,5 @@
 """
-A transition as the doors ask for it: in the order of ruling W1, repeatable by its `Idempotency-Key`, counted and logged.
+What the doors ask for of one instance: in the order of ruling W1, repeatable by its `Idempotency-Key`, counted and logged.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,44 +17,11 @@ from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.workflow.domain.subject import Envelope
 from saraban.workflow.schemas import StepAttachmentOut, WorkflowOut
 from saraban.workflow.service import transition as moves
-from saraban.workflow.service.observe import Watch, admitted, taken_in, watched
+from saraban.workflow.service.observe import admitted, taken_in, watched
 from saraban.workflow.service.subjects import Subjects
 from saraban.workflow.service.transition import Command, Seen
 
-
-async def perform(
-    db: Database,
-    *,
-    caller: Caller,
-    subjects: Subjects,
-    public_id: UUID,
-    command: Command,
-    now: datetime,
-    address: str,
-    key: str | None = None,
-) -> Answer:
-    """
-    This will take one step and give the new envelope as a JSON answer with its `ETag`.
-
-    It opens and commits its own transaction. Under a key that came before it gives the stored answer.
-
-    :raises NotFound: when the caller may not see the instance; asked before anything else
-    """
-
-    async def step(session: AsyncSession, seen: Seen) -> Envelope:
-        return await moves.transition(
-            session,
-            caller=caller,
-            subjects=subjects,
-            public_id=public_id,
-            command=command,
-            now=now,
-            address=address,
-            seen=seen,
-        )
-
-    asking = Asking(caller, subjects, public_id, command, now, key)
-    return await once(db, asking, door="transitions", step=step)
+Step = Callable[[AsyncSession, Seen], Awaitable[Envelope]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,49 +37,62 @@ class Asking:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-async def once(
-    db: Database, asking: Asking, *, door: str, step: Callable[[AsyncSession, Seen], Awaitable[Envelope]]
-) -> Answer:
+async def once(db: Database, asking: Asking, *, door: str, step: Step) -> Answer:
     """
     This will do something to an instance in a transaction of its own, in the order of ruling W1, once for a key.
 
     :param door: the last part of its address, without an id
     """
-    command, caller = asking.command, asking.caller
+    seen = await seen_by(db, asking)
+    return await answered(db, asking, door=door, run=lambda remember: alone(db, asking, seen, step, remember))
+
+
+async def seen_by(db: Database, asking: Asking) -> Seen:
+    """
+    This will read where an instance stands as the request arrives.
+
+    :raises NotFound: when there is none; with a key also when the caller may not see it: what was answered under a key
+        may only be repeated to those who see the instance still
+    """
     async with db.reading() as session:
-        # What was answered under a key may only be repeated to those who see the instance still.
-        seen = await moves.look(
+        return await moves.look(
             session,
-            caller=caller,
+            caller=asking.caller,
             subjects=asking.subjects,
             public_id=asking.public_id,
             visibly=asking.key is not None,
         )
 
-    async def run(remember: Remember) -> Answer:
-        with watched(moves.watch(seen, command=command, caller=caller)) as watch:
-            return await db.transact(lambda session: work(session, remember, watch))
 
-    async def work(session: AsyncSession, remember: Remember, watch: Watch) -> Answer:
+async def answered(db: Database, asking: Asking, *, door: str, run: Callable[[Remember], Awaitable[Answer]]) -> Answer:
+    """This will give what was answered under the request's key before, or run it and keep its answer."""
+    return await answer_once(
+        db,
+        key=asking.key,
+        user=asking.caller.public_id,
+        operation=f"POST /workflow/instances/{asking.public_id}/{door}",
+        payload=_payload(asking.command) | dict(asking.more),
+        now=asking.now,
+        run=run,
+    )
+
+
+async def alone(db: Database, asking: Asking, seen: Seen, step: Step, remember: Remember) -> Answer:
+    """This will do something to one instance in a transaction that holds nothing else, counted and logged."""
+
+    async def work(session: AsyncSession) -> Answer:
         try:
             envelope = await step(session, seen)
         except NotFound:
             watch.unknown = not admitted(session)
             raise
-        watch.to_state, watch.taken = envelope.current_state, taken_in(session)
-        answer = _answer(envelope)
+        watch.to_state, watch.taken = envelope.current_state, taken_in(session, asking.public_id)
+        answer = answer_of(envelope)
         await remember(session, answer)
         return answer
 
-    return await answer_once(
-        db,
-        key=asking.key,
-        user=caller.public_id,
-        operation=f"POST /workflow/instances/{asking.public_id}/{door}",
-        payload=_payload(command) | dict(asking.more),
-        now=asking.now,
-        run=run,
-    )
+    with watched(moves.watch(seen, command=asking.command, caller=asking.caller)) as watch:
+        return await db.transact(work)
 
 
 def _payload(command: Command) -> dict[str, Any]:
@@ -122,7 +102,8 @@ def _payload(command: Command) -> dict[str, Any]:
     return asked
 
 
-def _answer(envelope: Envelope) -> Answer:
+def answer_of(envelope: Envelope) -> Answer:
+    """This will give an envelope as a JSON answer with its `ETag`."""
     body = {
         "workflow": WorkflowOut.model_validate(envelope).model_dump(mode="json", by_alias=True),
         "stepAttachments": [
@@ -133,4 +114,4 @@ def _answer(envelope: Envelope) -> Answer:
     return Answer(200, body, {"ETag": f'"{envelope.version_no}"'})
 
 
-__all__ = ["Asking", "Command", "Seen", "once", "perform"]
+__all__ = ["Asking", "Command", "Seen", "alone", "answer_of", "answered", "once", "seen_by"]

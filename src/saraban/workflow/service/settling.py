@@ -1,10 +1,10 @@
 """
-Writes a step that has been decided, and those that follow it by themselves: history, instance, subject, events, audit.
+Writes steps that have been decided, and those that follow them by themselves: history, instance, subject, events, audit.
 
 The compare-and-set of `version_no` has the last word in every race.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -22,13 +22,13 @@ from saraban.workflow.domain import engine
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.moment import not_before
-from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import WorkflowInstance
 from saraban.workflow.repository import review
 from saraban.workflow.service import branches, instances, news
 from saraban.workflow.service.commands import Command, VersionConflict
 from saraban.workflow.service.observe import took
-from saraban.workflow.service.subjects import SubjectPort
+from saraban.workflow.service.subjects import Move, SubjectPort
 from saraban.workflow.service.terms import terms_of
 
 
@@ -73,6 +73,23 @@ class Kept:
 ORDINARY = Kept()
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """
+    A step of one instance that may be taken, and what was said when it was asked for.
+
+    :param trace: of the request that asked for it, for its audit row; None for that of the running task
+    """
+
+    held: Held
+    step: Step
+    command: Command
+    now: datetime
+    address: str
+    kept: Kept = ORDINARY
+    trace: str | None = None
+
+
 async def settle(
     session: AsyncSession,
     held: Held,
@@ -90,59 +107,95 @@ async def settle(
 
     :raises VersionConflict: when the compare-and-set found another version
     """
-    now = not_before(held.row.updated_at, now)
-    after = await _take(session, held, step, command=command, now=now, address=address, kept=kept)
-    following = await _by_itself(session, after, step)
-    while following is not None:
-        held_by_us, step = following
-        ours = await _take(session, held_by_us, step, command=Command(step.action), now=now, address=address)
-        after = replace(ours, caller=held.caller, seats=held.seats)
-        following = await _by_itself(session, after, step)
-    row = after.row
-    files = (await instances.step_files(session, [row.id])).get(row.id, ())
+    (envelope,) = await settle_all(session, [Decided(held, step, command, now, address, kept)])
+    return envelope
+
+
+async def settle_all(session: AsyncSession, decided: Sequence[Decided]) -> list[Envelope]:
+    """
+    This will do the same for a step of each of several instances, with as many statements as for one; only the
+    compare-and-set is sent for each.
+
+    :raises VersionConflict: when one of them found another version; nothing may be committed then
+    """
+    decided = [replace(one, now=not_before(one.held.row.updated_at, one.now)) for one in decided]
+    taken = await _take(session, decided)
+    stand = [await _go_on(session, one, after) for one, after in zip(decided, taken, strict=True)]
+    files = await instances.step_files(session, [after.row.id for after in stand])
+    return [await _envelope(session, after, files.get(after.row.id, ())) for after in stand]
+
+
+async def _go_on(session: AsyncSession, one: Decided, after: Held) -> Held:
+    """What the engine does by itself after a step; gives the instance as it stands then, for who took the step."""
+    step = one.step
+    while (following := await _by_itself(session, after, step)) is not None:
+        ours, step = following
+        asked = Decided(ours, step, Command(step.action), one.now, one.address, trace=one.trace)
+        (moved,) = await _take(session, [asked])
+        after = replace(moved, caller=one.held.caller, seats=one.held.seats)
+    return after
+
+
+async def _envelope(session: AsyncSession, after: Held, files: Sequence[StepFile]) -> Envelope:
     asked = await instances.branches_of(
-        session, row, held.definition, caller=held.caller, facts=after.facts, seats=held.seats
+        session, after.row, after.definition, caller=after.caller, facts=after.facts, seats=after.seats
     )
     return instances.envelope(
-        row,
-        held.definition,
-        caller=held.caller,
+        after.row,
+        after.definition,
+        caller=after.caller,
         facts=after.facts,
         files=files,
         branches=asked,
-        seats=held.seats,
+        seats=after.seats,
     )
 
 
-async def _take(
-    session: AsyncSession,
-    held: Held,
-    step: Step,
-    *,
-    command: Command,
-    now: datetime,
-    address: str,
-    kept: Kept = ORDINARY,
-) -> Held:
-    """One step with everything that belongs to it; gives the instance as it stands then."""
-    row, definition = held.row, held.definition
-    terms = await terms_of(session, definition=definition, step=step, facts=held.facts, now=now)
-    values, details = {**terms.values, **kept.values}, {**terms.details, **kept.details}
-    kept = replace(kept, values=values, details=details)
-    moved = _moved(row, step, command, kept, now)
-    history_id = await _write(session, moved, step, held=held, command=command, kept=kept)
-    facts = await _apply(session, held, step, now=now) if kept.applies else held.facts
-    if kept.applies:
-        await branches.turn(session, instance=moved, definition=definition, now=now)
-    if kept.asks is None:
-        ahead = await instances.await_next(session, instance=moved, definition=definition, facts=facts, now=now)
-    else:
-        await _still_ask(session, moved, definition, facts, now=now)
-        ahead = engine.Waiting(users=frozenset({kept.asks}))
-    told = news.News(moved, definition, step, facts, ahead, held.caller, history_id, held.seat)
-    await _tell(session, told, kept, address=address)
-    took(session, step, by=held.caller)
-    return replace(held, row=moved, facts=facts)
+async def _take(session: AsyncSession, decided: Sequence[Decided]) -> list[Held]:
+    """One step of each with everything that belongs to it; gives the instances as they stand then."""
+    settled = [await _on_terms(session, one) for one in decided]
+    moved = [_moved(one) for one in settled]
+    histories = await _write(session, settled, moved)
+    facts = await _apply(session, settled)
+    stand = [replace(one.held, row=row, facts=known) for one, row, known in zip(settled, moved, facts, strict=True)]
+    for one, after in zip(settled, stand, strict=True):
+        if one.kept.applies:
+            await branches.turn(session, instance=after.row, definition=after.definition, now=one.now)
+    ahead = await _ask(session, settled, stand)
+    told = [
+        news.News(after.row, after.definition, one.step, after.facts, waiting, after.caller, history, after.seat)
+        for one, after, waiting, history in zip(settled, stand, ahead, histories, strict=True)
+    ]
+    await news.publish(session, told)
+    await audit.write_all(session, [_entry(one, after) for one, after in zip(settled, stand, strict=True)])
+    for one, after in zip(settled, stand, strict=True):
+        took(session, after.row.id, one.step, by=after.caller)
+    return stand
+
+
+async def _on_terms(session: AsyncSession, one: Decided) -> Decided:
+    """The step with the terms on which its state is entered."""
+    terms = await terms_of(session, definition=one.held.definition, step=one.step, facts=one.held.facts, now=one.now)
+    values, details = {**terms.values, **one.kept.values}, {**terms.details, **one.kept.details}
+    return replace(one, kept=replace(one.kept, values=values, details=details))
+
+
+async def _ask(session: AsyncSession, decided: Sequence[Decided], stand: Sequence[Held]) -> list[engine.Waiting]:
+    """Rewrites whom the instances wait for, and gives whom to tell of it."""
+    anew = [
+        instances.Entered(after.row, after.definition, after.facts, one.now)
+        for one, after in zip(decided, stand, strict=True)
+        if one.kept.asks is None
+    ]
+    waiting = iter(await instances.await_next(session, anew))
+    found = []
+    for one, after in zip(decided, stand, strict=True):
+        if one.kept.asks is None:
+            found.append(next(waiting))
+        else:
+            await _still_ask(session, after.row, after.definition, after.facts, now=one.now)
+            found.append(engine.Waiting(users=frozenset({one.kept.asks})))
+    return found
 
 
 async def _still_ask(
@@ -167,20 +220,35 @@ async def _by_itself(session: AsyncSession, after: Held, step: Step) -> tuple[He
     return None if following is None else (ours, following)
 
 
-async def _write(
-    session: AsyncSession, moved: WorkflowInstance, step: Step, *, held: Held, command: Command, kept: Kept
-) -> UUID:
-    now, caller, seat = moved.last_transition_at, held.caller, held.seat
-    details: dict[str, Any] = {"events": list(step.events), "versionNo": moved.version_no, **kept.details}
-    if command.payload:
-        details["payload"] = dict(command.payload)
+async def _write(session: AsyncSession, decided: Sequence[Decided], moved: Sequence[WorkflowInstance]) -> list[UUID]:
+    """The histories, their files, and the instances by compare-and-set; gives the keys of the histories."""
+    histories = [_history(one, row) for one, row in zip(decided, moved, strict=True)]
+    await repository.add_steps(session, histories)
+    for one, history in zip(decided, histories, strict=True):
+        if one.command.attachment_public_ids:
+            await attachments.attach_to_step(
+                session,
+                caller=one.held.caller,
+                public_ids=one.command.attachment_public_ids,
+                history_id=history["id"],
+                now=one.now,
+            )
+    if await repository.move(session, moved) != len(moved):
+        raise VersionConflict("The version changed between the lock and the update.")
+    return [history["id"] for history in histories]
+
+
+def _history(one: Decided, moved: WorkflowInstance) -> dict[str, Any]:
+    step, caller, seat = one.step, one.held.caller, one.held.seat
+    details: dict[str, Any] = {"events": list(step.events), "versionNo": moved.version_no, **one.kept.details}
+    if one.command.payload:
+        details["payload"] = dict(one.command.payload)
     if step.response_code is not None:
         details["responseCode"] = step.response_code
     if step.automatic:
         details["automatic"] = True
-    history_id = new_id()
-    history = {
-        "id": history_id,
+    return {
+        "id": new_id(),
         "instance_id": moved.id,
         "from_state": step.state,
         "to_state": step.next_state,
@@ -189,30 +257,15 @@ async def _write(
         "action_by_user_uuid": str(caller.public_id),
         "on_behalf_of_user_id": seat.user_id if seat else None,
         "on_behalf_of_user_uuid": str(seat.public_id) if seat else None,
-        "comment": command.comment,
+        "comment": one.command.comment,
         "metadata": details,
-        "created_at": now,
+        "created_at": one.now,
     }
-    await repository.add_step(session, history)
-    if command.attachment_public_ids:
-        await attachments.attach_to_step(
-            session, caller=caller, public_ids=command.attachment_public_ids, history_id=history_id, now=now
-        )
-    values = {
-        "current_state": moved.current_state,
-        "status": moved.status,
-        "context": moved.context,
-        "last_transition_at": now,
-        "updated_at": now,
-        **kept.values,
-    }
-    if not await repository.compare_and_set(session, public_id=moved.id, expected=moved.version_no - 1, values=values):
-        raise VersionConflict("The version changed between the lock and the update.")
-    return history_id
 
 
-def _moved(row: WorkflowInstance, step: Step, command: Command, kept: Kept, now: datetime) -> WorkflowInstance:
+def _moved(one: Decided) -> WorkflowInstance:
     """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
+    row, step = one.held.row, one.step
     columns: dict[str, Any] = {
         "id": row.id,
         "definition_id": row.definition_id,
@@ -221,45 +274,58 @@ def _moved(row: WorkflowInstance, step: Step, command: Command, kept: Kept, now:
         "entity_id": row.entity_id,
         "current_state": step.next_state,
         "status": "COMPLETED" if step.terminal else row.status,
-        "context": engine.context_after(row.context or {}, command.payload),
+        "context": engine.context_after(row.context or {}, one.command.payload),
         "version_no": row.version_no + 1,
         "started_by_user_id": row.started_by_user_id,
-        "last_transition_at": now,
+        "last_transition_at": one.now,
         "created_at": row.created_at,
-        "updated_at": now,
+        "updated_at": one.now,
     }
-    return WorkflowInstance(**(columns | dict(kept.values)))
+    return WorkflowInstance(**(columns | dict(one.kept.values)))
 
 
-async def _apply(session: AsyncSession, held: Held, step: Step, *, now: datetime) -> SubjectFacts:
-    """Tells the subject; where it says that this has changed who has still to act, its facts are read again."""
-    before, port = held.facts, held.port
-    changed = await port.moved(session, caller=held.seat or held.caller, entity_id=before.entity_id, step=step, now=now)
+async def _apply(session: AsyncSession, decided: Sequence[Decided]) -> list[SubjectFacts]:
+    """Tells the subjects; where one says that this has changed who has still to act, its facts are read again."""
+    moves: dict[str, list[Move]] = {}
+    ports = {one.held.row.entity_type: one.held.port for one in decided}
+    for one in decided:
+        if one.kept.applies:
+            held = one.held
+            move = Move(held.facts.entity_id, held.seat or held.caller, one.step, one.now)
+            moves.setdefault(held.row.entity_type, []).append(move)
+    changed = {(kind, key) for kind, those in moves.items() for key in await ports[kind].moved(session, those)}
+    return [
+        await _facts(session, one.held, changed=(one.held.row.entity_type, one.held.facts.entity_id) in changed)
+        for one in decided
+    ]
+
+
+async def _facts(session: AsyncSession, held: Held, *, changed: bool) -> SubjectFacts:
+    before = held.facts
     if not changed:
         return before
-    found = await port.facts(session, caller=held.caller, entity_ids=[before.entity_id])
+    found = await held.port.facts(session, caller=held.caller, entity_ids=[before.entity_id])
     return found.get(before.entity_id, before)
 
 
-async def _tell(session: AsyncSession, told: news.News, kept: Kept, *, address: str) -> None:
-    row, step, facts = told.instance, told.step, told.facts
-    await news.publish(session, told, now=row.last_transition_at)
-    await audit.write(
-        session,
-        action=kept.audited,
-        severity=kept.severity,
-        caller=told.caller,
+def _entry(one: Decided, after: Held) -> audit.Deed:
+    step, facts, seat = one.step, after.facts, after.seat
+    return audit.Deed(
+        action=one.kept.audited,
+        severity=one.kept.severity,
+        caller=after.caller,
         entity_type=facts.kind,
         entity_id=str(facts.public_id),
         details={
-            "instancePublicId": str(row.id),
+            "instancePublicId": str(after.row.id),
             "number": facts.number,
             "action": step.action,
             "from": step.state,
             "to": step.next_state,
-            **({"onBehalfOfPublicId": str(told.seat.public_id)} if told.seat else {}),
-            **kept.details,
+            **({"onBehalfOfPublicId": str(seat.public_id)} if seat else {}),
+            **one.kept.details,
         },
-        address=address,
-        now=row.last_transition_at,
+        address=one.address,
+        now=one.now,
+        request_id=one.trace,
     )

@@ -2,7 +2,8 @@
 The one seam between a workflow and what it moves: documents implement `SubjectPort`, `bootstrap` registers it.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -11,6 +12,20 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.subject import SubjectFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """
+    A step of one subject, as its port hears of it.
+
+    :param caller: whose step it is: who acts, or the person in whose place he does
+    """
+
+    entity_id: str
+    caller: Caller
+    step: Step
+    now: datetime
 
 
 class SubjectPort(Protocol):
@@ -25,12 +40,15 @@ class SubjectPort(Protocol):
         """This will give the facts by entity id; a missing key means that the caller may not know of it."""
         ...
 
-    async def moved(self, session: AsyncSession, *, caller: Caller, entity_id: str, step: Step, now: datetime) -> bool:
-        """
-        This will apply a step to the subject's own status columns, in the transition's transaction.
+    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, SubjectFacts]:
+        """This will do the same where each is asked for by a caller of its own."""
+        ...
 
-        :param caller: whose step it is: who acts, or the person in whose place he does
-        :returns: whether `facts` tells anything else afterwards
+    async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Collection[str]:
+        """
+        This will apply one step of each of several subjects to their own status columns, in the transition's transaction.
+
+        :returns: the entities of which `facts` tells anything else afterwards
         """
         ...
 

@@ -38,6 +38,7 @@ __all__ = [
     "check_version",
     "hold",
     "look",
+    "own_step",
     "settle",
     "transition",
     "watch",
@@ -140,10 +141,18 @@ async def check_running(session: AsyncSession, held: Held, *, command: Command, 
         )
 
 
-async def _decide(session: AsyncSession, held: Held, *, command: Command, now: datetime) -> tuple[Held, Step]:
-    """Own right first; who stands in for whom is asked only when that does not do."""
-    row, definition = held.row, held.definition
-    asked = engine.Facts(
+def own_step(held: Held, command: Command) -> Step:
+    """
+    This will decide what the caller may do in his own right.
+
+    :raises TransitionNotPossible, ActionForbidden, ConditionNotMet, Invalid: when it is not what he asks for
+    """
+    return engine.advance(held.definition, held.row.current_state, command.action, _asked(held, command))
+
+
+def _asked(held: Held, command: Command) -> engine.Facts:
+    row = held.row
+    return engine.Facts(
         held.caller,
         held.facts,
         command.comment,
@@ -153,6 +162,11 @@ async def _decide(session: AsyncSession, held: Held, *, command: Command, now: d
         command.response_code,
         row.assigned_user_id,
     )
+
+
+async def _decide(session: AsyncSession, held: Held, *, command: Command, now: datetime) -> tuple[Held, Step]:
+    """Own right first; who stands in for whom is asked only when that does not do."""
+    row, definition, asked = held.row, held.definition, _asked(held, command)
     here = (definition, row.current_state, command.action)
     seats: tuple[Caller, ...] = ()
     try:

@@ -1,6 +1,6 @@
 """What the workflow asks of sheets and tells them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -37,9 +37,20 @@ class CirculationSubject:
         parts = await repository.parts(session, sheet_ids=[row.sheet.id for row in rows])
         return {str(row.sheet.public_id): facts_of(row, parts[row.sheet.id]) for row in rows}
 
-    async def moved(
-        self, session: AsyncSession, *, caller: Caller, entity_id: str, step: workflow.Step, now: datetime
-    ) -> bool:
+    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, workflow.SubjectFacts]:
+        found: dict[str, workflow.SubjectFacts] = {}
+        for key, caller in callers.items():
+            found |= await self.facts(session, caller=caller, entity_ids=[key])
+        return found
+
+    async def moved(self, session: AsyncSession, moves: Sequence[workflow.Move]) -> Collection[str]:
+        for move in moves:
+            await self._moved(session, move.entity_id, move.step, caller=move.caller, now=move.now)
+        return [move.entity_id for move in moves]  # who has still to answer is another
+
+    async def _moved(
+        self, session: AsyncSession, entity_id: str, step: workflow.Step, *, caller: Caller, now: datetime
+    ) -> None:
         row = (await repository.visible(session, organizations=None, public_ids=[UUID(entity_id)]))[0]
         parts = (await repository.parts(session, sheet_ids=[row.sheet.id]))[row.sheet.id]
         values: dict[str, Any] = {
@@ -56,7 +67,6 @@ class CirculationSubject:
             await take_answer(session, own, status="COMPLETED", comment=step.comment, now=now)
         if step.next_state in {domain.CANCELLED, domain.TERMINATED} or (step.forced and step.terminal):
             await close_parts(session, parts, reason=step.comment, now=now)
-        return True  # who has still to answer is another
 
 
 def _part_of(caller: Caller, parts: list[PartRow]) -> PartRow:

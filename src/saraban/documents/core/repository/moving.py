@@ -153,11 +153,13 @@ async def sent_to(session: AsyncSession, *, document_ids: Collection[int]) -> di
     return found
 
 
-async def set_status(session: AsyncSession, *, revision_id: int, code: str, issued_at: datetime | None) -> None:
-    """This will set the status of a revision, and the moment it was issued where one is given."""
+async def set_status(
+    session: AsyncSession, *, revision_ids: Collection[int], code: str, issued_at: datetime | None
+) -> None:
+    """This will set the status of revisions, and the moment they were issued where one is given."""
     table = table_of(_revision)
     status = sa.select(CorrespondenceStatus.id).where(CorrespondenceStatus.status_code == code).scalar_subquery()
     values: dict[str, Any] = {"correspondence_status_id": status}
     if issued_at is not None:
         values["issued_date"] = issued_at
-    await session.execute(sa.update(table).where(table.c.id == revision_id).values(values))
+    await session.execute(sa.update(table).where(table.c.id.in_(revision_ids)).values(values))

@@ -91,18 +91,28 @@ def facts_in(kind: Kind, around: Surroundings, *, zone: ZoneInfo) -> SubjectFact
         },
         edit_permission=kind.edit,
         zone=zone,
-        seen_by=_readers(row, sent_to, parties),
+        seen_by=_readers(around),
     )
 
 
-def _readers(row: Movable, sent_to: frozenset[int], parties: Parties) -> Callable[[Caller, str], bool]:
-    """Whoever may see the revision in a state: the first that issues it opens it to recipients and parties for good."""
+def placement(around: Surroundings, *, state: str | None = None) -> Placement:
+    """
+    This will give what decides about who may see a revision.
+
+    :param state: one that it comes to, None for where it stands: the first that issues it opens it for good
+    """
+    row, parties = around.row, around.parties
+    sent_to = frozenset(one.organization_id for one in around.recipients)
     of_contract = frozenset[int]().union(*parties.values()) if row.contract_id is not None else frozenset[int]()
+    issued = row.issued_date is not None or (state is not None and issues(state))
+    return Placement(row.project_id, row.contract_id, row.originator_id, sent_to, of_contract, issued)
+
+
+def _readers(around: Surroundings) -> Callable[[Caller, str], bool]:
+    """Whoever may see the revision in a state: recipients and parties from the first on that issues it."""
 
     def may(person: Caller, state: str) -> bool:
-        issued = row.issued_date is not None or issues(state)
-        place = Placement(row.project_id, row.contract_id, row.originator_id, sent_to, of_contract, issued)
-        return may_see(reach_of(person.grants, person.organization_ids), place)
+        return may_see(reach_of(person.grants, person.organization_ids), placement(around, state=state))
 
     return may
 

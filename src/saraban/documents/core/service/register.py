@@ -3,7 +3,7 @@ What a subtype brings to the shared verbs: its data, its answers and its own col
 asks which subtype it has in hand.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary
 from saraban.identity.domain.caller import Caller
 
 Extras = Callable[[AsyncSession, Sequence[DocumentRow], Reach], Awaitable[Mapping[int, Mapping[str, Any]]]]
-Moved = Callable[[AsyncSession, int, str, date], Awaitable[None]]
+Moved = Callable[[AsyncSession, Collection[int], str, date], Awaitable[None]]
 Revised = Callable[[AsyncSession, CorrespondenceRevision], Awaitable[None]]
 
 
@@ -28,7 +28,7 @@ async def nothing_more(
     return {}
 
 
-async def no_own_status(_session: AsyncSession, _revision_id: int, _state: str, _day: date) -> None:
+async def no_own_status(_session: AsyncSession, _revision_ids: Collection[int], _state: str, _day: date) -> None:
     return None
 
 
@@ -41,7 +41,7 @@ class Register:
     """
     :param in_list: fields that the subtype adds to, or says otherwise in, the rows of a list, by revision id
     :param in_full: the same for one document
-    :param moved: sets the subtype's own status columns of a revision for a workflow state reached on a day
+    :param moved: sets the subtype's own status columns of revisions for a workflow state reached on a day
     :param revised: adds the subtype's own row for a new revision
     """
 

@@ -1,8 +1,8 @@
 """What the workflow asks of documents and tells them: `SubjectPort` for every kind that shares the master's rows."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -10,17 +10,17 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import issues
-from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.domain.visibility import Reach, may_see
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import moving, writes
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.facts import Surroundings, facts_in, surroundings
+from saraban.documents.core.service.facts import Surroundings, facts_in, placement, surroundings
 from saraban.documents.core.service.presenting import reach
 from saraban.documents.core.service.register import Register
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
-from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.service.subjects import Move
 
 _READ = "saraban_documents_read"
 
@@ -55,24 +55,34 @@ class DocumentSubject:
         session.info.setdefault(_READ, {}).update(around)
         return {key: facts_in(self.register.kind, one, zone=self.zone) for key, one in around.items()}
 
-    async def moved(
-        self,
-        session: AsyncSession,
-        *,
-        caller: Caller,  # noqa: ARG002  the port's signature; who moved it does not matter here
-        entity_id: str,
-        step: Step,
-        now: datetime,
-    ) -> bool:
-        around = session.info.get(_READ, {}).get(entity_id)
-        if around is None:
-            around = (await self._read(session, reach=None, revision_ids=[UUID(entity_id)]))[entity_id]
-        row = around.row
-        code = self.register.kind.status_code(step.next_state, around.main_role, left=step.state, ended=step.terminal)
-        issued_at = now if issues(step.next_state) and row.issued_date is None else None
-        await moving.set_status(session, revision_id=row.revision_id, code=code, issued_at=issued_at)
-        await self.register.moved(session, row.revision_id, step.next_state, local_date(now, self.zone))
-        return False
+    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, SubjectFacts]:
+        around = await self._read(session, reach=None, revision_ids=ids_of(callers))
+        session.info.setdefault(_READ, {}).update(around)
+        return {
+            key: facts_in(self.register.kind, one, zone=self.zone)
+            for key, one in around.items()
+            if may_see(reach(callers[key]), placement(one))
+        }
+
+    async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Collection[str]:
+        """One statement for all that come to the same status."""
+        known: dict[str, Surroundings] = session.info.get(_READ, {})
+        unread = [UUID(move.entity_id) for move in moves if move.entity_id not in known]
+        around = {**known, **(await self._read(session, reach=None, revision_ids=unread) if unread else {})}
+        statuses: dict[tuple[str, datetime | None], list[int]] = {}
+        states: dict[tuple[str, date], list[int]] = {}
+        for move in moves:
+            row, step = around[move.entity_id].row, move.step
+            main = around[move.entity_id].main_role
+            code = self.register.kind.status_code(step.next_state, main, left=step.state, ended=step.terminal)
+            issued_at = move.now if issues(step.next_state) and row.issued_date is None else None
+            statuses.setdefault((code, issued_at), []).append(row.revision_id)
+            states.setdefault((step.next_state, local_date(move.now, self.zone)), []).append(row.revision_id)
+        for (code, issued_at), revisions in statuses.items():
+            await moving.set_status(session, revision_ids=revisions, code=code, issued_at=issued_at)
+        for (state, day), revisions in states.items():
+            await self.register.moved(session, revisions, state, day)
+        return ()
 
     async def _read(
         self, session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID]
@@ -103,4 +113,4 @@ async def show_state(
     if issues(state) and row.revision.issued_date is None:
         values["issued_date"] = now
     await writes.change_revision(session, revision_id=row.revision.id, values=values)
-    await register.moved(session, row.revision.id, state, local_date(now, zone))
+    await register.moved(session, [row.revision.id], state, local_date(now, zone))

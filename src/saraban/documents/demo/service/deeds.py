@@ -21,7 +21,6 @@ from saraban.documents.transmittal import service as transmittals
 from saraban.documents.transmittal.schemas import NewTransmittal
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import FixedClock, local_date
-from saraban.workflow import service as workflow
 from saraban.workflow.service import Command
 
 REGISTERS: Mapping[Where, core.Register] = {
@@ -88,10 +87,8 @@ async def act(
             return await _revise(stage, caller, document, script, now)
         case "cancel":
             return await _cancel(stage, caller, document, script, deed.comment or "", now)
-    answer = await workflow.perform(
-        stage.db,
+    answer = await stage.steps.perform(
         caller=caller,
-        subjects=stage.subjects,
         public_id=UUID(document["workflow"]["instancePublicId"]),
         command=Command(deed.action, deed.comment, client_version_no=document["workflow"]["versionNo"]),
         now=now,

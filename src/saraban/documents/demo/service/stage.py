@@ -17,7 +17,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Kind, Text
 from saraban.numbering.service import Allocator
 from saraban.projects import service as projects
-from saraban.workflow.service import Subjects
+from saraban.workflow.service import Steps, Subjects
 
 PROJECT = "LCBP3-C2"
 ADDRESS = "demo"
@@ -43,6 +43,7 @@ class Stage:
     storage: Storage
     uploads: UploadRules
     subjects: Subjects
+    steps: Steps
     followers: Followers
     zone: ZoneInfo
 

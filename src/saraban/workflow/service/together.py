@@ -1,0 +1,251 @@
+"""
+The steps of one process: those that are asked for at the same moment, of different instances, share a transaction.
+
+A step is taken together with others only where nothing stands against it. Whoever is refused here, or asks for something
+out of the ordinary, takes his step alone afterwards, and gets the answer that he would have got by himself. So no step
+can be undone, or kept waiting for a lock, by another one (decision 30).
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import stopwatch
+from saraban.kit.db import Database, Fault, fault_of
+from saraban.kit.errors import DomainError
+from saraban.kit.idempotency import Answer, Remember
+from saraban.kit.trace import trace_id
+from saraban.workflow import repository
+from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.service import definitions, instances
+from saraban.workflow.service import transition as moves
+from saraban.workflow.service.commands import Command, check_payload, check_version
+from saraban.workflow.service.observe import Watch, report, taken_in
+from saraban.workflow.service.perform import Asking, alone, answer_of, answered, seen_by
+from saraban.workflow.service.settling import Decided, Held, settle_all
+from saraban.workflow.service.subjects import Subjects
+from saraban.workflow.service.transition import Seen
+
+MOST = 50  # steps of one transaction: their locks are held until all are committed
+LANES = 2  # transactions at the same time: while the database works for one, the next is decided
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class _Member:
+    """
+    One request that waits for its step.
+
+    :param seen: where the instance stood when the request arrived, where that was asked
+    :param watch: set as soon as its step is among those that are written
+    :param answer: None for who has to take the step alone
+    """
+
+    asking: Asking
+    address: str
+    remember: Remember
+    seen: Seen | None
+    watch: Watch | None = None
+    trace: str = field(default_factory=trace_id)
+    arrived: float = field(default_factory=stopwatch)
+    context: Context = field(default_factory=copy_context)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    answer: "asyncio.Future[Answer | None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it asks for no more than a step in the caller's own right."""
+        command, caller = self.asking.command, self.asking.caller
+        return not command.attachment_public_ids and command.on_behalf_of in {None, caller.public_id}
+
+    def report(self, outcome: str) -> None:
+        """Counts and logs the step in the request's own context: its trace belongs into the line."""
+        if self.watch is not None:
+            self.context.run(report, self.watch, outcome, (stopwatch() - self.arrived) * 1000)
+
+
+class Steps:
+    """One for each process; it takes the steps that its doors ask for."""
+
+    def __init__(self, db: Database, subjects: Subjects) -> None:
+        self._db, self._subjects = db, subjects
+        self._waiting: deque[_Member] = deque()
+        self._moving: dict[UUID, _Member] = {}
+        self._lanes: set[asyncio.Task[None]] = set()
+
+    async def perform(
+        self,
+        *,
+        caller: Caller,
+        public_id: UUID,
+        command: Command,
+        now: datetime,
+        address: str,
+        key: str | None = None,
+    ) -> Answer:
+        """
+        This will take one step and give the new envelope as a JSON answer with its `ETag`; committed when it returns.
+
+        Under a key that came before it gives the stored answer.
+
+        :raises NotFound: when the caller may not see the instance; asked before anything else
+        :raises Invalid: for a reserved name in the payload
+        :raises VersionConflict, StaleInstance, TransitionNotPossible, ActionForbidden, ConditionNotMet: nothing happened
+        """
+        asking = Asking(caller, self._subjects, public_id, command, now, key)
+        seen = await seen_by(self._db, asking) if key is not None else None
+
+        async def run(remember: Remember) -> Answer:
+            member = _Member(asking, address, remember, seen)
+            taken = await self._together(member) if member.is_plain else None
+            return taken if taken is not None else await self._alone(member)
+
+        return await answered(self._db, asking, door="transitions", run=run)
+
+    async def close(self) -> None:
+        """This will wait for the steps on their way."""
+        while self._lanes:
+            await asyncio.wait(self._lanes)
+
+    async def _alone(self, member: _Member) -> Answer:
+        asking = member.asking
+
+        async def step(session: AsyncSession, seen: Seen) -> Envelope:
+            return await moves.transition(
+                session,
+                caller=asking.caller,
+                subjects=self._subjects,
+                public_id=asking.public_id,
+                command=asking.command,
+                now=asking.now,
+                address=member.address,
+                seen=seen,
+            )
+
+        seen = member.seen or await seen_by(self._db, asking)
+        return await alone(self._db, asking, seen, step, member.remember)
+
+    async def _together(self, member: _Member) -> Answer | None:
+        """Gives None when the step has to be taken alone."""
+        key = member.asking.public_id
+        first = self._moving.get(key)
+        if first is not None:
+            # It lost the race to the one before it, unless that one is refused: where both stood is looked up now.
+            member.seen = member.seen or await seen_by(self._db, member.asking)
+            await first.ended.wait()
+            return None
+        self._moving[key] = member
+        self._waiting.append(member)
+        if len(self._lanes) < LANES:
+            lane = asyncio.get_running_loop().create_task(self._serve(), name="workflow-steps")
+            self._lanes.add(lane)
+            lane.add_done_callback(self._lanes.discard)
+        return await member.answer
+
+    async def _serve(self) -> None:
+        await asyncio.sleep(0)  # whoever asks in the same turn of the loop comes along
+        while members := self._next():
+            await self._take(members)
+
+    def _next(self) -> list[_Member]:
+        """Those who waited longest; who left meanwhile is dropped."""
+        members: list[_Member] = []
+        while self._waiting and len(members) < MOST:
+            member = self._waiting.popleft()
+            if member.answer.done():
+                self._let_go(member)
+            else:
+                members.append(member)
+        return members
+
+    def _let_go(self, member: _Member) -> None:
+        del self._moving[member.asking.public_id]
+        member.ended.set()
+
+    async def _take(self, members: Sequence[_Member]) -> None:
+        answers: Mapping[UUID, Answer] = {}
+        lost: Exception | None = None
+        try:
+            answers = await self._db.transact(lambda session: self._work(session, members))
+        except Exception as error:  # noqa: BLE001  whatever it is, each is told of it, or finds it by himself
+            if fault_of(error) is Fault.CONNECTION:
+                lost = error
+            elif not isinstance(error, DomainError):
+                log.warning("workflow.not_together", steps=len(members), error=str(error)[:300])
+        for member in members:
+            self._let_go(member)
+            answer = answers.get(member.asking.public_id)
+            if lost is not None and member.watch is not None:
+                # Whether it was committed nobody knows (ruling N9), so it must not be tried again here.
+                member.report("system_error")
+                if not member.answer.done():
+                    member.answer.set_exception(lost)
+                continue
+            if answer is not None:
+                member.report("success")
+            if not member.answer.done():
+                member.answer.set_result(answer)
+
+    async def _work(self, session: AsyncSession, members: Sequence[_Member]) -> Mapping[UUID, Answer]:
+        asked = {member.asking.public_id: member for member in members}
+        for member in members:
+            member.watch = None
+        found: dict[str, dict[str, WorkflowInstance]] = {}
+        for row in await repository.free_instances(session, asked):
+            if row.entity_type in self._subjects:
+                found.setdefault(row.entity_type, {}).setdefault(row.entity_id, row)
+        decided: list[Decided] = []
+        for kind, rows in found.items():
+            callers = {entity_id: asked[row.id].asking.caller for entity_id, row in rows.items()}
+            facts = await self._subjects.port(kind).facts_for(session, callers)
+            for entity_id, known in facts.items():
+                row = rows[entity_id]
+                one = await self._decided(session, asked[row.id], row, known)
+                decided += [one] if one is not None else []
+        if not decided:
+            return {}
+        for one in decided:
+            member = asked[one.held.row.id]
+            member.watch = moves.watch(_seen(one.held), command=one.command, caller=one.held.caller)
+        answers = {}
+        for one, envelope in zip(decided, await settle_all(session, decided), strict=True):
+            member = asked[one.held.row.id]
+            answer = answers[member.asking.public_id] = answer_of(envelope)
+            await member.remember(session, answer)
+            if member.watch is not None:
+                member.watch.to_state = envelope.current_state
+                member.watch.taken = taken_in(session, one.held.row.id)
+        return answers
+
+    async def _decided(
+        self, session: AsyncSession, member: _Member, row: WorkflowInstance, facts: SubjectFacts
+    ) -> Decided | None:
+        """The step that the request may take now, None where anything stands against it."""
+        asking, command, seen = member.asking, member.asking.command, member.seen
+        lost = seen is not None and not command.names_a_version and seen.version_no != row.version_no
+        if lost or row.status != instances.ACTIVE:
+            return None
+        definition = await definitions.load(session, row.definition_id)
+        held = Held(row, self._subjects.port(row.entity_type), facts, definition, asking.caller)
+        try:
+            check_payload(command)
+            check_version(command, row.version_no)
+            step = moves.own_step(held, command)
+        except DomainError:
+            return None
+        return Decided(held, step, command, asking.now, member.address, trace=member.trace or None)
+
+
+def _seen(held: Held) -> Seen:
+    row, definition = held.row, held.definition
+    return Seen(row.id, definition.code, row.current_state, row.version_no, definition.actions)
