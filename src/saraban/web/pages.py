@@ -30,6 +30,7 @@ from saraban.web import (
     session,
     stating,
     steering,
+    teams,
     workflow_editor,
     workflows,
 )
@@ -55,6 +56,7 @@ ROUTERS: Final = (
     rehearsing.router,
     migrating.router,
     calendar.router,
+    teams.router,
     workflows.router,
     number.router,
     registers.router,

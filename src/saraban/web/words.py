@@ -195,6 +195,11 @@ FIELDS: Final[dict[str, Text]] = {
     "endsOn": Text("วันสุดท้าย", "Last day"),
     "workflowCodes": Text("เฉพาะงานเหล่านี้", "Only for these"),
     "reason": Text("เหตุผล", "Reason"),
+    "code": Text("รหัส", "Code"),
+    "nameTh": Text("ชื่อภาษาไทย", "Name in Thai"),
+    "nameEn": Text("ชื่อภาษาอังกฤษ", "Name in English"),
+    "userPublicId": Text("สมาชิก", "Member"),
+    "role": Text("หน้าที่ในทีม", "Place in the team"),
 }
 
 # Types of files that browsers show; the others are downloaded.

@@ -112,12 +112,21 @@ async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[Any
     return list((await session.execute(statement)).all())
 
 
-async def members(session: AsyncSession, *, organization_ids: frozenset[int], permission: str | None) -> Sequence[Any]:
-    """One row for each active person, no program, who works for one of them and may do `permission` somewhere."""
+async def members(
+    session: AsyncSession, *, organization_ids: frozenset[int], permission: str | None, project_id: int | None = None
+) -> Sequence[Any]:
+    """
+    One row for each active person, no program, who works for one of them and may do `permission` somewhere.
+
+    :param project_id: or has a role in this project
+    """
     belongs = sa.or_(
         User.primary_organization_id.in_(organization_ids),
         sa.exists().where(UserAssignment.user_id == User.user_id, UserAssignment.organization_id.in_(organization_ids)),
     )
+    if project_id is not None:
+        here = sa.exists().where(UserAssignment.user_id == User.user_id, UserAssignment.project_id == project_id)
+        belongs = sa.or_(belongs, here)
     statement = (
         sa.select(User.user_id, User.public_id, User.username, User.first_name, User.last_name)
         .where(belongs, *_acts())

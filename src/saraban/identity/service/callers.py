@@ -105,16 +105,24 @@ async def find_caller(session: AsyncSession, *, username: str) -> Caller | None:
 
 
 async def users_of(
-    session: AsyncSession, organization_ids: frozenset[int], permission: str | None = None
+    session: AsyncSession,
+    organization_ids: frozenset[int],
+    permission: str | None = None,
+    *,
+    project_id: int | None = None,
 ) -> tuple[Member, ...]:
     """
     This will give the active people who work for one of the organizations and, if asked, may do `permission`.
 
     Service accounts are no people: nobody reads what they are told, and nobody answers what they are asked.
+
+    :param project_id: those who have a role in this project besides
     """
-    if not organization_ids:
+    if not organization_ids and project_id is None:
         return ()
-    rows = await repository.members(session, organization_ids=organization_ids, permission=permission)
+    rows = await repository.members(
+        session, organization_ids=organization_ids, permission=permission, project_id=project_id
+    )
     return tuple(Member(row.user_id, row.public_id, row.username, display_name(row)) for row in rows)
 
 

@@ -44,6 +44,7 @@ from saraban.projects.service.reading import (
 from saraban.projects.service.teams import CHANGED as TEAM_CHANGED
 from saraban.projects.service.teams import (
     TeamSeat,
+    participants,
     remove_member,
     remove_team,
     review_teams,
@@ -78,6 +79,7 @@ __all__ = [
     "list_projects",
     "lock_project",
     "organizations",
+    "participants",
     "parties",
     "printable_codes",
     "projects_of",

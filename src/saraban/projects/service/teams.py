@@ -17,6 +17,7 @@ from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
+from saraban.identity.service import Member
 from saraban.kit.errors import NotFound, invalid
 from saraban.projects.models import Project, ReviewTeam, ReviewTeamMember
 from saraban.projects.repository import calendar
@@ -26,7 +27,7 @@ from saraban.projects.service.reading import seen
 
 MANAGE = "project.edit"
 CHANGED = "review_team.changed"
-MOST_TEAMS, MOST_MEMBERS = 100, 100
+MOST_TEAMS, MOST_MEMBERS, MOST_CHOICES = 100, 100, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,22 @@ async def review_teams(session: AsyncSession, *, caller: Caller, project_public_
     return [_shown(team, [row for row in rows if row.ReviewTeamMember.team_id == team.id]) for team in teams]
 
 
+async def participants(
+    session: AsyncSession, *, caller: Caller, project_public_id: UUID, search: str = ""
+) -> tuple[Member, ...]:
+    """
+    This will give whom a team of the project can have, by a part of the name; the first hundred.
+
+    :raises NotFound: when there is no such project that the caller may see
+    """
+    project = await seen(session, caller, project_public_id)
+    taking_part = await repository.organization_ids(session, project_id=project.id)
+    people = await identity.users_of(session, taking_part, project_id=project.id)
+    wanted = search.strip().casefold()
+    found = [one for one in people if wanted in f"{one.display_name} {one.username}".casefold()]
+    return tuple(sorted(found, key=lambda one: one.display_name)[:MOST_CHOICES])
+
+
 async def save_team(
     session: AsyncSession,
     *,
@@ -70,16 +87,24 @@ async def save_team(
     project_public_id: UUID,
     code: str,
     order: ReviewTeamIn,
+    new: bool | None = None,
     now: datetime,
     address: str,
 ) -> ReviewTeamOut:
     """
     This will make a team, or change what it is called and whether it is asked.
 
+    :param new: whether it is to be made, or to be there already; None for either
+    :raises Invalid: when it is to be made and there is one of this code
+    :raises NotFound: when it is to be changed and there is none
     :raises Forbidden: when the caller does not manage the project
     """
     project = await _managed(session, caller, project_public_id)
     team = await repository.team(session, project_id=project.id, code=code)
+    if team is None and new is False:
+        raise NotFound(f"The project has no review team {code}.")
+    if team is not None and new:
+        raise invalid("/code", "taken", "มีทีมรหัสนี้แล้ว", "There is a team of this code already.")
     if team is None:
         if len(await repository.teams(session, project_id=project.id)) >= MOST_TEAMS:
             raise invalid("", "too_many", "มีทีมได้ไม่เกิน {most} ทีม", "There may be at most {most} teams.", most=MOST_TEAMS)
