@@ -116,30 +116,12 @@ def quick_passwords() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def one_table_of_routes() -> Iterator[None]:
-    """Applications of one process have the same routes; FastAPI works them out for each anew, which takes longer than most tests."""
-    from fastapi.routing import _IncludedRouter
+def shared_work() -> Iterator[None]:
+    """The table of routes, the API's description and compiled statements: the same in every test, made once."""
+    from tests import sharing
 
-    from saraban.ops import switchboard
-
-    known: dict[Any, tuple[Any, Any]] = {}
-    made = switchboard.table_of
-
-    def place(route: Any) -> Any:
-        if isinstance(route, _IncludedRouter):
-            return id(route.original_router), route.include_context.prefix
-        return type(route).__name__, getattr(route, "path", "")
-
-    def table_of(routes: Any) -> Any:
-        key = tuple(place(route) for route in routes)
-        if key not in known:
-            known[key] = (list(routes), made(routes))  # the routes stay, so that no id comes again
-        return known[key][1]
-
-    patch = pytest.MonkeyPatch()
-    patch.setattr(switchboard, "table_of", table_of)
-    yield
-    patch.undo()
+    with sharing.one_table_of_routes(), sharing.one_description(), sharing.one_store_of_statements():
+        yield
 
 
 @pytest.fixture(scope="session")

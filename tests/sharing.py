@@ -1,0 +1,79 @@
+"""
+What every application and every database of one test process would work out anew, and always with the same outcome:
+here it is worked out once. A server works it out once as well, when it starts; only tests start a thousand times.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+import pytest
+from fastapi.routing import _IncludedRouter
+from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.util import LRUCache
+
+from saraban.kit import db
+from saraban.ops import openapi, switchboard
+
+STATEMENTS = 3000  # more than the product has
+
+
+@contextmanager
+def one_table_of_routes() -> Iterator[None]:
+    """FastAPI works out the routes of each application, which takes longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(switchboard, "table_of", _kept(switchboard.table_of, lambda routes: routes))
+        yield
+
+
+@contextmanager
+def one_description() -> Iterator[None]:
+    """Applications with the same routes have the same OpenAPI description; each is given a copy of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        describe = openapi._describe
+        text = _kept(lambda app: orjson.dumps(describe(app)), lambda app: app.routes)
+        patch.setattr(openapi, "_describe", lambda app: orjson.loads(text(app)))
+        yield
+
+
+@contextmanager
+def one_store_of_statements() -> Iterator[None]:
+    """A statement is compiled for its dialect, which all databases of a kind share, and not for each database anew."""
+    stores: dict[type, Any] = {}
+    make = db.create_async_engine
+    with pytest.MonkeyPatch.context() as patch:
+
+        def create(*args: Any, **options: Any) -> AsyncEngine:
+            made = make(*args, **options)
+            engine = made.sync_engine
+            kind = type(engine.dialect)
+            if kind not in stores:
+                # The dialect is part of each statement's key, and every engine makes one.
+                patch.setattr(kind, "__eq__", lambda one, other: type(one) is type(other), raising=False)
+                patch.setattr(kind, "__hash__", lambda one: hash(type(one)), raising=False)
+                stores[kind] = LRUCache(STATEMENTS)
+            engine._compiled_cache = stores[kind]
+            return made
+
+        patch.setattr(db, "create_async_engine", create)
+        yield
+
+
+def _kept(work: Callable[[Any], Any], routes_of: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    known: dict[Any, tuple[Any, Any]] = {}
+
+    def once(given: Any) -> Any:
+        routes = list(routes_of(given))
+        key = tuple(_place(route) for route in routes)
+        if key not in known:
+            known[key] = (routes, work(given))  # the routes stay, so that no id comes again
+        return known[key][1]
+
+    return once
+
+
+def _place(route: Any) -> tuple[Any, Any]:
+    if isinstance(route, _IncludedRouter):
+        return id(route.original_router), route.include_context.prefix
+    return type(route).__name__, getattr(route, "path", "")
