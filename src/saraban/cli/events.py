@@ -7,15 +7,18 @@ from uuid import UUID
 
 import typer
 
-from saraban.cli.codes import caller_named
+from saraban.cli.doing import done_as
 from saraban.cli.number_options import As, Reason
 from saraban.cli.outcome import say, with_system
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
     from saraban.events.service import EventView
+    from saraban.identity.domain.caller import Caller
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -109,16 +112,12 @@ def requeue(event: Event, account: As, reason: Reason) -> None:
         saraban events requeue 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as admin --reason "The mail server is back"
     """
 
-    async def work(system: "System") -> None:
+    async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
         from saraban.ops import outbox
 
-        async def step(session: "AsyncSession") -> None:
-            caller, now = await caller_named(session, account), system.clock.now()
-            await outbox.requeue(session, caller=caller, public_id=event, reason=reason, now=now, address="")
+        await outbox.requeue(session, caller=caller, public_id=event, reason=reason, now=now, address="")
 
-        await system.db.transact(step)
-
-    with_system(work)
+    done_as(account, step)
     typer.echo(say("นำกลับเข้าคิวแล้ว", "It is in the queue again."))
 
 
@@ -130,16 +129,12 @@ def drop(event: Event, account: As, reason: Reason) -> None:
         saraban events drop 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as admin --reason "Told by telephone"
     """
 
-    async def work(system: "System") -> None:
+    async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
         from saraban.ops import outbox
 
-        async def step(session: "AsyncSession") -> None:
-            caller, now = await caller_named(session, account), system.clock.now()
-            await outbox.drop(session, caller=caller, public_id=event, reason=reason, now=now, address="")
+        await outbox.drop(session, caller=caller, public_id=event, reason=reason, now=now, address="")
 
-        await system.db.transact(step)
-
-    with_system(work)
+    done_as(account, step)
     typer.echo(say("ทิ้งเหตุการณ์แล้ว", "It is dropped."))
 
 
