@@ -136,8 +136,9 @@ async def drop(session: AsyncSession, *, public_id: UUID) -> DeadEvent:
 
 async def bury(session: AsyncSession, *, row: OutboxEvent, now: datetime) -> DeadEvent:
     """This will move an event from the outbox to the dead letters."""
-    letter = DeadLetter(
-        public_id=new_id(),
+    await session.delete(row)
+    return await bury_from(
+        session,
         event_uuid=row.public_id,
         queue=DEAD_QUEUE,
         name=row.name,
@@ -147,12 +148,8 @@ async def bury(session: AsyncSession, *, row: OutboxEvent, now: datetime) -> Dea
         attempts=row.attempts,
         error=row.last_error or "",
         recorded_at=row.created_at,
-        failed_at=now,
+        now=now,
     )
-    session.add(letter)
-    await session.delete(row)
-    await session.flush()
-    return _dead(letter)
 
 
 async def _dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter:
