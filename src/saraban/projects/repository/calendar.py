@@ -6,12 +6,7 @@ from datetime import date
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.projects.models import Project, ProjectCalendar, ProjectDay
-
-
-async def lock(session: AsyncSession, *, project_id: int) -> None:
-    """This will hold the project's row: two who change its calendar at once take turns."""
-    await session.execute(sa.select(Project.id).where(Project.id == project_id).with_for_update())
+from saraban.projects.models import ProjectCalendar, ProjectDay
 
 
 async def weekend(session: AsyncSession, *, project_id: int) -> ProjectCalendar | None:

@@ -34,6 +34,11 @@ async def project_coded(session: AsyncSession, *, code: str) -> Project | None:
     )
 
 
+async def lock(session: AsyncSession, *, project_id: int) -> None:
+    """This will hold the project's row: two who change its settings at once take turns."""
+    await session.execute(sa.select(Project.id).where(Project.id == project_id).with_for_update())
+
+
 async def member(session: AsyncSession, *, project_id: int, public_id: UUID) -> Any | None:
     statement = (
         sa.select(
@@ -57,17 +62,6 @@ async def member(session: AsyncSession, *, project_id: int, public_id: UUID) -> 
 
 async def contract(session: AsyncSession, *, project_id: int, public_id: UUID) -> Contract | None:
     return await session.scalar(_contracts(project_id).where(Contract.public_id == public_id))
-
-
-async def contract_coded(session: AsyncSession, *, code: str) -> Any | None:
-    """The contract with its project, by the code that is unique everywhere."""
-    statement = (
-        sa.select(Contract.id, Contract.project_id)
-        .join(Project, Project.id == Contract.project_id)
-        .where(Contract.contract_code == code, Contract.is_active, Contract.deleted_at.is_(None))
-        .where(Project.is_active, Project.deleted_at.is_(None))
-    )
-    return (await session.execute(statement)).one_or_none()
 
 
 async def type_coded(session: AsyncSession, *, code: str) -> CorrespondenceType | None:

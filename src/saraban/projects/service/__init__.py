@@ -12,7 +12,6 @@ from saraban.projects.domain.reference import (
 )
 from saraban.projects.service.calendar import (
     add_day,
-    lock_project,
     read_calendar,
     remove_day,
     set_weekend,
@@ -30,6 +29,7 @@ from saraban.projects.service.lookup import (
     parties,
     printable_codes,
 )
+from saraban.projects.service.managing import lock_project
 from saraban.projects.service.reading import (
     contracts,
     correspondence_types,

@@ -6,18 +6,15 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import NotFound
 from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS, Weekday, WorkCalendar
 from saraban.projects.domain.thai_holidays import HOLIDAYS, YEARS
-from saraban.projects.models import Project, ProjectCalendar, ProjectDay
+from saraban.projects.models import ProjectCalendar, ProjectDay
 from saraban.projects.repository import calendar as repository
 from saraban.projects.schemas import CalendarAnswer, CalendarDay, NewCalendarDay
+from saraban.projects.service.managing import managed, note
 from saraban.projects.service.reading import seen
-
-MANAGE = "project.edit"
 
 
 async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalendar:
@@ -61,7 +58,7 @@ async def set_weekend(
 
     :raises Forbidden: when the caller does not manage the project
     """
-    project = await _managed(session, caller, project_public_id)
+    project = await managed(session, caller, project_public_id)
     text = ",".join(day for day in WEEKDAYS if day in weekend)
     row = await repository.weekend(session, project_id=project.id)
     if row is None:
@@ -70,7 +67,7 @@ async def set_weekend(
         )
     else:
         row.weekend, row.updated_by_user_id, row.updated_at = text, caller.user_id, now
-    await _record(session, "calendar.weekend", project, caller, {"weekend": text}, now, address)
+    await note(session, "calendar.weekend", project, {"weekend": text}, caller=caller, now=now, address=address)
 
 
 async def add_day(
@@ -88,7 +85,7 @@ async def add_day(
 
     :raises Forbidden: when the caller does not manage the project
     """
-    project = await _managed(session, caller, project_public_id)
+    project = await managed(session, caller, project_public_id)
     row = await repository.day(session, project_id=project.id, on=day)
     if row is None:
         row = ProjectDay(project_id=project.id, day=day)
@@ -97,7 +94,7 @@ async def add_day(
     row.name_th, row.name_en = order.name_th, order.name_en
     row.created_by_user_id, row.created_at = caller.user_id, now
     details = {"day": day.isoformat(), "kind": order.kind}
-    await _record(session, "calendar.day_added", project, caller, details, now, address)
+    await note(session, "calendar.day_added", project, details, caller=caller, now=now, address=address)
     return _own(row)
 
 
@@ -109,24 +106,13 @@ async def remove_day(
 
     :raises NotFound: when it said nothing of that day
     """
-    project = await _managed(session, caller, project_public_id)
+    project = await managed(session, caller, project_public_id)
     row = await repository.day(session, project_id=project.id, on=day)
     if row is None:
         raise NotFound(f"The project says nothing of its own about {day}.")
     await session.delete(row)
-    await _record(session, "calendar.day_removed", project, caller, {"day": day.isoformat()}, now, address)
-
-
-async def lock_project(session: AsyncSession, *, project_id: int) -> None:
-    """This will hold a project until the end of the transaction, so that its settings are changed one after the other."""
-    await repository.lock(session, project_id=project_id)
-
-
-async def _managed(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
-    project = await seen(session, caller, public_id)
-    caller.require(MANAGE, Scope(project=project.id))
-    await repository.lock(session, project_id=project.id)
-    return project
+    details = {"day": day.isoformat()}
+    await note(session, "calendar.day_removed", project, details, caller=caller, now=now, address=address)
 
 
 async def _weekend(session: AsyncSession, project_id: int) -> list[Weekday]:
@@ -142,25 +128,3 @@ def _shipped(day: date) -> CalendarDay:
 def _own(row: ProjectDay) -> CalendarDay:
     kind = "WORKING" if row.is_working else "HOLIDAY"
     return CalendarDay(date=row.day, kind=kind, name_th=row.name_th, name_en=row.name_en, source="PROJECT")
-
-
-async def _record(
-    session: AsyncSession,
-    action: str,
-    project: Project,
-    caller: Caller,
-    details: dict[str, str],
-    now: datetime,
-    address: str,
-) -> None:
-    await session.flush()
-    await audit.write(
-        session,
-        action=action,
-        caller=caller,
-        entity_type="project",
-        entity_id=str(project.public_id),
-        details=details,
-        address=address,
-        now=now,
-    )

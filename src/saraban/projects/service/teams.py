@@ -12,20 +12,17 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Scope
 from saraban.identity.service import Member
 from saraban.kit.errors import NotFound, invalid
 from saraban.projects.models import Project, ReviewTeam, ReviewTeamMember
-from saraban.projects.repository import calendar
 from saraban.projects.repository import teams as repository
 from saraban.projects.schemas import ReviewTeamIn, ReviewTeamOut, TeamMemberIn, TeamMemberOut
+from saraban.projects.service.managing import managed, note
 from saraban.projects.service.reading import seen
 
-MANAGE = "project.edit"
 CHANGED = "review_team.changed"
 MOST_TEAMS, MOST_MEMBERS, MOST_CHOICES = 100, 100, 100
 
@@ -99,7 +96,7 @@ async def save_team(
     :raises NotFound: when it is to be changed and there is none
     :raises Forbidden: when the caller does not manage the project
     """
-    project = await _managed(session, caller, project_public_id)
+    project = await managed(session, caller, project_public_id)
     team = await repository.team(session, project_id=project.id, code=code)
     if team is None and new is False:
         raise NotFound(f"The project has no review team {code}.")
@@ -112,7 +109,7 @@ async def save_team(
         session.add(team)
     team.name_th, team.name_en, team.is_active, team.updated_at = order.name_th, order.name_en, order.is_active, now
     details = {"team": code, "isActive": order.is_active}
-    await _record(session, "review_team.saved", project, caller, details, now, address)
+    await _told(session, "review_team.saved", project, details, caller=caller, now=now, address=address)
     return _shown(team, await repository.members(session, team_ids=[team.id]))
 
 
@@ -124,11 +121,11 @@ async def remove_team(
 
     :raises NotFound: when there is no such team
     """
-    project = await _managed(session, caller, project_public_id)
+    project = await managed(session, caller, project_public_id)
     team = await _team(session, project, code)
     await repository.remove_members(session, team_id=team.id)
     await session.delete(team)
-    await _record(session, "review_team.removed", project, caller, {"team": code}, now, address)
+    await _told(session, "review_team.removed", project, {"team": code}, caller=caller, now=now, address=address)
 
 
 async def save_member(
@@ -148,7 +145,7 @@ async def save_member(
     :raises NotFound: when there is no such team, or no such person who takes part in the project
     :raises Invalid: when no contract of the project has the discipline
     """
-    project = await _managed(session, caller, project_public_id)
+    project = await managed(session, caller, project_public_id)
     team = await _team(session, project, code)
     user_id = await _participant(session, project, user_public_id)
     discipline = order.discipline_code
@@ -164,7 +161,7 @@ async def save_member(
         session.add(row)
     row.discipline_code, row.member_role = discipline, order.role
     details = {"team": code, "user": str(user_public_id), "discipline": discipline, "role": order.role}
-    await _record(session, "review_team.member_saved", project, caller, details, now, address)
+    await _told(session, "review_team.member_saved", project, details, caller=caller, now=now, address=address)
     return _shown(team, await repository.members(session, team_ids=[team.id]))
 
 
@@ -183,7 +180,7 @@ async def remove_member(
 
     :raises NotFound: when there is no such team, or the person is not in it
     """
-    project = await _managed(session, caller, project_public_id)
+    project = await managed(session, caller, project_public_id)
     team = await _team(session, project, code)
     rows = await repository.members(session, team_ids=[team.id])
     row = next((each.ReviewTeamMember for each in rows if each.public_id == user_public_id), None)
@@ -191,14 +188,7 @@ async def remove_member(
         raise NotFound(f"{user_public_id} is not in the team {code}.")
     await session.delete(row)
     details = {"team": code, "user": str(user_public_id)}
-    await _record(session, "review_team.member_removed", project, caller, details, now, address)
-
-
-async def _managed(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
-    project = await seen(session, caller, public_id)
-    caller.require(MANAGE, Scope(project=project.id))
-    await calendar.lock(session, project_id=project.id)
-    return project
+    await _told(session, "review_team.member_removed", project, details, caller=caller, now=now, address=address)
 
 
 async def _team(session: AsyncSession, project: Project, code: str) -> ReviewTeam:
@@ -233,16 +223,17 @@ def _shown(team: ReviewTeam, rows: Collection[Any]) -> ReviewTeamOut:
     )
 
 
-async def _record(
+async def _told(
     session: AsyncSession,
     action: str,
     project: Project,
-    caller: Caller,
     details: dict[str, Any],
+    *,
+    caller: Caller,
     now: datetime,
     address: str,
 ) -> None:
-    await session.flush()
+    """Open reviews hear of it, and the audit trail keeps it."""
     await events.record(
         session,
         name=CHANGED,
@@ -251,13 +242,4 @@ async def _record(
         payload={"projectPublicId": str(project.public_id), "team": details["team"]},
         now=now,
     )
-    await audit.write(
-        session,
-        action=action,
-        caller=caller,
-        entity_type="project",
-        entity_id=str(project.public_id),
-        details=details,
-        address=address,
-        now=now,
-    )
+    await note(session, action, project, details, caller=caller, now=now, address=address)

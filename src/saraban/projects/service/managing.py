@@ -1,0 +1,58 @@
+"""What every change to a project's own settings has in common: who may make it, in whose turn, and what is kept of it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.projects.models import Project
+from saraban.projects.repository import lookup
+from saraban.projects.service.reading import seen
+
+MANAGE = "project.edit"
+
+
+async def managed(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
+    """
+    This will give a project that the caller manages, held until the end of the transaction.
+
+    :raises NotFound: when there is no such project that the caller may see
+    :raises Forbidden: when the caller does not manage it
+    """
+    project = await seen(session, caller, public_id)
+    caller.require(MANAGE, Scope(project=project.id))
+    await lock_project(session, project_id=project.id)
+    return project
+
+
+async def lock_project(session: AsyncSession, *, project_id: int) -> None:
+    """This will hold a project until the end of the transaction, so that its settings are changed one after the other."""
+    await lookup.lock(session, project_id=project_id)
+
+
+async def note(
+    session: AsyncSession,
+    action: str,
+    project: Project,
+    details: Mapping[str, Any],
+    *,
+    caller: Caller,
+    now: datetime,
+    address: str,
+) -> None:
+    """This will write into the audit trail what was done to a project."""
+    await audit.write(
+        session,
+        action=action,
+        caller=caller,
+        entity_type="project",
+        entity_id=str(project.public_id),
+        details=details,
+        address=address,
+        now=now,
+    )
