@@ -1,17 +1,22 @@
 """A document's workflow taken out of its course in the browser: forced on, ended, or given to another person."""
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
+from starlette.datastructures import FormData
 from starlette.responses import Response
 
+from saraban.kit.clock import Clock
+from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.http import Db, Now
 from saraban.web.creating import patiently
 from saraban.web.document import done, version_in
 from saraban.web.forms import filled, order_from, text
-from saraban.web.page import ThisPage
+from saraban.web.page import Page, ThisPage
 from saraban.web.shelf import Shelf
 from saraban.web.shelves import shelf_at
 from saraban.web.visit import PageRoute
@@ -20,80 +25,94 @@ from saraban.workflow.schemas.steering import ForceIn, ReassignmentIn, Terminati
 from saraban.workflow.service import Command, Subjects, steering
 from saraban.workflow.service.perform import Asking
 
+Order = TypeVar("Order", ForceIn, TerminationIn, ReassignmentIn)
+
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 
-@router.post("/{path}/{public_id}/force")
-async def force(
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One of the three forms as it was sent: by whom, about which document, and what it says."""
+
+    page: Page
+    db: Database
+    shelf: Shelf
+    subjects: Subjects
+    public_id: UUID
+    clock: Clock
+    request: Request
+    said: FormData
+
+    def order(self, kind: type[Order], **more: Any) -> Order:
+        """:raises Invalid: naming every field"""
+        shared = {"reason": text(self.said, "reason") or "", "clientVersionNo": version_in(self.said)}
+        order: Order = order_from(self.request, kind, shared | more)
+        return order
+
+    async def asking(self, action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> Asking:
+        """:raises NotFound: also for a document without a workflow"""
+        async with self.db.reading() as session:
+            document = await self.shelf.read(
+                session, caller=self.page.caller, public_id=self.public_id, clock=self.clock
+            )
+        if document.workflow is None:
+            raise NotFound("No workflow runs for this document.")
+        instance, now, key = document.workflow.instance_public_id, self.clock.now(), text(self.said, "key")
+        command = Command(action, order.reason, client_version_no=order.client_version_no)
+        # The key stands for this one form, so that what else it says need not be compared.
+        kept = {"form": {name: text(self.said, name) for name in ("way", "userPublicId")}}
+        return Asking(self.page.caller, self.subjects, instance, command, now, key, kept)
+
+    async def done(self, work: Callable[[], Awaitable[None]], dialog: str) -> Response:
+        return await done(
+            work, self.page, self.db, self.shelf, self.subjects, self.public_id, self.clock, self.said, dialog
+        )
+
+
+async def _sent(
     path: str, public_id: UUID, page: ThisPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
-) -> Response:
+) -> Form:
+    return Form(page, db, shelf_at(path), subjects, public_id, clock, request, await filled(request))
+
+
+Sent = Annotated[Form, Depends(_sent)]
+
+
+@router.post("/{path}/{public_id}/force")
+async def force(form: Sent) -> Response:
     """An action of somebody else's, or another state; the form names both in one choice, as `approve:` or `:approved`."""
-    shelf, form = shelf_at(path), await filled(request)
 
     async def work() -> None:
-        action, _, to = (text(form, "way") or "").partition(":")
-        order: ForceIn = order_from(request, ForceIn, _said(form) | {"action": action or None, "to": to or None})
-        command = _command(order.action or steering.FORCE, order)
-        asking = await _asking(page, db, shelf, subjects, public_id, clock, form, command)
-        await patiently(lambda: steering.force(db, asking, action=order.action, to=order.to, address=page.address))
+        action, _, to = (text(form.said, "way") or "").partition(":")
+        order = form.order(ForceIn, action=action or None, to=to or None)
+        asking = await form.asking(order.action or steering.FORCE, order)
+        await patiently(
+            lambda: steering.force(form.db, asking, action=order.action, to=order.to, address=form.page.address)
+        )
 
-    return await done(work, page, db, shelf, subjects, public_id, clock, form, "force")
+    return await form.done(work, "force")
 
 
 @router.post("/{path}/{public_id}/terminate")
-async def terminate(
-    path: str, public_id: UUID, page: ThisPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
-) -> Response:
+async def terminate(form: Sent) -> Response:
     """The end of the workflow without an outcome."""
-    shelf, form = shelf_at(path), await filled(request)
 
     async def work() -> None:
-        order: TerminationIn = order_from(request, TerminationIn, _said(form))
-        command = _command(steering.TERMINATE, order)
-        asking = await _asking(page, db, shelf, subjects, public_id, clock, form, command)
-        await patiently(lambda: steering.terminate(db, asking, address=page.address))
+        asking = await form.asking(steering.TERMINATE, form.order(TerminationIn))
+        await patiently(lambda: steering.terminate(form.db, asking, address=form.page.address))
 
-    return await done(work, page, db, shelf, subjects, public_id, clock, form, "terminate")
+    return await form.done(work, "terminate")
 
 
 @router.post("/{path}/{public_id}/reassign")
-async def reassign(
-    path: str, public_id: UUID, page: ThisPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
-) -> Response:
+async def reassign(form: Sent) -> Response:
     """The present state given to one person."""
-    shelf, form = shelf_at(path), await filled(request)
 
     async def work() -> None:
-        said = _said(form) | {"userPublicId": text(form, "userPublicId") or ""}
-        order: ReassignmentIn = order_from(request, ReassignmentIn, said)
-        command = _command(steering.REASSIGN, order)
-        asking = await _asking(page, db, shelf, subjects, public_id, clock, form, command)
+        order = form.order(ReassignmentIn, userPublicId=text(form.said, "userPublicId") or "")
+        asking = await form.asking(steering.REASSIGN, order)
         await patiently(
-            lambda: steering.reassign(db, asking, user_public_id=order.user_public_id, address=page.address)
+            lambda: steering.reassign(form.db, asking, user_public_id=order.user_public_id, address=form.page.address)
         )
 
-    return await done(work, page, db, shelf, subjects, public_id, clock, form, "reassign")
-
-
-def _said(form: Any) -> dict[str, Any]:
-    return {"reason": text(form, "reason") or "", "clientVersionNo": version_in(form)}
-
-
-def _command(action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> Command:
-    return Command(action, order.reason, client_version_no=order.client_version_no)
-
-
-async def _asking(
-    page: Any, db: Any, shelf: Shelf, subjects: Subjects, public_id: UUID, clock: Any, form: Any, command: Command
-) -> Asking:
-    async with db.reading() as session:
-        document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
-    if document.workflow is None:
-        raise NotFound("No workflow runs for this document.")
-    instance = document.workflow.instance_public_id
-    # The key stands for this one form, so that what else it says need not be compared.
-    return Asking(page.caller, subjects, instance, command, clock.now(), text(form, "key"), {"form": _kept(form)})
-
-
-def _kept(form: Any) -> dict[str, str | None]:
-    return {name: text(form, name) for name in ("way", "userPublicId")}
+    return await form.done(work, "reassign")
