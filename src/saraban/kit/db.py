@@ -373,9 +373,3 @@ def tell_after(session: AsyncSession, topic: str, word: str) -> None:
 def table_of(model: type[Base]) -> sa.Table:
     """The table of a class, for statements that need no session's memory: those cost a third of the others."""
     return cast("sa.Table", model.__table__)
-
-
-async def returning_id(connection: AsyncConnection | AsyncSession, statement: sa.Insert) -> int:
-    """This will run an insert and give the integer key of its row, for use inside the process only."""
-    result = await connection.execute(statement)
-    return int(result.inserted_primary_key[0])  # type: ignore[attr-defined]

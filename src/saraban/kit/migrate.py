@@ -51,16 +51,6 @@ def head() -> str:
     return newest
 
 
-def is_older(revision: str, *, than: str | None) -> bool:
-    """This will say whether `revision` comes before the revision `than` in the history."""
-    if than is None or revision == than:
-        return False
-    if revision == "base":
-        return True
-    earlier = ScriptDirectory.from_config(_config()).iterate_revisions(than, "base")
-    return revision in {script.revision for script in earlier}
-
-
 def scripts() -> Path:
     """This will give the folder of the migration scripts: inside the wheel, or in the source tree."""
     package = Path(__file__).resolve().parents[1]

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -13,10 +12,6 @@ from saraban.identity.models import Organization, Role, User, UserAssignment, Us
 
 async def by_username(session: AsyncSession, *, username: str) -> User | None:
     return await session.scalar(sa.select(User).where(User.username == username, User.deleted_at.is_(None)))
-
-
-async def by_public_id(session: AsyncSession, *, public_id: UUID) -> User | None:
-    return await session.scalar(sa.select(User).where(User.public_id == public_id, User.deleted_at.is_(None)))
 
 
 async def is_taken(session: AsyncSession, *, username: str, email: str) -> bool:

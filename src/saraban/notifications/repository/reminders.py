@@ -15,8 +15,6 @@ from saraban.identity.models import Organization, User
 from saraban.notifications.models import ReminderPlan, ReminderSent
 from saraban.workflow.models import WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
 
-SHEET = "circulation"
-
 
 @dataclass(frozen=True, slots=True)
 class Due:

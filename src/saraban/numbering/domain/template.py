@@ -127,10 +127,6 @@ class Template:
         """Whether the month is printed without the year: January would be printed again every year."""
         return self.tokens & PERIODS.keys() == {MONTH}
 
-    @property
-    def prints_revision(self) -> bool:
-        return REV in self.tokens
-
     def render(self, values: Mapping[str, str], *, sequence: int, revision: str) -> str:
         """
         This will give the printed number.

@@ -38,10 +38,6 @@ async def insert_audit(session: AsyncSession, row: dict[str, Any]) -> None:
     await session.execute(_INSERT_AUDIT, {"retry_count": 0, "lock_wait_ms": 0} | row)
 
 
-async def by_token(session: AsyncSession, token: UUID) -> LedgerEntry | None:
-    return await session.scalar(sa.select(LedgerEntry).where(LedgerEntry.token == token))
-
-
 async def by_holder(session: AsyncSession, holder: UUID, *, lock: bool = False) -> LedgerEntry | None:
     """This will give the number a document carries now; one that was replaced keeps its holder, and is left out."""
     statement = sa.select(LedgerEntry).where(

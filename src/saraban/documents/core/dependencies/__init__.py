@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import Depends, Header, Path, Query, Request
+from fastapi import Depends, Header, Query, Request
 from starlette.responses import Response
 
 from saraban.documents.core.schemas import DocumentAnswer
@@ -23,7 +23,6 @@ IfMatch = Annotated[
         "`versionNo`, which is what a transition takes.",
     ),
 ]
-PublicId = Annotated[UUID, Path(description="`publicId` of the document.")]
 
 
 def followers(request: Request) -> Followers:
