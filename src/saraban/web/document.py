@@ -22,11 +22,13 @@ from saraban.web.page import Page, ThisPage
 from saraban.web.shelf import Desk, Shelf
 from saraban.web.shelves import SHEETS, SHELVES, shelf_at
 from saraban.web.sight import sight
+from saraban.web.values import asked, payload_in
 from saraban.web.visit import PageRoute
 from saraban.workflow.dependencies import RegisteredSubjects, TakesSteps
 from saraban.workflow.schemas import TransitionIn
 from saraban.workflow.schemas.review import BranchAnswerIn
 from saraban.workflow.service import Command, Subjects, review
+from saraban.workflow.service.values import values_of
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
@@ -62,6 +64,7 @@ async def _show(
         form=form or {},
         dialog=dialog if error and error.kind is Kind.INVALID else "",
         created=created,
+        asked=lambda action: asked(seen.values, form or {}, action),
         keys=_keys(),
     )
 
@@ -114,15 +117,18 @@ async def act(
             document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
         if document.workflow is None:
             raise NotFound("No workflow runs for this document.")
-        asked = {
+        async with db.reading() as session:
+            values = await values_of(session, public_id=document.workflow.instance_public_id)
+        said = {
             "action": text(form, "action") or "",
             "comment": text(form, "comment"),
+            "payload": payload_in(values, form),
             "attachmentPublicIds": texts(form, "attachment"),
             "responseCode": text(form, "responseCode"),
             "clientVersionNo": version_in(form),
             "onBehalfOf": text(form, "onBehalfOf"),
         }
-        order: TransitionIn = order_from(request, TransitionIn, asked)
+        order: TransitionIn = order_from(request, TransitionIn, said)
         command = Command(
             action=order.action,
             comment=order.comment or None,

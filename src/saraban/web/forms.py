@@ -32,6 +32,10 @@ class Faults:
     def at(self, name: str) -> Sequence[str]:
         return self.fields.get(name, ())
 
+    def any_of(self, names: Sequence[str]) -> bool:
+        """Whether something is wrong at one of these fields."""
+        return not self.fields.keys().isdisjoint(names)
+
     def __bool__(self) -> bool:
         return self.problem is not None
 
@@ -96,5 +100,8 @@ def faults_of(error: DomainError, language: str) -> Faults:
 
 
 def field_of(pointer: str) -> str:
-    name = pointer.removeprefix("/").split("/")[0]
+    """This will name the field of a form; of what comes with a step each value has its own, whatever is inside it."""
+    name, *inside = pointer.removeprefix("/").split("/")
+    if name == "payload" and inside:
+        return "payload." + inside[0].replace("~1", "/").replace("~0", "~")
     return _FIELD_OF.get(name, name)

@@ -14,6 +14,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.domain.steering import CANCEL, PERMISSION, TERMINATE
 from saraban.workflow.service import Subjects, TakenStep, steering
 from saraban.workflow.service.steering import NOTHING, Steerable
+from saraban.workflow.service.values import NO_VALUES, Values, values_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Sight:
     ahead: tuple[Text, ...]
     steering: Steerable = NOTHING
     people: tuple[Caller, ...] = ()
+    values: Values = NO_VALUES
 
     @property
     def history(self) -> list[Any]:
@@ -74,6 +76,8 @@ async def sight(
         coming = await workflow.ahead(session, public_id=instance)
     around = await shelf.around(session, caller=caller, document=document, clock=clock)
     seen = Sight(document, state_of(document), around, taken, coming)
+    if seen.document.workflow is not None and seen.actions:
+        seen = replace(seen, values=await values_of(session, public_id=document.workflow.instance_public_id))
     if document.workflow is None or not caller.may_anywhere(PERMISSION):
         return seen
     asked = {"caller": caller, "subjects": subjects, "public_id": document.workflow.instance_public_id}

@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema_rs
 
 from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.text import control_character
 from saraban.workflow.domain.schema.size import below
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -48,7 +49,9 @@ PLAIN = frozenset(
         "dependentRequired",
     ]
 )
-KEYWORDS = MAPS | LISTS | SINGLE | PLAIN
+# Ours: what a page shows beside a field, as everywhere in a definition; `title` and `description` have but one language.
+OWN = {"label": 100, "help": 500}
+KEYWORDS = MAPS | LISTS | SINGLE | PLAIN | OWN.keys()
 FORMATS = ("date", "date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid")
 ROOT_ONLY = frozenset({"$schema", "$defs"})
 
@@ -75,6 +78,10 @@ PATTERN = Text(
 )
 LONG_PATTERN = Text("รูปแบบยาวเกิน {most} ตัวอักษร", "This pattern is longer than {most} characters.")
 MANY_PATTERNS = Text("มีรูปแบบเกิน {most} รายการ", "There are more than {most} patterns.")
+BOTH = Text(
+    "ต้องมี th และ en เป็นข้อความ 1-{most} ตัวอักษร และไม่มีอย่างอื่น",
+    "This has “th” and “en”, each a text of 1 to {most} characters, and nothing else.",
+)
 FORMAT = Text("ไม่รู้จักรูปแบบ “{format}” ใช้ได้เฉพาะ {choices}", "The format “{format}” is not known; there are {choices}.")
 
 
@@ -87,6 +94,7 @@ def faults(raw: dict[str, Any]) -> Iterator[FieldProblem]:
     sound = True
     for at, schema in subschemas(raw):
         yield from _keywords(schema, at)
+        yield from _words(schema, at)
         yield from _formats(schema, at)
         for problem in _references(schema, at, raw):
             sound = False
@@ -120,6 +128,21 @@ def _keywords(schema: dict[str, Any], at: str) -> Iterator[FieldProblem]:
     for keyword in schema:
         if keyword not in KEYWORDS or (at and keyword in ROOT_ONLY):
             yield FieldProblem(below(at, keyword), "unknown_keyword", KEYWORD, {"keyword": keyword[:40]})
+
+
+def _words(schema: dict[str, Any], at: str) -> Iterator[FieldProblem]:
+    for keyword, most in OWN.items():
+        if keyword in schema and not _in_both(schema[keyword], most):
+            yield FieldProblem(below(at, keyword), "words", BOTH, {"most": most})
+
+
+def _in_both(said: Any, most: int) -> bool:
+    return (
+        isinstance(said, dict)
+        and said.keys() == {"th", "en"}
+        and all(isinstance(one, str) and one.strip() and len(one) <= most for one in said.values())
+        and all(control_character(one, multiline=True) is None for one in said.values())
+    )
 
 
 def _formats(schema: dict[str, Any], at: str) -> Iterator[FieldProblem]:

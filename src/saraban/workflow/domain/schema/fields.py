@@ -1,0 +1,193 @@
+"""
+What a schema says of the payload of a step, as fields that a person can fill in.
+
+A field proposes; whether what was filled in fits is judged by the schema itself, so what is not understood here is only shown
+in a plainer way.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+from saraban.kit.errors import Text
+
+Kind = Literal["line", "lines", "date", "number", "integer", "boolean", "choice", "json"]
+PAYLOAD = "payload"
+LONG = 200
+_PLAIN_FORMATS = frozenset({"date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"})
+_NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of the values among which a field lets people choose."""
+
+    value: Any
+    label: Text
+
+    @property
+    def typed(self) -> str:
+        return json.dumps(self.value, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """
+    One property of a payload.
+
+    :param required: a payload cannot do without it
+    :param label: None where the schema gives it no name but its own
+    :param step: between two numbers that can be meant, where counting begins at nothing
+    """
+
+    name: str
+    kind: Kind
+    required: bool = False
+    label: Text | None = None
+    help: Text | None = None
+    options: tuple[Option, ...] = ()
+    format: str | None = None
+    pattern: str | None = None
+    most_characters: int | None = None
+    lowest: int | float | None = None
+    highest: int | float | None = None
+    step: int | float | None = None
+
+
+def payload_fields(raw: Mapping[str, Any]) -> tuple[Field, ...]:
+    """This will give the properties that the schema of a context names for the payload, in their order."""
+    payload = _properties(raw, raw).get(PAYLOAD)
+    if not isinstance(payload, dict):
+        return ()
+    required = {name for layer in _layers(payload, raw) for name in layer.get("required", ())}
+    found = _properties(payload, raw)
+    return tuple(_field(name, one, name in required, raw) for name, one in found.items() if one is not False)
+
+
+def written(value: Any) -> str:
+    """This will give a value as a field shows it again: text and numbers plainly, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def figure(typed: str) -> int | float | str:
+    """This will give what was typed as the number that it is, or as it was typed, for the schema to refuse."""
+    if _WHOLE.fullmatch(typed):
+        return int(typed)
+    number = float(typed) if _NUMBER.fullmatch(typed) else math.inf
+    return number if math.isfinite(number) else typed
+
+
+def _layers(schema: Any, root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What must hold of a value together: itself first, then what it refers to. References have no circles."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    if "$ref" in schema:
+        yield from _layers(root["$defs"][schema["$ref"].removeprefix("#/$defs/")], root)
+    for one in schema.get("allOf", ()):
+        yield from _layers(one, root)
+
+
+def _properties(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for layer in _layers(schema, root):
+        for name, one in layer.get("properties", {}).items():
+            found.setdefault(name, one)
+    return found
+
+
+def _field(name: str, schema: Any, required: bool, root: Mapping[str, Any]) -> Field:
+    said: dict[str, Any] = {}
+    for layer in _layers(schema, root):
+        said = {**layer, **said}
+    options = _options(said)
+    kind = "choice" if options else _kind(said)
+    lowest, highest, step = _bounds(said, whole=kind == "integer") if kind in {"number", "integer"} else (None,) * 3
+    return Field(
+        name,
+        kind,
+        required,
+        _words(said, "label", "title"),
+        _words(said, "help", "description"),
+        options,
+        said.get("format") if said.get("format") in _PLAIN_FORMATS else None,
+        said.get("pattern"),
+        said.get("maxLength"),
+        lowest,
+        highest,
+        step,
+    )
+
+
+def _words(said: Mapping[str, Any], both: str, one: str) -> Text | None:
+    """In both languages where the schema has them; the standard's own words have but one."""
+    if both in said:
+        return Text(said[both]["th"], said[both]["en"])
+    return Text(said[one], said[one]) if said.get(one, "").strip() else None
+
+
+def _options(said: Mapping[str, Any]) -> tuple[Option, ...]:
+    if "const" in said:
+        return (_option(said["const"]),)
+    if "enum" in said:
+        return tuple(_option(value) for value in said["enum"])
+    named = said.get("oneOf") or said.get("anyOf") or ()
+    if named and all(isinstance(one, dict) and "const" in one for one in named):
+        return tuple(
+            Option(one["const"], _words(one, "label", "title") or _option(one["const"]).label) for one in named
+        )
+    return ()
+
+
+def _option(value: Any) -> Option:
+    words = {True: Text("ใช่", "Yes"), False: Text("ไม่ใช่", "No")}
+    return Option(value, words[value] if isinstance(value, bool) else Text(written(value), written(value)))
+
+
+def _kind(said: Mapping[str, Any]) -> Kind:
+    named = said.get("type")
+    types = [one for one in (named if isinstance(named, list) else [named]) if one != "null"]
+    match types:
+        case ["string"] if said.get("format") == "date":
+            return "date"
+        case ["string"]:
+            return "lines" if said.get("maxLength", 0) > LONG else "line"
+        case ["number" | "integer" | "boolean" as kind]:
+            return kind  # type: ignore[no-any-return]
+        case ["integer", "number"] | ["number", "integer"]:
+            return "number"
+    return "json"
+
+
+def _bounds(
+    said: Mapping[str, Any], *, whole: bool
+) -> tuple[int | float | None, int | float | None, int | float | None]:
+    """A bound that is not itself allowed is a bound of whole numbers only; of others the browser cannot say it."""
+    lowest, highest = said.get("minimum"), said.get("maximum")
+    if whole:
+        above, below = said.get("exclusiveMinimum"), said.get("exclusiveMaximum")
+        lows = [
+            *([math.ceil(lowest)] if lowest is not None else ()),
+            *([math.floor(above) + 1] if above is not None else ()),
+        ]
+        highs = [
+            *([math.floor(highest)] if highest is not None else ()),
+            *([math.ceil(below) - 1] if below is not None else ()),
+        ]
+        lowest, highest = max(lows, default=None), min(highs, default=None)
+    else:
+        lowest = said.get("exclusiveMinimum") if lowest is None else lowest
+        highest = said.get("exclusiveMaximum") if highest is None else highest
+    step = said.get("multipleOf", 1 if whole else None)
+    # Browsers count steps from the lowest value, the schema from nothing.
+    if step is not None and lowest is not None and Decimal(str(lowest)) % Decimal(str(step)):
+        step = 1 if whole else None
+    return lowest, highest, step
+
+
+__all__ = ["Field", "Option", "figure", "payload_fields", "written"]

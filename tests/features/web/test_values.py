@@ -1,0 +1,172 @@
+"""The values that a step can be given, on the page of a document: fields after the schema, faults at them, what was typed kept."""
+
+import copy
+import re
+from typing import Any
+
+import httpx
+import pytest
+from starlette.datastructures import FormData
+
+from saraban.kit.errors import Invalid
+from saraban.web.values import asked, payload_in
+from saraban.workflow.domain import dsl
+from saraban.workflow.domain.schema import payload_fields
+from saraban.workflow.service.values import Values
+from tests.conftest import SignIn
+from tests.features.web.conftest import Sit
+from tests.features.web.forms import hidden, new_rfa
+from tests.features.workflow.test_definitions import RFA
+
+PROPERTIES: dict[str, Any] = {
+    "amount": {
+        "type": "number",
+        "minimum": 1,
+        "maximum": 1000,
+        "label": {"th": "จำนวนเงิน", "en": "Amount"},
+        "help": {"th": "เป็นบาท", "en": "In baht"},
+    },
+    "grade": {"enum": ["A", "B"], "title": "Grade"},
+    "from": {"type": "string", "format": "date"},
+    "code": {"type": "string", "pattern": "^[A-Z]{2}$", "maxLength": 2},
+    "urgent": {"type": "boolean"},
+    "lots": {"type": "array", "items": {"type": "integer"}},
+}
+
+
+def priced(properties: dict[str, Any] = PROPERTIES) -> dict[str, Any]:
+    """An RFA that cannot be submitted without an amount."""
+    raw = copy.deepcopy(RFA)
+    payload = {"type": "object", "properties": properties, "required": ["amount"]}
+    raw["context_schema"] = {"type": "object", "properties": {"payload": payload}}
+    raw["states"][0]["on"]["submit"]["condition"] = {
+        "type": "json-logic",
+        "rule": {">": [{"var": "payload.amount"}, 0]},
+    }
+    return raw
+
+
+def values(properties: dict[str, Any] = PROPERTIES) -> Values:
+    definition = dsl.read(priced(properties), published=True)
+    assert definition.context_schema is not None
+    return Values(payload_fields(definition.context_schema.raw), {}, frozenset({"submit"}), definition)
+
+
+def sent(*pairs: tuple[str, str], **more: str) -> FormData:
+    return FormData([*((f"payload.{name}", typed) for name, typed in pairs), *more.items()])
+
+
+class TestPayload:
+    def test_has_each_value_in_the_type_that_the_schema_wants(self) -> None:
+        form = sent(
+            ("amount", "12.5"), ("grade", '"B"'), ("from", "2026-11-21"), ("urgent", "true"), ("lots", "[1,\n 2]")
+        )
+
+        assert payload_in(values(), form) == {
+            "amount": 12.5,
+            "grade": "B",
+            "from": "2026-11-21",
+            "urgent": True,
+            "lots": [1, 2],
+        }
+
+    def test_is_nothing_when_nothing_was_said(self) -> None:
+        assert payload_in(values(), sent(("amount", " "), ("grade", ""))) == {}
+
+    def test_says_no_for_a_box_that_was_left_beside_what_was_filled_in(self) -> None:
+        assert payload_in(values(), sent(("amount", "5"))) == {"amount": 5, "urgent": False}
+
+    def test_is_nothing_when_the_document_remembers_the_same(self) -> None:
+        remembered = '{"amount": 5, "more": [1]}'
+
+        assert payload_in(values(), sent(("amount", "5.0"), remembered=remembered)) == {}
+        assert payload_in(values(), sent(("amount", "6"), remembered=remembered)) == {
+            "amount": 6,
+            "more": [1],
+            "urgent": False,
+        }
+        assert payload_in(values(), sent(("amount", "5"), remembered=remembered, judged="1"))["amount"] == 5
+
+    @pytest.mark.parametrize(
+        ("form", "faults"),
+        [
+            (sent(("amount", "many")), [("/payload/amount", "type")]),
+            (sent(("amount", "2000")), [("/payload/amount", "maximum")]),
+            (sent(("grade", '"A"')), [("/payload/amount", "required")]),
+            (sent(judged="1"), [("/payload/amount", "required")]),
+            (sent(("amount", ""), remembered='{"amount": 5}'), [("/payload/amount", "required")]),
+            (sent(("amount", "5"), ("code", "abc")), [("/payload/code", "max_length"), ("/payload/code", "pattern")]),
+            (sent(("amount", "5"), ("lots", "[1,\n2")), [("/payload/lots", "not_json")]),
+            (sent(("amount", "5"), ("lots", "[" * 100_000)), [("/payload/lots", "too_deep")]),
+            (sent(("amount", "5"), ("lots", "[NaN]")), [("/payload/lots/0", "not_json")]),
+            (sent(("amount", "5"), ("grade", '"C"')), [("/payload/grade", "enum")]),
+        ],
+    )
+    def test_is_refused_at_the_value(self, form: FormData, faults: list[tuple[str, str]]) -> None:
+        with pytest.raises(Invalid) as refused:
+            payload_in(values(), form)
+
+        assert sorted((one.pointer, one.code) for one in refused.value.fields) == faults
+
+    def test_is_left_to_programs_where_there_are_too_many_values(self) -> None:
+        many = values({"amount": {"type": "number"}} | {f"v{index}": {"type": "string"} for index in range(60)})
+
+        assert asked(many, {}, "submit").too_many
+        assert payload_in(many, sent(("amount", "5"))) == {}
+
+
+async def published(signed_in: SignIn) -> httpx.AsyncClient:
+    admin = await signed_in("admin")
+    made = await admin.post("/api/v1/workflow/definitions", json={"dsl": priced(), "activate": True})
+    assert made.status_code == httpx.codes.CREATED, made.text
+    return admin
+
+
+def dialog(page: str, action: str) -> str:
+    return page.split(f'<dialog class="sheet" id="act-{action}"')[1].split("</dialog>", 1)[0]
+
+
+class TestPage:
+    async def test_asks_for_them_in_the_readers_language(self, sit: Sit, signed_in: SignIn) -> None:
+        await published(signed_in)
+        thai, english = await sit("dc.contractor"), await sit("dc.contractor", "en")
+        address = await new_rfa(thai)
+
+        shown = [dialog((await one.get(address)).text, "submit") for one in (thai, english)]
+
+        for page, words in zip(shown, (("จำนวนเงิน", "เป็นบาท"), ("Amount", "In baht")), strict=True):
+            assert all(word in page for word in words)
+            assert re.search(
+                r'<input class="form-control" type="number"[^>]* required[^>]* step="any" min="1" max="1000"', page
+            )
+            assert re.search(r'<option value="&#34;B&#34;">B</option>', page)
+            assert re.search(r'type="date"[^>]*name="payload.from"', page)
+            assert 'pattern=".*(?:^[A-Z]{2}$).*"' in page
+            assert re.search(r'type="checkbox"[^>]*name="payload.urgent"', page)
+            assert re.search(r'<textarea[^>]*name="payload.lots"', page)
+
+    async def test_takes_them_and_shows_them_to_who_comes_next(self, sit: Sit, signed_in: SignIn) -> None:
+        await published(signed_in)
+        contractor, reviewer = await sit("dc.contractor", "en"), await sit("reviewer.consultant", "en")
+        address = await new_rfa(contractor)
+        form = hidden((await contractor.get(address)).text, "act-submit")
+        typed = {"payload.amount": "2000", "payload.lots": "[1, x]", "payload.code": '"<b>'}
+
+        unread = await contractor.post(f"{address}/actions", data=form | typed)
+        refused = await contractor.post(f"{address}/actions", data=form | typed | {"payload.lots": "[1, 2]"})
+        good = form | {"payload.amount": "420", "payload.urgent": "true", "key": "another"}
+        taken = [await contractor.post(f"{address}/actions", data=good) for _ in range(2)]
+        before = dialog((await reviewer.get(address)).text, "approve")
+
+        assert (unread.status_code, refused.status_code) == (422, 422)
+        assert "This is no JSON at line 1, character 5." in dialog(unread.text, "submit")
+        told = dialog(refused.text, "submit")
+        assert 'data-reopen="act-submit"' in refused.text
+        assert re.search(
+            r'value="2000".*?<div class="fault" id="e-v-submit-1">This must be at most 1000.', told, re.DOTALL
+        )
+        assert 'value="&#34;&lt;b&gt;"' in told
+        assert [answer.status_code for answer in taken] == [303, 303]
+        assert "Values given before" in before
+        assert 'value="420"' in before
+        assert re.search(r'name="payload.urgent" value="true" checked', before)
