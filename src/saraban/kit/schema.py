@@ -7,13 +7,17 @@ It knows pydantic and no HTTP, so that services may speak in the same shapes as 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from saraban.kit.errors import Text
 from saraban.kit.text import control_character, fold
+
+# Said by whichever of the readers of a body gives up first.
+TOO_DEEP: Final = Text("ข้อมูลซ้อนกันลึกเกินไป", "This is nested too deep.")
 
 
 class Schema(BaseModel):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.schema import TOO_DEEP
 
 _REQUIRED = Text("จำเป็นต้องระบุ", "This is required.")
 _TOO_LONG = Text("ยาวเกินไป (สูงสุด {max_length})", "This is too long (at most {max_length}).")
@@ -80,7 +81,8 @@ _WORDS: dict[str, tuple[str, Text]] = {
     "less_than_equal": ("too_large", _LARGE),
     "json_invalid": ("malformed", Text("เนื้อหาไม่ใช่ JSON ที่ถูกต้อง", "The body is not valid JSON.")),
     "json_type": ("wrong_type", Text("เนื้อหาไม่ใช่ JSON ที่ถูกต้อง", "The body is not valid JSON.")),
-    "recursion_loop": ("malformed", _MALFORMED),
+    # What was read from JSON has no loops: this is how pydantic says that it follows no further.
+    "recursion_loop": ("too_large", TOO_DEEP),
     "value_error": ("malformed", _MALFORMED),
     "assertion_error": ("malformed", _MALFORMED),
 }

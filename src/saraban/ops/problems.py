@@ -32,6 +32,7 @@ from saraban.kit.errors import (
 from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
 from saraban.kit.trace import trace_id
 from saraban.ops.faults import field_problems
+from saraban.ops.nesting import too_deep
 
 log = structlog.get_logger(__name__)
 
@@ -114,7 +115,7 @@ def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
 
     async def on_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        named = from_http(error)
+        named = await _unreadable(request, error) or from_http(error)
         status = error.status_code if status_of(named) != error.status_code and error.status_code >= 405 else None
         return answer(request, named, status=status, headers=dict(error.headers or {}))
 
@@ -122,6 +123,14 @@ def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
     app.add_exception_handler(RequestValidationError, on_validation)
     app.add_exception_handler(HTTPException, on_http)
     app.state.answer_fault = lambda request, error: answer(request, from_fault(error))
+
+
+async def _unreadable(request: Request, error: HTTPException) -> Invalid | None:
+    """This will name the field in which a body is too deep for the JSON reader, which says only that it gave up."""
+    if not isinstance(error.__cause__, RecursionError):
+        return None
+    # It is kept by the request since the reader was given it: nothing is waited for.
+    return Invalid("the body is nested too deep", fields=[too_deep(await request.body())])
 
 
 def problem(request: Request, error: DomainError, status: int) -> Response:

@@ -10,7 +10,7 @@ import orjson
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from saraban.kit.schema import Line, Paragraphs, Schema
+from saraban.kit.schema import TOO_DEEP, Line, Paragraphs, Schema
 from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
 from saraban.workflow.schemas.labels import LabelOut as LabelOut
 from saraban.workflow.schemas.labels import ResponseOut as ResponseOut
@@ -24,6 +24,8 @@ def _storable(value: dict[str, Any]) -> dict[str, Any]:
     try:
         orjson.dumps(value)
     except TypeError as fault:
+        if "Recursion" in str(fault):  # all that tells it from the others
+            raise PydanticCustomError("too_large", TOO_DEEP.en, {"th": TOO_DEEP.th}) from fault
         th = "มีค่าที่จัดเก็บไม่ได้"
         raise PydanticCustomError("malformed", "This holds a value that cannot be stored.", {"th": th}) from fault
     return value
