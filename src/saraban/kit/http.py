@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, invalid
+from saraban.kit.idempotency import Answer
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
 from saraban.kit.schema import Schema as Schema  # noqa: PLC0414  the doors take it from here
@@ -97,6 +98,12 @@ def idempotency_key(
             "The Idempotency-Key must be 1 to 128 printable characters.",
         )
     return given
+
+
+def sent(answer: Answer) -> Response:
+    """This will send what a use case answered, and say when it is the stored answer of an earlier request."""
+    headers = dict(answer.headers) | ({"Idempotent-Replay": "true"} if answer.replayed else {})
+    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
 
 
 def problem_response(request: Request, error: DomainError) -> Response:

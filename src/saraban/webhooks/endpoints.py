@@ -12,11 +12,11 @@ from saraban.kit.http import (
     Db,
     IdempotencyKey,
     Now,
-    OrjsonResponse,
     PageCursor,
     PageLimit,
     PathId,
     ReadSession,
+    sent,
 )
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.webhooks import schemas, service
@@ -66,7 +66,7 @@ async def create(
         now=moment,
         run=lambda remember: db.transact(lambda session: work(session, remember)),
     )
-    return _sent(answer)
+    return sent(answer)
 
 
 @router.post(
@@ -96,7 +96,7 @@ async def create_own(
         now=moment,
         run=lambda remember: db.transact(lambda session: work(session, remember)),
     )
-    return _sent(answer)
+    return sent(answer)
 
 
 async def _created(row: service.Webhook, session: AsyncSession, remember: Remember) -> Answer:
@@ -104,11 +104,6 @@ async def _created(row: service.Webhook, session: AsyncSession, remember: Rememb
     answer = Answer(201, out, {"Location": f"/api/v1/webhooks/{row.public_id}", "ETag": service.etag(row)})
     await remember(session, answer)
     return answer
-
-
-def _sent(answer: Answer) -> Response:
-    headers = {**answer.headers, **({"Idempotent-Replay": "true"} if answer.replayed else {})}
-    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
 
 
 @router.get("/notifications/webhooks", summary="List your own webhooks")

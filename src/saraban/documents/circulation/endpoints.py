@@ -15,7 +15,7 @@ from saraban.documents.circulation.schemas import (
 )
 from saraban.documents.circulation.schemas import Response as GivenResponse
 from saraban.documents.circulation.service import Search
-from saraban.documents.core.dependencies import DueBefore, IfMatch, Overdue, SearchText, page_of, sent
+from saraban.documents.core.dependencies import DueBefore, IfMatch, Overdue, SearchText, page_of
 from saraban.documents.core.schemas import Cancellation, HistoryList
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
@@ -30,6 +30,7 @@ from saraban.kit.http import (
     PathId,
     ReadSession,
     at_once,
+    sent,
 )
 from saraban.numbering.dependencies import DRAWS, Numbers
 

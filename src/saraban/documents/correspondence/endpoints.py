@@ -4,7 +4,6 @@ from typing import Annotated
 
 from starlette.responses import Response
 
-from saraban.documents.core.dependencies import sent
 from saraban.documents.core.dependencies.routes import Words, register_routes
 from saraban.documents.core.schemas import DocumentAnswer
 from saraban.documents.correspondence import service as correspondences
@@ -12,7 +11,7 @@ from saraban.documents.correspondence.schemas import CorrespondencePage, NewCorr
 from saraban.documents.correspondence.service import REGISTER
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, sent
 from saraban.numbering.dependencies import DRAWS, Numbers
 
 router = register_routes(

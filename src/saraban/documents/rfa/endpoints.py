@@ -4,14 +4,13 @@ from typing import Annotated
 
 from starlette.responses import Response
 
-from saraban.documents.core.dependencies import sent
 from saraban.documents.core.dependencies.routes import Words, register_routes
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaPage
 from saraban.documents.rfa.service import REGISTER
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, sent
 from saraban.numbering.dependencies import DRAWS, Numbers
 
 router = register_routes(

@@ -8,11 +8,10 @@ from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller, guarded
 from saraban.kit.errors import FieldProblem
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession, sent
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.workflow import schemas, service
 from saraban.workflow.dependencies import Kept, RegisteredSubjects
-from saraban.workflow.endpoints.answers import sent
 
 router = APIRouter()
 

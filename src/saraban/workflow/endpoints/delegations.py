@@ -8,9 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, sent
 from saraban.kit.idempotency import Answer, Remember, answer_once
-from saraban.workflow.endpoints.answers import sent
 from saraban.workflow.schemas import delegations as schemas
 from saraban.workflow.service import delegating as service
 

@@ -12,10 +12,10 @@ from saraban.kit.http import (
     PageLimit,
     PathId,
     ReadSession,
+    sent,
 )
 from saraban.workflow import schemas, service
 from saraban.workflow.dependencies import IfMatch, RegisteredSubjects, TakesSteps
-from saraban.workflow.endpoints.answers import sent
 from saraban.workflow.service import Command
 
 router = APIRouter()

@@ -7,10 +7,9 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, sent
 from saraban.workflow import schemas
 from saraban.workflow.dependencies import IfMatch, RegisteredSubjects
-from saraban.workflow.endpoints.answers import sent
 from saraban.workflow.schemas.review import BranchAnswerIn
 from saraban.workflow.service import review
 

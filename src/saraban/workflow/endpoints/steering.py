@@ -6,11 +6,10 @@ from fastapi import APIRouter
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller, guarded
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, ReadSession
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, ReadSession, sent
 from saraban.workflow import schemas
 from saraban.workflow.dependencies import IfMatch, RegisteredSubjects
 from saraban.workflow.domain.migrating import WORDS
-from saraban.workflow.endpoints.answers import sent
 from saraban.workflow.endpoints.definitions import MAY_MANAGE, Code, Version
 from saraban.workflow.schemas import LabelOut
 from saraban.workflow.schemas.steering import (

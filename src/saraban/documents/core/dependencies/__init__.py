@@ -10,7 +10,6 @@ from saraban.documents.core.schemas import DocumentAnswer
 from saraban.documents.core.service import Followers, Search, etag
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.http import OrjsonResponse, at_once
-from saraban.kit.idempotency import Answer
 from saraban.kit.pagination import Page
 from saraban.kit.schema import Day
 from saraban.kit.text import control_character
@@ -83,12 +82,6 @@ def _unprintable(pointer: str) -> Invalid:
         "มีอักขระควบคุมที่ใช้ไม่ได้",
         "There is a character that cannot be used.",
     )
-
-
-def sent(answer: Answer) -> Response:
-    """This will send what a use case answered, and say when it is the stored answer of an earlier request."""
-    headers = dict(answer.headers) | ({"Idempotent-Replay": "true"} if answer.replayed else {})
-    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
 
 
 def document(answer: DocumentAnswer) -> Response:

@@ -10,12 +10,12 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from saraban.documents.core import service as core
-from saraban.documents.core.dependencies import Following, IfMatch, Searching, document, page_of, sent
+from saraban.documents.core.dependencies import Following, IfMatch, Searching, document, page_of
 from saraban.documents.core.schemas import Cancellation, DocumentChanges, HistoryList, NewRevision, RevisionList
 from saraban.documents.core.service import Register
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, sent
 from saraban.kit.schema import Schema
 from saraban.numbering.dependencies import DRAWS, Numbers
 
