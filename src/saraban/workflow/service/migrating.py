@@ -29,6 +29,7 @@ from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.repository import migrating as rows
 from saraban.workflow.service import definitions, instances
+from saraban.workflow.service.reading import facts_of
 from saraban.workflow.service.subjects import Subjects
 from saraban.workflow.service.terms import due_on
 from saraban.workflow.service.transition import Command, Held, Kept, VersionConflict, settle
@@ -193,7 +194,8 @@ def _line(row: WorkflowInstance, versions: Mapping[UUID, int], standing: Standin
 async def _examined(
     session: AsyncSession, run: _Run, found: Sequence[WorkflowInstance]
 ) -> list[tuple[WorkflowInstance, Standing, Found]]:
-    facts = await _facts(session, run.subjects, found)
+    system = await identity.system_caller(session)
+    facts = await facts_of(session, found, caller=system, subjects=run.subjects)
     examined = []
     for row in found:
         standing = Standing(
@@ -206,18 +208,6 @@ async def _examined(
         people = await _people(session, run, standing)
         examined.append((row, standing, migrating.examine(run.definition, standing, run.plan.mapping, people)))
     return examined
-
-
-async def _facts(
-    session: AsyncSession, subjects: Subjects, found: Sequence[WorkflowInstance]
-) -> dict[tuple[str, str], SubjectFacts]:
-    system = await identity.system_caller(session)
-    facts: dict[tuple[str, str], SubjectFacts] = {}
-    for kind in sorted({row.entity_type for row in found if row.entity_type in subjects}):
-        ids = [row.entity_id for row in found if row.entity_type == kind]
-        known = await subjects.port(kind).facts(session, caller=system, entity_ids=ids)
-        facts |= {(kind, key): one for key, one in known.items()}
-    return facts
 
 
 async def _people(session: AsyncSession, run: _Run, standing: Standing) -> list[Caller]:

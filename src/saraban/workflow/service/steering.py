@@ -29,6 +29,7 @@ from saraban.workflow.models.review import PENDING
 from saraban.workflow.repository import review
 from saraban.workflow.service import branches, definitions
 from saraban.workflow.service.perform import Asking, once
+from saraban.workflow.service.reading import seen
 from saraban.workflow.service.subjects import Subjects
 from saraban.workflow.service.transition import Held, Kept, Seen, VersionConflict, check_running, hold, settle
 
@@ -256,12 +257,9 @@ async def _read(
     session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID
 ) -> tuple[WorkflowInstance, SubjectFacts]:
     row = await repository.instance(session, public_id)
-    if row is None or row.entity_type not in subjects:
+    facts = await seen(session, row, caller=caller, subjects=subjects) if row is not None else None
+    if row is None or facts is None:
         raise NotFound(f"There is no workflow instance {public_id}.")
-    port = subjects.port(row.entity_type)
-    facts = (await port.facts(session, caller=caller, entity_ids=[row.entity_id])).get(row.entity_id)
-    if facts is None:
-        raise NotFound("The caller may not see what this workflow moves.")
     return row, facts
 
 

@@ -17,6 +17,7 @@ from saraban.workflow.domain.review import ANSWER
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.repository import review
 from saraban.workflow.service import definitions
+from saraban.workflow.service.reading import facts_of
 from saraban.workflow.service.subjects import Subjects
 
 AT_ONCE = 100
@@ -84,7 +85,7 @@ async def replay(session: AsyncSession, *, subjects: Subjects, code: str, versio
     for start in range(0, len(rows), AT_ONCE):
         some = rows[start : start + AT_ONCE]
         steps = await _steps(session, some)
-        known = await _subjects_of(session, subjects, some)
+        known = await facts_of(session, some, caller=caller, subjects=subjects)
         for row in some:
             facts = known.get((row.entity_type, row.entity_id))
             if facts is None:
@@ -128,15 +129,3 @@ def _past(step: WorkflowHistory) -> Past:
         details.get("responseCode"),
         answers if isinstance(answers, dict) else {},
     )
-
-
-async def _subjects_of(
-    session: AsyncSession, subjects: Subjects, rows: Sequence[WorkflowInstance]
-) -> dict[tuple[str, str], Any]:
-    caller = await identity.system_caller(session)
-    found: dict[tuple[str, str], Any] = {}
-    for kind in {row.entity_type for row in rows if row.entity_type in subjects}:
-        ids = [row.entity_id for row in rows if row.entity_type == kind]
-        facts = await subjects.port(kind).facts(session, caller=caller, entity_ids=ids)
-        found |= {(kind, key): one for key, one in facts.items()}
-    return found

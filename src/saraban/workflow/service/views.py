@@ -22,6 +22,7 @@ from saraban.workflow.domain.review import BranchView
 from saraban.workflow.domain.subject import ActionChoice, Envelope, Represented, SubjectFacts
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import branches, definitions, instances
+from saraban.workflow.service.reading import facts_of, seen
 from saraban.workflow.service.standing import Standing, standing
 from saraban.workflow.service.subjects import Subjects
 
@@ -105,7 +106,7 @@ async def find(
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
     row = await repository.instance(session, public_id)
-    facts = await _seen(session, row, caller=caller, subjects=subjects)
+    facts = await seen(session, row, caller=caller, subjects=subjects) if row is not None else None
     if row is None or facts is None:
         raise NotFound(f"There is no workflow instance {public_id}.")
     definition = await definitions.load(session, row.definition_id)
@@ -122,15 +123,6 @@ async def _lent(session: AsyncSession, caller: Caller, now: datetime | None) -> 
     return await standing(session, caller, now=now) if now is not None else Standing()
 
 
-async def _seen(
-    session: AsyncSession, row: WorkflowInstance | None, *, caller: Caller, subjects: Subjects
-) -> SubjectFacts | None:
-    if row is None or row.entity_type not in subjects:
-        return None
-    port = subjects.port(row.entity_type)
-    return (await port.facts(session, caller=caller, entity_ids=[row.entity_id])).get(row.entity_id)
-
-
 async def history(
     session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID
 ) -> tuple[TakenStep, ...]:
@@ -140,7 +132,7 @@ async def history(
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
     row = await repository.instance(session, public_id)
-    if row is None or await _seen(session, row, caller=caller, subjects=subjects) is None:
+    if row is None or await seen(session, row, caller=caller, subjects=subjects) is None:
         raise NotFound(f"There is no workflow instance {public_id}.")
     return await _taken(session, [row])
 
@@ -277,7 +269,7 @@ async def _actionable(
 ) -> dict[UUID, InboxItem]:
     since = {instance_id: moment for moment, instance_id in places}
     rows = await repository.instances(session, list(since)) if since else []
-    facts = await _facts_of(session, rows, caller=caller, subjects=subjects)
+    facts = await facts_of(session, rows, caller=caller, subjects=subjects)
     known = []
     for row in rows:
         definition = await definitions.load(session, row.definition_id)
@@ -311,21 +303,7 @@ def _represented(asks: Sequence[ActionChoice], offered: Sequence[BranchView]) ->
     return tuple(dict.fromkeys(lent))
 
 
-async def _facts_of(
-    session: AsyncSession, rows: Sequence[WorkflowInstance], *, caller: Caller, subjects: Subjects
-) -> dict[tuple[str, str], SubjectFacts]:
-    wanted: dict[str, list[str]] = {}
-    for row in rows:
-        if row.entity_type in subjects:
-            wanted.setdefault(row.entity_type, []).append(row.entity_id)
-    facts: dict[tuple[str, str], SubjectFacts] = {}
-    for entity_type, entity_ids in wanted.items():
-        found = await subjects.port(entity_type).facts(session, caller=caller, entity_ids=entity_ids)
-        facts |= {(entity_type, key): value for key, value in found.items()}
-    return facts
-
-
 async def reads_step_file(session: AsyncSession, caller: Caller, attachment_id: int, *, subjects: Subjects) -> bool:
     """This will say whether a file is evidence of a step that the caller may see; `bootstrap` binds `subjects`."""
     row = await repository.instance_of_file(session, attachment_id)
-    return await _seen(session, row, caller=caller, subjects=subjects) is not None
+    return row is not None and await seen(session, row, caller=caller, subjects=subjects) is not None
