@@ -1,6 +1,6 @@
 """`saraban webhook list | create | own | rotate | remove | test | outcomes`: who outside is told of events."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 from uuid import UUID
 
 import typer
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.identity.domain.caller import Caller
+    from saraban.kit.schema import Schema
     from saraban.webhooks.service import Webhook, WebhookOutcome
 
+Order = TypeVar("Order", bound="Schema")
 Hook = Annotated[UUID, typer.Argument(metavar="WEBHOOK", help="Public id, as `saraban webhook list` shows it.")]
 
 
@@ -78,22 +80,12 @@ def create(
     """
 
     async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> "Webhook":
-        from pydantic import ValidationError
-
         from saraban.webhooks import service as webhooks
         from saraban.webhooks.schemas import WebhookIn
 
-        try:
-            asked = WebhookIn.model_validate(
-                {
-                    "url": url,
-                    "description": description,
-                    "events": event or list(webhooks.EVENTS),
-                    "topics": topic or [],
-                }
-            )
-        except ValidationError as fault:
-            raise typer.BadParameter(str(fault.errors()[0]["msg"])) from None
+        asked = _checked(
+            WebhookIn, url=url, description=description, events=event or list(webhooks.EVENTS), topics=topic or []
+        )
         place = await project_named(session, project)
         return await webhooks.create(
             session,
@@ -122,15 +114,10 @@ def own(
     """
 
     async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> "Webhook":
-        from pydantic import ValidationError
-
         from saraban.webhooks import service as webhooks
         from saraban.webhooks.schemas import OwnWebhookIn
 
-        try:
-            asked = OwnWebhookIn.model_validate({"url": url, "description": description})
-        except ValidationError as fault:
-            raise typer.BadParameter(str(fault.errors()[0]["msg"])) from None
+        asked = _checked(OwnWebhookIn, url=url, description=description)
         return await webhooks.create_own(
             session, caller=caller, url=asked.url, description=asked.description, now=now, address=""
         )
@@ -200,3 +187,13 @@ def outcomes(webhook: Hook, account: As) -> None:
         typer.echo(f"{row.created_at:%Y-%m-%d %H:%M:%S}Z  {answer:<16} {row.milliseconds:>6} ms  {row.name}")
     if not found:
         typer.echo(say("ยังไม่มีการส่ง", "Nothing was sent yet."))
+
+
+def _checked(schema: "type[Order]", **said: object) -> "Order":
+    """The rules of the API's fields hold at the terminal too."""
+    from pydantic import ValidationError
+
+    try:
+        return schema.model_validate(said)
+    except ValidationError as fault:
+        raise typer.BadParameter(str(fault.errors()[0]["msg"])) from None
