@@ -53,9 +53,8 @@ from saraban.web.kinds import BY_NAME
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedPost
 from saraban.workflow import service as workflow
-from saraban.workflow.service import Steps, Subjects
+from saraban.workflow.service import Steps, Subjects, asking
 from saraban.workflow.service import kept as kept_definitions
-from saraban.workflow.service import review as reviews
 from saraban.workflow.service.kept import KeptDefinitions
 
 log = structlog.get_logger(__name__)
@@ -257,7 +256,7 @@ def _handlers(
     notifications.subscribe(handlers, post=post)
     sender = webhooks.Sender(db, clock=clock, post=GuardedPost(), limiter=limiter, per_minute=settings.webhook_limit)
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=settings.webhook_retry_pause))
-    reviews.subscribe(handlers, subjects=subjects)
+    asking.subscribe(handlers, subjects=subjects)
     return handlers
 
 

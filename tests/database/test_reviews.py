@@ -18,7 +18,7 @@ from saraban.kit.problem import to_problem
 from saraban.projects.models import Project
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.models.review import WorkflowBranch
-from saraban.workflow.service import review
+from saraban.workflow.service import asking
 from tests.factories.letterbox import NOW, Office, new_office
 from tests.factories.review import answer, branches, seat, under_review
 
@@ -87,7 +87,7 @@ class TestTeams:
         async def ask(session: AsyncSession) -> None:
             bind = (await session.connection()).sync_connection
             sa.event.listen(bind, "before_execute", seen)
-            await review.ask_again(session, subjects=office.subjects, project_public_id=project, now=NOW)
+            await asking.ask_again(session, subjects=office.subjects, project_public_id=project, now=NOW)
             sa.event.remove(bind, "before_execute", seen)
 
         def seen(_bind: Any, clause: Any, *_: Any) -> None:

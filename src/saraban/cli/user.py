@@ -173,6 +173,34 @@ def grant(
 
 
 @noun.command()
+def revoke(
+    username: Name,
+    role: Annotated[str, typer.Argument(help="Role, such as “Document Control”.")],
+    organization: Annotated[str | None, typer.Option(help="Where: code of an organization.")] = None,
+    project: Annotated[str | None, typer.Option(help="Where: code of a project.")] = None,
+    contract: Annotated[str | None, typer.Option(help="Where: code of a contract.")] = None,
+) -> None:
+    """Take a role back in the place where it was given; open reviews ask that person no more.
+
+    Example: `saraban user revoke somchai "Document Control" --organization คคง.`
+    """
+    from saraban.identity import service as identity
+
+    _as_system(
+        lambda session, **given: identity.revoke_role(
+            session,
+            username=username,
+            role=role,
+            organization_code=organization,
+            project_code=project,
+            contract_code=contract,
+            **given,
+        )
+    )
+    typer.echo(say(f"ถอนบทบาท {role} จาก {username} แล้ว", f"{username} no longer has the role {role} there."))
+
+
+@noun.command()
 def limit(
     username: Name,
     per_minute: Annotated[str, typer.Argument(metavar="N|everybody|exempt", help="Numbers a minute.")],

@@ -50,7 +50,7 @@ def list_(code: Annotated[str | None, typer.Argument(metavar="CODE", help="Of th
         mark = say("ใช้อยู่", "active") if one.is_active else ""
         typer.echo(f"{one.code:<28} {one.version:>4}  {mark:<7} {states or '–'}")
     if not found:
-        typer.echo(say("ไม่มี Workflow", "There is no workflow."))
+        typer.echo(say("ไม่มีผังสายงาน", "There is no workflow."))
 
 
 def migrate(

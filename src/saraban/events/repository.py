@@ -11,6 +11,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.events.domain.lane import Lane
 from saraban.events.models import DeadLetter, OutboxEvent
+from saraban.kit.db import table_of
 from saraban.kit.pagination import newest_first
 
 PURGE_STEP = 1000
@@ -20,9 +21,11 @@ _PARTS = (
     *(OutboxEvent.payload, OutboxEvent.created_at, OutboxEvent.attempts),
 )
 
+_ADD = sa.insert(table_of(OutboxEvent))
+
 
 async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> None:
-    await session.execute(sa.insert(OutboxEvent), rows)
+    await session.execute(_ADD, rows)
 
 
 async def lock_due(session: AsyncSession, *, now: datetime, limit: int, lane: Lane | None = None) -> Sequence[Any]:

@@ -1,6 +1,5 @@
 """A version tried out in the browser: a story is played through it, or what has ended is held against it; nothing is kept."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,6 +15,8 @@ from saraban.kit.http import Db, ReadSession
 from saraban.kit.problem import status_of
 from saraban.web.forms import Faults, faults_of, figure, filled, order_from, text
 from saraban.web.page import Page, ThisPage
+from saraban.web.supposing import CHOICES, NAMES, facts_read, supposed, typed_in
+from saraban.web.values import read_json
 from saraban.web.visit import PageRoute
 from saraban.web.workflows import MANAGE, ORGANIZATIONS, Code, Version
 from saraban.workflow import service as workflow
@@ -48,7 +49,7 @@ class Choice:
 async def rehearsal(code: Code, version: Version, page: ThisPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(MANAGE)
     definition = await _definition(session, code, version)
-    return await _show(page, session, definition, version, [_first(definition)], {"priority": None})
+    return await _show(page, session, definition, version, [_first(definition)], typed_in(FormData()))
 
 
 @router.post("/rehearsal")
@@ -58,10 +59,13 @@ async def play(code: Code, version: Version, page: ThisPage, session: ReadSessio
     definition = await _definition(session, code, version)
     form = await filled(request)
     rows = list(_rows(form))
-    facts = {"priority": text(form, "priority")}
+    facts = typed_in(form)
     try:
+        around = supposed(request, definition, facts)
         tries = [_try(request, definition, row, index) for index, row in enumerate(rows)]
-        played = await workflow.rehearse(session, code=code, version=version, tries=tries, document=facts, context={})
+        played = await workflow.rehearse(
+            session, code=code, version=version, tries=tries, document=around.document, context=around.context
+        )
     except DomainError as error:
         if error.kind not in _TOLD_HERE:
             raise
@@ -134,11 +138,14 @@ def _try(request: Request, definition: Definition, row: Mapping[str, str], index
 def _payload(typed: str, index: int) -> Any:
     if not typed:
         return {}
-    try:
-        return json.loads(typed)
-    except (ValueError, RecursionError):
+    value, fault = read_json(typed, f"/payload-{index}")
+    if fault is not None:
         th, en = "ขั้นที่ {step}: ไม่ใช่ JSON", "Step {step}: this is no JSON."
-        raise invalid(f"/payload-{index}", "not_json", th, en, step=index + 1) from None
+        raise invalid(fault.pointer, fault.code, th, en, step=index + 1)
+    if not isinstance(value, dict):
+        th, en = "ขั้นที่ {step}: ต้องเป็นออบเจกต์ เช่น {example}", "Step {step}: this is an object, like {example}."
+        raise invalid(f"/payload-{index}", "type", th, en, step=index + 1, example='{"amount": 5}')
+    return value
 
 
 def permissions_of(definition: Definition) -> frozenset[str]:
@@ -189,6 +196,7 @@ async def _show(
         number=version,
         rows=[*rows, blank] if told and len(rows) < MOST else list(rows) or [blank],
         facts=facts,
+        asked=[(name, NAMES[name], CHOICES.get(name)) for name in facts_read(definition)],
         told=told,
         choices=choices(definition, page.language),
         names={one.value: one.label for _, some in choices(definition, page.language) for one in some},

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Final
 
 from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.web.forms import text
 from saraban.workflow.domain import lines
-from saraban.workflow.domain.schema.fields import Field, figure, written
+from saraban.workflow.domain.schema.fields import NO, YES, Field, figure, written
 from saraban.workflow.service.values import Values
 
 PREFIX: Final = "payload."
@@ -49,6 +50,21 @@ class Row:
     @property
     def label(self) -> Text:
         return self.field.label or Text(self.field.name, self.field.name)
+
+    @property
+    def said(self) -> Text:
+        """The value in words, for who only reads it."""
+        named = {option.typed: option.label for option in self.field.options}
+        if self.field.kind == "boolean":
+            named = {"true": YES, "false": NO}
+        return named.get(self.typed) or Text(self.typed, self.typed)
+
+    @property
+    def day(self) -> date | None:
+        try:
+            return date.fromisoformat(self.typed) if self.field.kind == "date" else None
+        except ValueError:
+            return None
 
     @property
     def pattern(self) -> str:

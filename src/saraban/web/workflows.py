@@ -29,7 +29,7 @@ _LONGEST = 400
 PARTIES: Final[dict[str, Text]] = {
     "originator": Text("ผู้ส่ง", "the originator"),
     "recipient": Text("ผู้รับ", "a recipient"),
-    "assignee": Text("ผู้ที่ถูกมอบหมาย", "an assignee"),
+    "assignee": Text("ผู้ได้รับมอบหมาย", "an assignee"),
 }
 ORGANIZATIONS: Final[dict[str, Text]] = {
     "OWNER": Text("เจ้าของงาน", "the owner"),

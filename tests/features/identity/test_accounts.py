@@ -6,6 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from saraban.audit.models import AuditLog
+from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
@@ -205,6 +206,46 @@ class TestGrantRole:
         async with office.db.reading() as session:
             row = (await session.scalars(sa.select(AuditLog))).one()
         assert (row.action, row.details_json["place"]) == ("user.grant_role", "คคง.")  # type: ignore[index]
+
+
+class TestRevokeRole:
+    async def test_takes_back_what_was_given_there_and_leaves_the_rest(self, office: Office) -> None:
+        editor = {"username": "viewer", "role": "Editor"}
+        for place in ("คคง.", "กทท."):
+            await office.do(identity.grant_role, **editor, organization_code=place)
+        await office.do(identity.revoke_role, **editor, organization_code="คคง.")
+
+        viewer, consultant = await office.who("viewer"), await office.who("dc.consultant")
+        assert sorted(viewer.roles) == ["Editor", "Viewer"]
+        assert not viewer.may("rfa.create", Scope(consultant.organization_ids))
+        async with office.db.reading() as session:
+            row = (await session.scalars(sa.select(AuditLog).order_by(AuditLog.audit_id.desc()).limit(1))).one()
+        assert (row.action, row.details_json["place"]) == ("user.revoke_role", "คคง.")  # type: ignore[index]
+
+    async def test_finds_nothing_where_it_was_not_given(self, office: Office) -> None:
+        with pytest.raises(NotFound):
+            await office.do(identity.revoke_role, username="viewer", role="Editor", organization_code="คคง.")
+
+    async def test_is_for_those_who_could_have_given_it(self, office: Office) -> None:
+        given = {"username": "padmin", "role": "Project Manager", "project_code": "LCBP3-C2"}
+        await office.do(identity.grant_role, **given)
+
+        with pytest.raises(Forbidden):
+            await office.do(identity.revoke_role, by="dc.consultant", **given)
+
+
+class TestChanges:
+    async def test_of_roles_and_of_the_account_are_told_once_each(self, office: Office) -> None:
+        editor = {"username": "viewer", "role": "Editor", "organization_code": "คคง."}
+        for _ in range(2):  # the second time nothing changes
+            await office.do(identity.grant_role, **editor)
+        await office.do(identity.revoke_role, **editor)
+        await office.do(identity.set_active, username="viewer", active=False)
+
+        async with office.db.reading() as session:
+            told = (await session.scalars(sa.select(OutboxEvent))).all()
+        person = str((await office.who("viewer")).public_id)
+        assert [(one.name, one.payload) for one in told] == [("account.changed", {"userPublicId": person})] * 3
 
 
 class TestWhoIsTold:

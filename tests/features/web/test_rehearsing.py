@@ -1,5 +1,6 @@
 """A version tried out in the browser: a story played through it, and what has ended held against it."""
 
+import copy
 import json
 import re
 from typing import Any
@@ -28,6 +29,40 @@ REVIEWED: dict[str, Any] = {
         STARTER["states"][2],
     ],
 }
+
+JUDGED: dict[str, Any] = copy.deepcopy(STARTER) | {
+    "workflow": "SITE_JUDGED",
+    "context_schema": {
+        "type": "object",
+        "properties": {
+            "payload": {
+                "type": "object",
+                "properties": {"amount": {"type": "number", "minimum": 1}},
+                "required": ["amount"],
+            }
+        },
+    },
+}
+JUDGED["states"][0]["on"]["submit"]["condition"] = {
+    "type": "json-logic",
+    "rule": {
+        "and": [
+            {"==": [{"var": "document.discipline"}, "STR"]},
+            {">": [{"var": "document.weight"}, 5]},
+            {">": [{"var": "context.payload.amount"}, 400]},
+        ]
+    },
+}
+
+UNFIT = (
+    ({"document": '{"weight": 7,\n}'}, "This is no JSON at line 2, character 1."),
+    ({"document": "[1]"}, "This is an object, like {&#34;discipline&#34;: &#34;STR&#34;}."),
+    ({"document": '{"dueDate": "soon"}'}, "This is a date, like 2026-11-21."),
+    ({"dueDate": "soon"}, "This is a date, like 2026-11-21."),
+    ({"context": '{"payload":\n  {"amount": -1}}'}, "Line 2 (payload/amount): This must be at least 1."),
+    ({"context": '{"payload": {}}'}, "Line 1 (payload/amount): This is required."),
+    ({"payload-0": "[]"}, "Step 1: this is an object, like {&#34;amount&#34;: 5}."),
+)
 
 
 async def published(browser: httpx.AsyncClient, raw: dict[str, Any], *, activate: bool = False) -> str:
@@ -99,6 +134,35 @@ class TestRehearsal:
         assert refused.status_code == 422
         assert "Step 1: this is no JSON." in refused.text
         assert 'value="{oops"' in refused.text
+
+    async def test_asks_for_the_facts_that_conditions_read(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        address = await published(browser, JUDGED)
+        form = step(0, "submit||", party="originator", writer="1")
+        remembered = '{"payload": {"amount": 420}}'
+
+        page = (await browser.get(f"{address}/rehearsal")).text
+        alone = (await browser.post(f"{address}/rehearsal", data=form)).text
+        whole = {"discipline": "STR", "dueDate": "2026-11-30", "document": '{"weight": 7}', "context": remembered}
+        played = (await browser.post(f"{address}/rehearsal", data=form | whole)).text
+
+        assert 'name="discipline"' in page
+        assert 'name="projectCode"' not in page
+        assert results(alone) == ["The condition for this action is not met."]
+        assert results(played) == ["Sent"]
+        assert 'value="2026-11-30"' in played
+        assert "420}}</textarea>" in played
+
+    async def test_names_what_it_cannot_suppose_and_keeps_it(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        address = await published(browser, JUDGED)
+
+        for typed, said in UNFIT:
+            refused = await browser.post(f"{address}/rehearsal", data=step(0, "submit||") | typed)
+
+            assert refused.status_code == 422, typed
+            assert re.search(rf'<div class="fault"[^>]*>{re.escape(said)}</div>', refused.text), typed
+            assert all(text.replace('"', "&#34;") in refused.text for text in typed.values()), typed
 
     async def test_is_for_those_who_manage_definitions(self, sit: Sit) -> None:
         browser = await sit("padmin")

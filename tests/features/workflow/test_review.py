@@ -10,6 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events.models import OutboxEvent
 from saraban.events.service import Event, Handlers
+from saraban.identity import service as identity
+from saraban.identity.domain.permission import Scope
 from saraban.identity.models import User
 from saraban.kit.errors import Invalid, NotFound
 from saraban.kit.ids import new_id
@@ -19,7 +21,7 @@ from saraban.workflow.domain.answering import BranchClosed
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.models.delegations import DelegationRow
 from saraban.workflow.models.review import WorkflowBranch
-from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict, review
+from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict, asking
 from saraban.workflow.service.standing import standing_for
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import BRANCHES, answer, branches, reviewed, seat, under_review
@@ -348,7 +350,7 @@ class TestTeams:
         async with asked.db.reading() as session:
             project = await session.scalar(sa.text("SELECT uuid FROM projects WHERE project_code = 'LCBP3-C2'"))
         handlers = Handlers()
-        review.subscribe(handlers, subjects=asked.subjects)
+        asking.subscribe(handlers, subjects=asked.subjects)
         (told,) = handlers.of("review_team.changed")
         news = {"projectPublicId": str(UUID(str(project))), "team": "DESIGN"}
         event = Event(new_id(), "review_team.changed", "project", str(project), news, NOW)
@@ -358,6 +360,98 @@ class TestTeams:
         assert await waited_for(asked) == {"viewer", "dc.consultant", "approver.owner"}
         assert (await branches(asked, instance, by="viewer"))["structure"].may_answer
         assert not (await branches(asked, instance, by="reviewer.consultant"))["structure"].may_answer
+
+
+async def spread(office: Office) -> None:
+    """This will deliver what was told of accounts, twice: an event may come again."""
+    handlers = Handlers()
+    asking.subscribe(handlers, subjects=office.subjects)
+    (react,) = handlers.of("account.changed")
+    told = [
+        Event(row.public_id, row.name, row.aggregate_type, row.aggregate_id, row.payload, NOW)
+        for row in await rows(office, OutboxEvent)
+        if row.name == "account.changed"
+    ]
+    assert told
+    for _ in range(2):
+        await office.db.transact(lambda session: react(session, told))
+
+
+async def change(office: Office, verb: Any, username: str, **given: Any) -> None:
+    """This will change an account or its roles as the command line does, and tell it."""
+    by = await office.person("system")
+    await office.db.transact(lambda session: verb(session, by=by, username=username, address="", now=NOW, **given))
+    await spread(office)
+
+
+CONTROL = {"role": "Document Control", "organization_code": "คคง."}
+
+
+class TestRoles:
+    async def test_that_are_given_and_taken_back_change_whom_it_waits_for(self, office: Office) -> None:
+        instance = await under_review(office, branches=[asks({"role": "Document Control"})])
+        before = await waited_for(office)
+
+        await change(office, identity.grant_role, "viewer", **CONTROL)
+        given, found = await waited_for(office), await inbox(office, by="viewer")
+        mine = (await branches(office, instance, by="viewer"))["one"].may_answer
+        await change(office, identity.revoke_role, "viewer", **CONTROL)
+
+        assert "viewer" not in before
+        assert given == before | {"viewer"}
+        assert ([item.envelope.instance_public_id for item in found], mine) == ([instance], True)
+        assert await waited_for(office) == before
+        assert await inbox(office, by="viewer") == []
+        assert not (await branches(office, instance, by="viewer"))["one"].may_answer
+
+    async def test_given_elsewhere_ask_nobody_here(self, office: Office) -> None:
+        await under_review(office, branches=[asks({"role": "Document Control"})])
+        before = await waited_for(office)
+
+        await change(office, identity.grant_role, "viewer", **CONTROL | {"organization_code": "กทท."})
+
+        assert await waited_for(office) == before
+
+    async def test_let_nobody_be_asked_for_what_he_may_not_see(self, office: Office) -> None:
+        await office.define(reviewed(branches=[asks({"role": "Document Control"})]))
+        letter = office.letter()
+        office.box.hidden[letter.entity_id] = {"dc.contractor", "dc.consultant", "admin", "system"}
+        instance = (await office.start(letter, code="REVIEWED")).instance_public_id
+        await office.act(instance, "submit", by="dc.contractor")
+
+        await change(office, identity.grant_role, "viewer", **CONTROL)
+        unseen = await waited_for(office)
+        office.box.hidden[letter.entity_id].add("viewer")
+        await spread(office)
+
+        assert "viewer" not in unseen
+        assert "viewer" in await waited_for(office)
+
+    async def test_of_a_closed_account_count_for_nothing_until_it_is_open_again(self, asked: Office) -> None:
+        names = [{"team": "DESIGN"}, {"discipline": "ELE"}, {"role": "Document Control"}]
+        await under_review(asked, branches=[asks(one) | {"name": f"b{i}"} for i, one in enumerate(names)])
+        before = await waited_for(asked)
+
+        await change(asked, identity.set_active, "dc.consultant", active=False)
+        closed = await waited_for(asked)
+        await change(asked, identity.set_active, "dc.consultant", active=True)
+
+        assert before - closed == {"dc.consultant"}
+        assert await waited_for(asked) == before
+
+    async def test_hold_up_those_reviews_alone_where_something_changes(self, office: Office) -> None:
+        here = await under_review(office, branches=[asks({"role": "Document Control"})])
+        await under_review(office, {"scope": Scope(frozenset(), None, None)}, branches=[asks({"role": "Viewer"})])
+        locked: list[Any] = []
+
+        def seen(_bind: Any, clause: Any, *_: Any) -> None:
+            if isinstance(clause, sa.Select) and clause._for_update_arg is not None:
+                locked.extend(value for value in clause.compile().params.values() if isinstance(value, list))
+
+        sa.event.listen(office.db.engine.sync_engine, "before_execute", seen)
+        await change(office, identity.grant_role, "viewer", **CONTROL)
+
+        assert locked == [[here]]
 
 
 class TestManyInstances:

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -40,20 +41,34 @@ async def add(session: AsyncSession, row: Rfa | RfaRevision) -> None:
     await session.flush()
 
 
-async def change(session: AsyncSession, *, revision_ids: Collection[int], values: dict[str, Any]) -> None:
+async def set_verdict(
+    session: AsyncSession, *, revision_ids: Collection[int], status: str, approve_code: str | None, day: date | None
+) -> None:
+    """This will set the status of revisions, and the approve code and the day of the approval where they are given."""
+    given = {"status": status, "approve_code": approve_code, "day": day}
+    asked = {name: value for name, value in given.items() if value is not None}
+    await session.execute(_verdict(frozenset(asked)), {"revisions": list(revision_ids), **asked})
+
+
+@cache
+def _verdict(names: frozenset[str]) -> sa.Update:
+    """Made once for each set of columns: every step of an RFA sends one."""
     table = table_of(RfaRevision)
-    await session.execute(sa.update(table).where(table.c.id.in_(revision_ids)).values(values))
+    columns: dict[str, tuple[str, Any]] = {
+        "status": ("rfa_status_code_id", _key_of(RfaStatusCode.id, RfaStatusCode.status_code, "status")),
+        "approve_code": (
+            "rfa_approve_code_id",
+            _key_of(RfaApproveCode.id, RfaApproveCode.approve_code, "approve_code"),
+        ),
+        "day": ("approved_date", sa.bindparam("day")),
+    }
+    values = dict(columns[name] for name in sorted(names))
+    return sa.update(table).where(table.c.id.in_(sa.bindparam("revisions", expanding=True))).values(values)
+
+
+def _key_of(key: Any, code: Any, name: str) -> sa.ScalarSelect[int]:
+    return sa.select(key).where(code == sa.bindparam(name)).scalar_subquery()
 
 
 async def status_id(session: AsyncSession, *, code: str) -> int:
     return (await session.execute(sa.select(RfaStatusCode.id).where(RfaStatusCode.status_code == code))).scalar_one()
-
-
-def id_of_status(code: str) -> sa.ScalarSelect[int]:
-    """The key of a status, for a statement that writes it."""
-    return sa.select(RfaStatusCode.id).where(RfaStatusCode.status_code == code).scalar_subquery()
-
-
-def id_of_approve_code(code: str) -> sa.ScalarSelect[int]:
-    """The key of an approve code, for a statement that writes it."""
-    return sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == code).scalar_subquery()

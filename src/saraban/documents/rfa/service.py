@@ -53,12 +53,13 @@ def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
 
 async def _moved(session: AsyncSession, revision_ids: Collection[int], state: str, day: date) -> None:
     verdict = VERDICTS.get(state, UNNAMED)
-    values: dict[str, Any] = {"rfa_status_code_id": repository.id_of_status(verdict.status)}
-    if verdict.approve_code is not None:
-        values["rfa_approve_code_id"] = repository.id_of_approve_code(verdict.approve_code)
-    if verdict.approved:
-        values["approved_date"] = day
-    await repository.change(session, revision_ids=revision_ids, values=values)
+    await repository.set_verdict(
+        session,
+        revision_ids=revision_ids,
+        status=verdict.status,
+        approve_code=verdict.approve_code,
+        day=day if verdict.approved else None,
+    )
 
 
 async def _revised(session: AsyncSession, revision: CorrespondenceRevision) -> None:

@@ -95,7 +95,7 @@ async def record_all(session: AsyncSession, news: Sequence[News]) -> list[UUID]:
     keys = [new_id() for _ in news]
     rows = [
         {
-            "public_id": key,
+            "uuid": key,
             "name": one.name,
             "aggregate_type": one.aggregate_type,
             "aggregate_id": one.aggregate_id,

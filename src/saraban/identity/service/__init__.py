@@ -2,6 +2,7 @@
 
 from saraban.identity.domain.demo import DEMO_ACCOUNTS
 from saraban.identity.domain.lockout import LockoutRules
+from saraban.identity.service.accounts import CHANGED as ACCOUNT_CHANGED
 from saraban.identity.service.accounts import (
     Account,
     RoleDoesNotFit,
@@ -12,6 +13,7 @@ from saraban.identity.service.accounts import (
     grant_role,
     limit_draws,
     list_users,
+    revoke_role,
     set_active,
     set_password,
     unlock,
@@ -43,6 +45,7 @@ from saraban.identity.service.sessions import (
 from saraban.identity.service.tokens import NotSignedIn, SessionEnded, TokenIssuer
 
 __all__ = [
+    "ACCOUNT_CHANGED",
     "DEMO_ACCOUNTS",
     "Account",
     "AccountLocked",
@@ -78,6 +81,7 @@ __all__ = [
     "profile",
     "read_organization",
     "refresh",
+    "revoke_role",
     "set_active",
     "set_password",
     "system_caller",

@@ -1,4 +1,8 @@
-"""Opens, closes and unlocks accounts, and gives them roles; used by the command line and the administrators' pages."""
+"""
+Opens, closes and unlocks accounts, gives them roles and takes them back; used by the command line.
+
+Whatever changes what somebody may do is told as `account.changed`, for those who keep lists of who is asked.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,6 +12,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
+from saraban.events import service as events
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import acceptable_address, acceptable_name, acceptable_username, canonical_username
 from saraban.identity.domain.caller import Caller
@@ -19,6 +24,8 @@ from saraban.identity.repository import tokens
 from saraban.identity.service import passwords, places
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import DomainError, FieldProblem, Forbidden, Invalid, Kind, NotFound, Text, invalid
+
+CHANGED = "account.changed"
 
 
 class UsernameTaken(DomainError):
@@ -112,6 +119,7 @@ async def set_active(
     if not active:
         await tokens.revoke_all(session, user_id=user.user_id, now=now)
     await _record(session, "user.enable" if active else "user.disable", user, by=by, address=address, now=now)
+    await _tell(session, user, now)
 
 
 async def limit_draws(
@@ -168,23 +176,43 @@ async def grant_role(
     :raises Forbidden: when `by` may not assign there, or the role may more than `by` may
     """
     user = await _existing(session, username)
-    row = await _fitting_role(session, role, organization_code, project_code, contract_code)
-    place = await places.find(session, organization=organization_code, project=project_code, contract=contract_code)
-    _require_no_more_than_own(by, row.role_name, place.scope)
-    where = {
-        "organization_id": place.organization_id,
-        "project_id": None if place.contract_id else place.project_id,
-        "contract_id": place.contract_id,
-    }
-    if await repository.assignment(session, user_id=user.user_id, role_id=row.role_id, **where):
+    wanted = await _wanted(session, by, role, organization_code, project_code, contract_code)
+    if await repository.assignment(session, user_id=user.user_id, **wanted.where):
         return
-    assignment = UserAssignment(
-        user_id=user.user_id, role_id=row.role_id, assigned_by_user_id=by.user_id, assigned_at=now, **where
-    )
-    session.add(assignment)
+    session.add(UserAssignment(user_id=user.user_id, assigned_by_user_id=by.user_id, assigned_at=now, **wanted.where))
     await session.flush()
-    details = {"role": row.role_name, "scope": row.scope, "place": organization_code or contract_code or project_code}
-    await _record(session, "user.grant_role", user, by=by, address=address, now=now, details=details)
+    await _record(session, "user.grant_role", user, by=by, address=address, now=now, details=wanted.details)
+    await _tell(session, user, now)
+
+
+async def revoke_role(
+    session: AsyncSession,
+    *,
+    by: Caller,
+    username: str,
+    role: str,
+    organization_code: str | None = None,
+    project_code: str | None = None,
+    contract_code: str | None = None,
+    address: str,
+    now: datetime,
+) -> None:
+    """
+    This will take a role back that was given in one place, or everywhere; what is given elsewhere stays.
+
+    :raises NotFound: when it is not given there
+    :raises RoleDoesNotFit: when the role is made for another level
+    :raises Forbidden: when `by` could not have given it
+    """
+    user = await _existing(session, username)
+    wanted = await _wanted(session, by, role, organization_code, project_code, contract_code)
+    assignment = await repository.assignment(session, user_id=user.user_id, **wanted.where)
+    if assignment is None:
+        raise NotFound(f"The account “{username}” does not have the role {role} there.")
+    await session.delete(assignment)
+    await session.flush()
+    await _record(session, "user.revoke_role", user, by=by, address=address, now=now, details=wanted.details)
+    await _tell(session, user, now)
 
 
 async def chosen_language(session: AsyncSession, *, caller: Caller) -> str | None:
@@ -204,6 +232,30 @@ def _require_no_more_than_own(by: Caller, role: str, scope: Scope) -> None:
     beyond = [name for name in sorted(catalogue.permissions_of(role)) if not by.may(name, scope)]
     if beyond:
         raise Forbidden(f"The role {role} may more than the one who gives it, for example {beyond[0]}.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A role in a place: as the columns of its assignment, and as the audit trail names it."""
+
+    where: dict[str, Any]
+    details: dict[str, Any]
+
+
+async def _wanted(
+    session: AsyncSession, by: Caller, role: str, organization: str | None, project: str | None, contract: str | None
+) -> _Wanted:
+    row = await _fitting_role(session, role, organization, project, contract)
+    place = await places.find(session, organization=organization, project=project, contract=contract)
+    _require_no_more_than_own(by, row.role_name, place.scope)
+    where = {
+        "role_id": row.role_id,
+        "organization_id": place.organization_id,
+        "project_id": None if place.contract_id else place.project_id,
+        "contract_id": place.contract_id,
+    }
+    details = {"role": row.role_name, "scope": row.scope, "place": organization or contract or project}
+    return _Wanted(where, details)
 
 
 async def _fitting_role(
@@ -258,6 +310,18 @@ def _account(user: User, organization_code: str | None, roles: str | None) -> Ac
         is_service=user.is_service,
         locked_until=user.locked_until,
         last_login_at=user.last_login_at,
+    )
+
+
+async def _tell(session: AsyncSession, user: User, now: datetime) -> None:
+    """What he may do is looked up by who hears of it: two changes in a row need not come in their order."""
+    await events.record(
+        session,
+        name=CHANGED,
+        aggregate_type="user",
+        aggregate_id=str(user.public_id),
+        payload={"userPublicId": str(user.public_id)},
+        now=now,
     )
 
 

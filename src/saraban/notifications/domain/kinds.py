@@ -12,7 +12,7 @@ ACTION: Final[frozenset[NoticeKind]] = frozenset({"waiting", "reminder"})
 
 NAMES: Final[dict[NoticeKind, Text]] = {
     "waiting": Text("เอกสารรอการดำเนินการของฉัน", "A document waits for me"),
-    "reminder": Text("ใกล้ครบกำหนดหรือเลยกำหนด", "A due date comes near or has passed"),
+    "reminder": Text("ใกล้ครบกำหนดหรือเกินกำหนด", "A due date comes near or has passed"),
     "finished": Text("เอกสารดำเนินการเสร็จสิ้น", "A document was concluded"),
     "moved": Text("เอกสารเปลี่ยนขั้นตอน", "A document went a step on"),
     "created": Text("ร่างเอกสารใหม่ขององค์กร", "A new draft of my organization"),

@@ -58,7 +58,7 @@ TEMPLATES: Mapping[str, Template] = {
         Text("“{subject}” ครบกำหนดวันที่ {due}", "“{subject}” is due on {due}."),
     ),
     "overdue": Template(
-        Text("{number} เลยกำหนด {days} วันทำการ", "{number} is overdue, working days: {days}"),
+        Text("{number} เกินกำหนด {days} วันทำการ", "{number} is overdue, working days: {days}"),
         Text("“{subject}” ครบกำหนดเมื่อวันที่ {due}", "“{subject}” was due on {due}."),
     ),
     # Notifications from before templates were kept: their own words, as the migration carried them over.

@@ -45,7 +45,7 @@ WORDS: Mapping[Outcome, Text] = {
     ),
     Outcome.NOBODY: Text("ในเวอร์ชันใหม่ไม่มีใครดำเนินการในสถานะนี้ได้", "Under the version nobody could act in that state."),
     Outcome.IN_REVIEW: Text(
-        "อยู่ระหว่างการพิจารณาแบบขนาน ต้องรอให้จบหรือผลักดันก่อน",
+        "อยู่ระหว่างการพิจารณาพร้อมกัน ต้องรอให้จบหรือผลักดันก่อน",
         "A parallel review is under way; let it end, or force it on first.",
     ),
     Outcome.SUBJECT_GONE: Text("อ่านเอกสารของรายการนี้ไม่ได้แล้ว", "The document of this instance cannot be read any more."),

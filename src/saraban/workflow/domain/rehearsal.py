@@ -256,7 +256,7 @@ _FILES = Text("ต้องมีไฟล์แนบ ซึ่งตอนน�
 _NO_FILES = Text("ขั้นตอนนี้ไม่รับไฟล์แนบ ซึ่งตอนนั้นมี", "The step takes no files, and there were some.")
 _RESPONSE = Text("รหัสคำตอบของขั้นตอนนั้นใช้ไม่ได้แล้ว", "The response code of that step does not fit any more.")
 _AUTOMATIC = Text("ระบบจะดำเนินการต่อเองหลังขั้นตอนนี้", "The engine would have gone on by itself after this step.")
-_NOT_ENDED = Text("ไม่สิ้นสุดที่ขั้นสุดท้ายนี้", "It would not have ended with its last step.")
+_NOT_ENDED = Text("สายงานจะยังไม่จบที่ขั้นสุดท้ายนี้", "It would not have ended with its last step.")
 
 
 def replay(definition: Definition, past: Sequence[Past], subject: SubjectFacts, caller: Caller) -> Parting | None:

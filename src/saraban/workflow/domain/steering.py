@@ -29,7 +29,7 @@ WORDS: Final[dict[str, Text]] = {
     FORCE: Text("ผลักดันไปขั้นตอนอื่น", "Moved on by force"),
     TERMINATE: Text("ยุติแล้ว", "Terminated"),
     REASSIGN: Text("เปลี่ยนผู้รับผิดชอบ", "Reassigned"),
-    MIGRATE: Text("ย้ายไปใช้ Workflow เวอร์ชันใหม่", "Moved to another version of the workflow"),
+    MIGRATE: Text("ย้ายสายงานไปเวอร์ชันใหม่", "Moved to another version of the workflow"),
     **LABELS,
 }
 
@@ -163,7 +163,7 @@ def reassigned(definition: Definition, state: str, *, person: Caller, facts: Sub
         raise TransitionNotPossible("It has come to its end already.")
     if definition.state(state).review is not None:
         th, en = (
-            "การพิจารณาแบบขนานถามหลายฝ่ายพร้อมกัน จึงให้บุคคลเดียวไม่ได้",
+            "การพิจารณาพร้อมกันถามหลายฝ่าย จึงมอบให้บุคคลเดียวไม่ได้",
             "A parallel review asks several at once, so it cannot be given to one.",
         )
         raise invalid("/userPublicId", "in_review", th, en)

@@ -13,9 +13,11 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
+from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Role, User, UserAssignment
 from saraban.kit.ids import new_id
+from saraban.projects.models import ReviewTeam, ReviewTeamMember
 from saraban.workflow.domain.review import ANSWER, FELL
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.models.review import PENDING, SKIPPED, WorkflowBranch
@@ -196,21 +198,61 @@ async def touch(session: AsyncSession, *, public_id: UUID, now: datetime) -> Non
     await session.execute(statement.execution_options(**NO_STATE_SYNC))
 
 
-async def asking_teams(session: AsyncSession, *, locked: Collection[UUID] | None = None) -> Sequence[WorkflowInstance]:
-    """
-    The running instances that wait for a team or a discipline, in the order of their ids.
+async def asking_teams(session: AsyncSession) -> Sequence[WorkflowInstance]:
+    """The running instances that wait for a team or a discipline, in the order of their ids."""
+    return await _instances(session, _asks(WorkflowBranch.assignee_kind.in_(("team", "discipline"))))
 
-    :param locked: only these, under their row locks; without it all of them, unlocked
-    """
-    asked = sa.exists().where(
-        WorkflowBranch.instance_id == WorkflowInstance.id,
-        WorkflowBranch.status == PENDING,
-        WorkflowBranch.assignee_kind.in_(("team", "discipline")),
+
+async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[WorkflowInstance]:
+    """The running instances under review that have somebody among those whom they wait for, his account open or closed."""
+    item = WorkflowWorkItem
+    waits = (
+        sa.exists()
+        .where(item.instance_id == WorkflowInstance.id)
+        .where(User.user_id == item.user_id, User.public_id == public_id)
     )
-    statement = sa.select(WorkflowInstance).where(asked, WorkflowInstance.status == "ACTIVE")
-    if locked is not None:
-        statement = statement.where(WorkflowInstance.id.in_(locked)).with_for_update()
-    rows = (await session.scalars(statement.order_by(WorkflowInstance.id))).all()
+    return await _instances(session, sa.and_(_asks(), waits))
+
+
+async def asking(session: AsyncSession, *, person: Caller) -> Sequence[tuple[WorkflowInstance, WorkflowBranch]]:
+    """The running instances with their branches that ask somebody by name, or for a role, team or discipline of his."""
+    kind, name, seat = WorkflowBranch.assignee_kind, WorkflowBranch.assignee_name, ReviewTeamMember
+    teams = sa.select(ReviewTeam.team_code).join(seat, seat.team_id == ReviewTeam.id)
+    disciplines = sa.select(seat.discipline_code).where(seat.discipline_code.is_not(None))
+    his = sa.or_(
+        sa.and_(kind == "user", name == str(person.public_id)),
+        sa.and_(kind == "role", name.in_(person.roles)),
+        sa.and_(kind == "team", name.in_(teams.where(seat.user_id == person.user_id))),
+        sa.and_(kind == "discipline", name.in_(disciplines.where(seat.user_id == person.user_id))),
+    )
+    statement = (
+        sa.select(WorkflowInstance, WorkflowBranch)
+        .join(WorkflowBranch, WorkflowBranch.instance_id == WorkflowInstance.id)
+        .where(WorkflowInstance.status == "ACTIVE", WorkflowBranch.status == PENDING, his)
+    )
+    rows = [(row.WorkflowInstance, row.WorkflowBranch) for row in (await session.execute(statement)).all()]
+    for found in {row for pair in rows for row in pair}:
+        session.expunge(found)
+    return rows
+
+
+async def hold_asking(session: AsyncSession, *, instance_ids: Collection[UUID]) -> Sequence[WorkflowInstance]:
+    """Those of some instances that still wait for an answer, under their row locks, in the order of their ids."""
+    return await _instances(session, sa.and_(_asks(), WorkflowInstance.id.in_(list(instance_ids))), locked=True)
+
+
+def _asks(*which: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    waits = sa.exists().where(
+        WorkflowBranch.instance_id == WorkflowInstance.id, WorkflowBranch.status == PENDING, *which
+    )
+    return sa.and_(waits, WorkflowInstance.status == "ACTIVE")
+
+
+async def _instances(
+    session: AsyncSession, which: sa.ColumnElement[bool], *, locked: bool = False
+) -> Sequence[WorkflowInstance]:
+    statement = sa.select(WorkflowInstance).where(which).order_by(WorkflowInstance.id)
+    rows = (await session.scalars(statement.with_for_update() if locked else statement)).all()
     for row in rows:
         session.expunge(row)
     return rows

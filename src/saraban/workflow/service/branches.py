@@ -120,7 +120,9 @@ async def shown(
     Instances whose definition asks for no review cost none.
     """
     reviewed = {each.row.id: each for each in instances if each.definition.reviews}
-    rows = await repository.latest_rounds(session, list(reviewed)) if reviewed else []
+    if not reviewed:
+        return {}
+    rows = await repository.latest_rounds(session, list(reviewed))
     rounds: dict[UUID, list[Any]] = {}
     for row in rows:
         rounds.setdefault(row.WorkflowBranch.instance_id, []).append(row)

@@ -71,7 +71,7 @@ async def answered(db: Database, asking: Asking, *, door: str, run: Callable[[Re
         key=asking.key,
         user=asking.caller.public_id,
         operation=f"POST /workflow/instances/{asking.public_id}/{door}",
-        payload=_payload(asking.command) | dict(asking.more),
+        payload=_payload(asking.command) | dict(asking.more) if asking.key is not None else None,
         now=asking.now,
         run=run,
     )

@@ -16,24 +16,21 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.events import service as events
-from saraban.events.service import Event, Handlers
-from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.idempotency import Answer as Stored
 from saraban.kit.ids import new_id
-from saraban.projects import service as projects
-from saraban.workflow.domain import acting, answering, engine
+from saraban.workflow.domain import acting, answering
 from saraban.workflow.domain.answering import Answer, BranchClosed, Seat
 from saraban.workflow.domain.engine import ActionForbidden, Step
 from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.review import ANSWER
-from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.domain.subject import Envelope
 from saraban.workflow.models import WorkflowHistory
 from saraban.workflow.models.review import ANSWERED, PENDING, WorkflowBranch
 from saraban.workflow.repository import review as repository
-from saraban.workflow.service import branches, definitions, instances
+from saraban.workflow.service import asking, branches, instances
 from saraban.workflow.service.perform import Asking, once
 from saraban.workflow.service.standing import standing_for
 from saraban.workflow.service.subjects import Subjects
@@ -292,7 +289,7 @@ async def _wait_on(session: AsyncSession, held: Held, *, now: datetime) -> Envel
     """The answer is given, and others are still waited for."""
     row, facts = held.row, held.facts
     await repository.touch(session, public_id=row.id, now=now)
-    await _ask(session, held, now=now)
+    await asking.ask(session, row=row, definition=held.definition, facts=facts, now=now)
     asked = await instances.branches_of(
         session, row, held.definition, caller=held.caller, facts=facts, seats=held.seats
     )
@@ -306,41 +303,3 @@ async def _wait_on(session: AsyncSession, held: Held, *, now: datetime) -> Envel
         branches=asked,
         seats=held.seats,
     )
-
-
-async def _ask(session: AsyncSession, held: Held, *, now: datetime) -> None:
-    """Makes the people whom an instance waits for those who may still answer, beside those of its actions."""
-    row = held.row
-    users = await branches.people(session, instance_id=row.id, facts=held.facts)
-    ahead = engine.waiting(held.definition, row.current_state, held.facts)
-    users |= ahead.users | await instances.named_of(session, ahead, facts=held.facts, state=row.current_state)
-    if row.assigned_user_id is not None:
-        users |= {row.assigned_user_id}
-    await repository.await_people(session, instance_id=row.id, state=row.current_state, users=users, now=now)
-
-
-def subscribe(handlers: Handlers, *, subjects: Subjects) -> None:
-    """This will let open reviews ask the people whom a team has now; called once, in `bootstrap`."""
-
-    async def changed(session: AsyncSession, event: Event) -> None:
-        await ask_again(
-            session, subjects=subjects, project_public_id=UUID(event.payload["projectPublicId"]), now=event.created_at
-        )
-
-    handlers.add(projects.TEAM_CHANGED, changed)
-
-
-async def ask_again(session: AsyncSession, *, subjects: Subjects, project_public_id: UUID, now: datetime) -> None:
-    """This will rewrite whom the open reviews of a project wait for, after its teams have changed."""
-    caller = await identity.system_caller(session)
-    project = await projects.find_project(session, public_id=project_public_id, pointer="")
-    rows = [row for row in await repository.asking_teams(session) if row.entity_type in subjects]
-    known: dict[UUID, SubjectFacts] = {}
-    for kind in sorted({row.entity_type for row in rows}):
-        here = {row.entity_id: row.id for row in rows if row.entity_type == kind}
-        facts = await subjects.port(kind).facts(session, caller=caller, entity_ids=list(here))
-        known |= {here[key]: found for key, found in facts.items() if found.scope.project == project.id}
-    # Only this project's are held up by a change of its teams, and only those that ask still when they are locked.
-    for row in await repository.asking_teams(session, locked=known) if known else ():
-        port, definition = subjects.port(row.entity_type), await definitions.load(session, row.definition_id)
-        await _ask(session, Held(row, port, known[row.id], definition, caller), now=now)

@@ -113,12 +113,13 @@ async def settle(
 
 async def settle_all(session: AsyncSession, decided: Sequence[Decided]) -> list[Envelope]:
     """
-    This will do the same for a step of each of several instances, with as many statements as for one; only the
-    compare-and-set is sent for each.
+    This will do the same for a step of each of several instances at the moment of the latest, with about as many
+    statements as for one.
 
     :raises VersionConflict: when one of them found another version; nothing may be committed then
     """
-    decided = [replace(one, now=not_before(one.held.row.updated_at, one.now)) for one in decided]
+    now = max(one.now for one in decided)
+    decided = [replace(one, now=not_before(one.held.row.updated_at, now)) for one in decided]
     taken = await _take(session, decided)
     stand = [await _go_on(session, one, after) for one, after in zip(decided, taken, strict=True)]
     files = await instances.step_files(session, [after.row.id for after in stand])

@@ -43,7 +43,7 @@ class SteeringForbidden(Forbidden):
 
     code = "WORKFLOW_STEERING_FORBIDDEN"
     says = Text(
-        "คุณไม่มีสิทธิ์ผลักดัน ยุติ หรือเปลี่ยนผู้รับผิดชอบของ Workflow นี้",
+        "คุณไม่มีสิทธิ์ผลักดัน ยุติ หรือเปลี่ยนผู้รับผิดชอบของสายงานนี้",
         "You may not force, end or reassign this workflow.",
     )
     recovery = (

@@ -82,6 +82,7 @@ class Steps:
         self._waiting: deque[_Member] = deque()
         self._moving: dict[UUID, _Member] = {}
         self._lanes: set[asyncio.Task[None]] = set()
+        self._open = self._busy = 0
 
     async def perform(
         self,
@@ -146,21 +147,31 @@ class Steps:
             return None
         self._moving[key] = member
         self._waiting.append(member)
-        if len(self._lanes) < LANES:
+        if self._open < LANES:
+            self._open += 1
             lane = asyncio.get_running_loop().create_task(self._serve(), name="workflow-steps")
             self._lanes.add(lane)
             lane.add_done_callback(self._lanes.discard)
         return await member.answer
 
     async def _serve(self) -> None:
-        await asyncio.sleep(0)  # whoever asks in the same turn of the loop comes along
-        while members := self._next():
-            await self._take(members)
+        try:
+            await asyncio.sleep(0)  # whoever asks in the same turn of the loop comes along
+            while self._waiting:
+                if members := self._next():
+                    self._busy += 1
+                    try:
+                        await self._take(members)
+                    finally:
+                        self._busy -= 1
+        finally:
+            self._open -= 1  # at once: whoever comes next must find it so
 
     def _next(self) -> list[_Member]:
-        """Those who waited longest; who left meanwhile is dropped."""
+        """This lane's share of those who waited longest; who left meanwhile is dropped."""
+        share = -(-len(self._waiting) // (LANES - self._busy))
         members: list[_Member] = []
-        while self._waiting and len(members) < MOST:
+        while self._waiting and len(members) < min(share, MOST):
             member = self._waiting.popleft()
             if member.answer.done():
                 self._let_go(member)

@@ -153,13 +153,25 @@ async def sent_to(session: AsyncSession, *, document_ids: Collection[int]) -> di
     return found
 
 
+_revisions = table_of(_revision)
+_SET_STATUS = (
+    sa.update(_revisions)
+    .where(_revisions.c.id.in_(_many("revisions")))
+    .values(
+        correspondence_status_id=sa.select(CorrespondenceStatus.id)
+        .where(CorrespondenceStatus.status_code == sa.bindparam("code"))
+        .scalar_subquery()
+    )
+)
+_ISSUE = _SET_STATUS.values(issued_date=sa.bindparam("issued_at"))
+
+
 async def set_status(
     session: AsyncSession, *, revision_ids: Collection[int], code: str, issued_at: datetime | None
 ) -> None:
     """This will set the status of revisions, and the moment they were issued where one is given."""
-    table = table_of(_revision)
-    status = sa.select(CorrespondenceStatus.id).where(CorrespondenceStatus.status_code == code).scalar_subquery()
-    values: dict[str, Any] = {"correspondence_status_id": status}
-    if issued_at is not None:
-        values["issued_date"] = issued_at
-    await session.execute(sa.update(table).where(table.c.id.in_(revision_ids)).values(values))
+    asked: dict[str, Any] = {"revisions": list(revision_ids), "code": code}
+    if issued_at is None:
+        await session.execute(_SET_STATUS, asked)
+    else:
+        await session.execute(_ISSUE, asked | {"issued_at": issued_at})

@@ -18,6 +18,7 @@ from saraban.kit.errors import Text
 Kind = Literal["line", "lines", "date", "number", "integer", "boolean", "choice", "json"]
 PAYLOAD = "payload"
 LONG = 200
+YES, NO = Text("ใช่", "Yes"), Text("ไม่ใช่", "No")
 _PLAIN_FORMATS = frozenset({"date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"})
 _NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
@@ -145,8 +146,9 @@ def _options(said: Mapping[str, Any]) -> tuple[Option, ...]:
 
 
 def _option(value: Any) -> Option:
-    words = {True: Text("ใช่", "Yes"), False: Text("ไม่ใช่", "No")}
-    return Option(value, words[value] if isinstance(value, bool) else Text(written(value), written(value)))
+    if isinstance(value, bool):
+        return Option(value, YES if value else NO)
+    return Option(value, Text(written(value), written(value)))
 
 
 def _kind(said: Mapping[str, Any]) -> Kind:
@@ -190,4 +192,4 @@ def _bounds(
     return lowest, highest, step
 
 
-__all__ = ["Field", "Option", "figure", "payload_fields", "written"]
+__all__ = ["NO", "YES", "Field", "Option", "figure", "payload_fields", "written"]

@@ -46,7 +46,7 @@ SENTENCES: dict[str, tuple[str, Text]] = {
     "AnyOf": ("any_of", Text("ไม่ตรงกับทางเลือกใดเลย", "This fits none of the choices.")),
     "OneOfNotValid": ("one_of", Text("ไม่ตรงกับทางเลือกใดเลย", "This fits none of the choices.")),
     "OneOfMultipleValid": ("one_of", Text("ต้องตรงกับทางเลือกเดียวเท่านั้น", "This fits more than one of the choices.")),
-    "Not": ("not", Text("ค่านี้ไม่อนุญาต", "This value is not allowed.")),
+    "Not": ("not", Text("ใช้ค่านี้ไม่ได้", "This value is not allowed.")),
     "FalseSchema": ("not_allowed", Text("ต้องไม่มีค่านี้", "There must be nothing here.")),
 }
 
