@@ -1,0 +1,117 @@
+"""
+Whom an instance under review waits for: written again with each answer, and when teams, roles or accounts change.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.events.service import Event, Handlers
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.projects import service as projects
+from saraban.workflow.domain import answering, engine
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.models.review import WorkflowBranch
+from saraban.workflow.repository import review as repository
+from saraban.workflow.service import branches, definitions, instances
+from saraban.workflow.service.reading import facts_of
+from saraban.workflow.service.subjects import Subjects
+
+
+async def ask(
+    session: AsyncSession, *, row: WorkflowInstance, definition: Definition, facts: SubjectFacts, now: datetime
+) -> None:
+    """This will make those who may still answer, beside those of its actions, the people whom an instance waits for."""
+    users = await branches.people(session, instance_id=row.id, facts=facts)
+    ahead = engine.waiting(definition, row.current_state, facts)
+    users |= ahead.users | await instances.named_of(session, ahead, facts=facts, state=row.current_state)
+    if row.assigned_user_id is not None:
+        users |= {row.assigned_user_id}
+    await repository.await_people(session, instance_id=row.id, state=row.current_state, users=users, now=now)
+
+
+def subscribe(handlers: Handlers, *, subjects: Subjects) -> None:
+    """This will let open reviews ask who belongs to a team now, and who has a role now; called once, in `bootstrap`."""
+
+    async def team_changed(session: AsyncSession, event: Event) -> None:
+        await ask_again(
+            session, subjects=subjects, project_public_id=UUID(event.payload["projectPublicId"]), now=event.created_at
+        )
+
+    async def account_changed(session: AsyncSession, event: Event) -> None:
+        await ask_person_again(
+            session, subjects=subjects, public_id=UUID(event.payload["userPublicId"]), now=event.created_at
+        )
+
+    handlers.add(projects.TEAM_CHANGED, team_changed)
+    handlers.add(identity.ACCOUNT_CHANGED, account_changed)
+
+
+async def ask_again(session: AsyncSession, *, subjects: Subjects, project_public_id: UUID, now: datetime) -> None:
+    """This will rewrite whom the open reviews of a project wait for, after its teams have changed."""
+    project = await projects.find_project(session, public_id=project_public_id, pointer="")
+    known = await _known(session, subjects, await repository.asking_teams(session))
+    # Only this project's are held up by a change of its teams.
+    here = {key: facts for key, facts in known.items() if facts.scope.project == project.id}
+    await _ask_anew(session, here, now=now)
+
+
+async def ask_person_again(session: AsyncSession, *, subjects: Subjects, public_id: UUID, now: datetime) -> None:
+    """
+    This will rewrite whom open reviews wait for, where they ask somebody since his roles or his account have changed,
+    or did until then.
+    """
+    there = await repository.waiting_for(session, public_id=public_id)
+    person = (await identity.load_callers(session, [public_id])).get(public_id)
+    asking = await repository.asking(session, person=person) if person is not None and not person.is_service else ()
+    rows = {row.id: row for row in (*there, *(instance for instance, _ in asking))}
+    known = await _known(session, subjects, rows.values())
+    asked = await _asked(session, person, asking, known) if person is not None else frozenset()
+    # Where he was asked and still is, nothing has changed for anybody.
+    changed = asked ^ {row.id for row in there}
+    await _ask_anew(session, {key: known[key] for key in changed & known.keys()}, now=now)
+
+
+async def _asked(
+    session: AsyncSession,
+    person: Caller,
+    asking: Sequence[tuple[WorkflowInstance, WorkflowBranch]],
+    known: Mapping[UUID, SubjectFacts],
+) -> frozenset[UUID]:
+    """The instances among those `asking` that he may see and answer for, as he is now."""
+    places = {facts.scope.project for facts in known.values()} - {None}
+    seats = await branches.seats_of(
+        session, user_ids=[person.user_id], project_ids=[key for key in places if key is not None]
+    )
+    return frozenset(
+        row.id
+        for row, branch in asking
+        if (facts := known.get(row.id)) is not None
+        and facts.seen_by(person, row.current_state)
+        and answering.may_answer(
+            branches.assignee_of(branch),
+            person,
+            facts,
+            seats.get((person.user_id, facts.scope.project or 0), frozenset()),
+        )
+    )
+
+
+async def _known(
+    session: AsyncSession, subjects: Subjects, rows: Collection[WorkflowInstance]
+) -> dict[UUID, SubjectFacts]:
+    caller = await identity.system_caller(session)
+    facts = await facts_of(session, rows, caller=caller, subjects=subjects)
+    return {row.id: facts[key] for row in rows if (key := (row.entity_type, row.entity_id)) in facts}
+
+
+async def _ask_anew(session: AsyncSession, known: Mapping[UUID, SubjectFacts], *, now: datetime) -> None:
+    """Makes those who may answer now the people whom instances wait for, as far as they ask still when they are locked."""
+    for row in await repository.hold_asking(session, instance_ids=known) if known else ():
+        definition = await definitions.load(session, row.definition_id)
+        await ask(session, row=row, definition=definition, facts=known[row.id], now=now)
