@@ -16,6 +16,7 @@ from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.service import Member
+from saraban.identity.service.callers import display_name
 from saraban.kit.errors import NotFound, invalid
 from saraban.projects.models import Project, ReviewTeam, ReviewTeamMember
 from saraban.projects.repository import teams as repository
@@ -212,7 +213,7 @@ def _shown(team: ReviewTeam, rows: Collection[Any]) -> ReviewTeamOut:
     members = [
         TeamMemberOut(
             user_public_id=row.public_id,
-            display_name=" ".join(part for part in (row.first_name, row.last_name) if part) or row.username,
+            display_name=display_name(row),
             discipline_code=row.ReviewTeamMember.discipline_code,
             role=row.ReviewTeamMember.member_role,
         )

@@ -11,8 +11,8 @@ from saraban.workflow.domain.faults import Faults
 from saraban.workflow.domain.opening import CODE, WORK, Opening, opening
 from saraban.workflow.domain.schema import ContextSchema
 
-# What `engine.conditional_facts` gives to conditions; `*` is a path that the condition itself computes.
 MOST_WORK = 1_500_000  # steps for all conditions of a definition; beyond them they have the benefit of the doubt
+# What `engine.conditional_facts` gives to conditions; `*` is a path that the condition itself computes.
 READABLE = frozenset({"state", "comment", "context", "document", "payload", "actor", CODE, "*"})
 
 
@@ -69,7 +69,7 @@ def check(definition: Definition, found: Faults) -> None:
             th, en = "ไม่มีทางมาถึงสถานะ “{name}” จากจุดเริ่มต้น", "The state “{name}” cannot be reached from the start."
             found.add(f"/states/{index}", "unreachable", th, en, name=name)
         if name not in finishing and not definition.states[name].terminal:
-            th, en = "จากสถานะ “{name}” ไม่มีทางไปถึงสถานะสุดท้าย", "From the state “{name}” no final state can be reached."
+            th, en = "จากสถานะ “{name}” ไม่มีทางไปถึงสถานะสุดท้าย", "From the state “{name}” no terminal state can be reached."
             found.add(f"/states/{index}", "dead_end", th, en, name=name)
 
 

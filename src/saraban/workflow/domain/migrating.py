@@ -93,7 +93,7 @@ def check_mapping(definition: Definition, mapping: Mapping[str, str]) -> None:
             words = Text("เวอร์ชันนี้ไม่มีสถานะ “{name}”", "The version has no state “{name}”.")
             fields.append(FieldProblem(at, "unknown_state", words, {"name": new[:50]}))
         elif definition.states[new].terminal:
-            words = Text("ย้ายไปสถานะสุดท้ายไม่ได้", "Nothing is moved into a final state.")
+            words = Text("ย้ายไปสถานะสุดท้ายไม่ได้", "Nothing is moved into a terminal state.")
             fields.append(FieldProblem(at, "terminal_state", words))
     if fields:
         raise Invalid("The mapping of states cannot be used.", fields=fields)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity.service.callers import display_name
 from saraban.kit.errors import NotFound
 from saraban.workflow.repository import catalogue as repository
 from saraban.workflow.repository import known_names
@@ -78,5 +79,5 @@ def _line(row: Any) -> VersionLine:
         row.description,
         row.is_active,
         row.created_at,
-        " ".join(filter(None, (row.first_name, row.last_name))) or row.username,
+        display_name(row) if row.username is not None else None,
     )
