@@ -133,6 +133,11 @@ class TestMigrations:
         assert (moved["instances"][0]["moved"], again["instances"]) == (True, [])
         read = (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()
         assert (read["workflow"]["currentState"], read["workflow"]["versionNo"]) == ("pending_review", 3)
+        assert (await admin.post("/api/v1/workflow/definitions", json={"dsl": raw})).status_code == 201
+        onwards = {"dryRun": False, "mapping": {"pending_review": "pending_approval"}}
+        await admin.post(migrations.replace("/2/", "/3/"), json=onwards)
+        told = (await (await desk.as_("dc.contractor")).get(f"/api/v1/rfas/{rfa['publicId']}/history")).json()["items"]
+        assert [one["action"] for one in told] == ["migrate", "migrate", "submit", "rfa.create"]
         mapped = await admin.post(migrations, json={"mapping": {"draft": "approved"}})
         assert (mapped.status_code, mapped.json()["errors"][0]["pointer"]) == (422, "/mapping/draft")
         assert (await (await desk.as_("approver.owner")).post(migrations, json={})).status_code == 403

@@ -18,14 +18,7 @@ from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
 
 _PAGE = 100
 _ABSENT = "onBehalfOfPublicId"
-# The workflow's own history tells these better.
-_TOLD_ELSEWHERE = {
-    "workflow.transition",
-    "workflow.answer",
-    "workflow.force_proceed",
-    "workflow.terminate",
-    "workflow.reassign",
-}
+_TOLD_ELSEWHERE = "workflow."  # its own history tells all of these better
 
 
 async def history(session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID) -> HistoryList:
@@ -61,7 +54,7 @@ async def merged(
     trail = [
         entry
         for entry in await _trail(session, audited_as, public_id)
-        if entry.action not in _TOLD_ELSEWHERE and entry.details.get("revision") in {None, *labels.values()}
+        if not entry.action.startswith(_TOLD_ELSEWHERE) and entry.details.get("revision") in {None, *labels.values()}
     ]
     named = {entry.actor_public_id for entry in trail} | {_absent(entry) for entry in trail}
     names = await _names(session, {one for one in named if one is not None})
