@@ -65,6 +65,18 @@ MEASURED = (
 )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """
+    In a worker of xdist, pytest-cov begins to measure while it reads its options and again here; nobody reads the first.
+
+    Left alone it goes on whenever the other pauses, and every test takes twice its time.
+    """
+    plugin = session.config.pluginmanager.get_plugin("_cov")
+    if plugin is not None and hasattr(session.config, "workerinput"):
+        plugin.cov_controller.cov.stop()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     plugin = item.config.pluginmanager.get_plugin("_cov")
