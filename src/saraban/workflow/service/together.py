@@ -108,8 +108,11 @@ class Steps:
 
         async def run(remember: Remember) -> Answer:
             member = _Member(asking, address, remember, seen)
-            taken = await self._together(member) if member.is_plain else None
-            return taken if taken is not None else await self._alone(member)
+            try:
+                taken = await self._together(member) if member.is_plain else None
+                return taken if taken is not None else await self._alone(member)
+            finally:
+                member.ended.set()
 
         return await answered(self._db, asking, door="transitions", run=run)
 
@@ -141,7 +144,7 @@ class Steps:
         key = member.asking.public_id
         first = self._moving.get(key)
         if first is not None:
-            # It lost the race to the one before it, unless that one is refused: where both stood is looked up now.
+            # It lost the race to the one before it, unless that one is refused: what it was meant for is looked up now.
             member.seen = member.seen or await seen_by(self._db, member.asking)
             await first.ended.wait()
             return None
@@ -174,14 +177,10 @@ class Steps:
         while self._waiting and len(members) < min(share, MOST):
             member = self._waiting.popleft()
             if member.answer.done():
-                self._let_go(member)
+                del self._moving[member.asking.public_id]
             else:
                 members.append(member)
         return members
-
-    def _let_go(self, member: _Member) -> None:
-        del self._moving[member.asking.public_id]
-        member.ended.set()
 
     async def _take(self, members: Sequence[_Member]) -> None:
         answers: Mapping[UUID, Answer] = {}
@@ -194,7 +193,7 @@ class Steps:
             elif not isinstance(error, DomainError):
                 log.warning("workflow.not_together", steps=len(members), error=str(error)[:300])
         for member in members:
-            self._let_go(member)
+            del self._moving[member.asking.public_id]
             answer = answers.get(member.asking.public_id)
             if lost is not None and member.watch is not None:
                 # Whether it was committed nobody knows (ruling N9), so it must not be tried again here.
