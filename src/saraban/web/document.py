@@ -27,7 +27,7 @@ from saraban.web.visit import PageRoute
 from saraban.workflow.dependencies import RegisteredSubjects, TakesSteps
 from saraban.workflow.schemas import TransitionIn
 from saraban.workflow.schemas.review import BranchAnswerIn
-from saraban.workflow.service import Command, Subjects, review
+from saraban.workflow.service import Command, ConditionNotMet, Subjects, review
 from saraban.workflow.service.values import values_of
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -62,11 +62,16 @@ async def _show(
         number=await numbering.number_of(session, caller=page.caller, holder=public_id),
         faults=faults_of(error, page.language) if error else Faults(),
         form=form or {},
-        dialog=dialog if error and error.kind is Kind.INVALID else "",
+        dialog=dialog if error and _is_for_the_form(error, form) else "",
         created=created,
         asked=lambda action: asked(seen.values, form or {}, action),
         keys=_keys(),
     )
+
+
+def _is_for_the_form(error: DomainError, form: Any) -> bool:
+    """What can be put right in the dialog that was sent; a condition that read its values is about them."""
+    return error.kind is Kind.INVALID or (isinstance(error, ConditionNotMet) and text(form, "judged") is not None)
 
 
 def _keys() -> Callable[[], str]:
@@ -115,9 +120,8 @@ async def act(
     async def work() -> None:
         async with db.reading() as session:
             document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
-        if document.workflow is None:
-            raise NotFound("No workflow runs for this document.")
-        async with db.reading() as session:
+            if document.workflow is None:
+                raise NotFound("No workflow runs for this document.")
             values = await values_of(session, public_id=document.workflow.instance_public_id)
         said = {
             "action": text(form, "action") or "",

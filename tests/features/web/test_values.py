@@ -35,13 +35,14 @@ PROPERTIES: dict[str, Any] = {
 
 
 def priced(properties: dict[str, Any] = PROPERTIES) -> dict[str, Any]:
-    """An RFA that cannot be submitted without an amount."""
+    """An RFA that is submitted with an amount."""
     raw = copy.deepcopy(RFA)
     payload = {"type": "object", "properties": properties, "required": ["amount"]}
     raw["context_schema"] = {"type": "object", "properties": {"payload": payload}}
     raw["states"][0]["on"]["submit"]["condition"] = {
         "type": "json-logic",
-        "rule": {">": [{"var": "payload.amount"}, 0]},
+        "rule": {"<=": [{"var": "payload.amount"}, 500]},
+        "message": {"th": "ไม่เกิน 500", "en": "At most 500 here"},
     }
     return raw
 
@@ -154,11 +155,12 @@ class TestPage:
 
         unread = await contractor.post(f"{address}/actions", data=form | typed)
         refused = await contractor.post(f"{address}/actions", data=form | typed | {"payload.lots": "[1, 2]"})
+        judged = await contractor.post(f"{address}/actions", data=form | {"payload.amount": "600"})
         good = form | {"payload.amount": "420", "payload.urgent": "true", "key": "another"}
         taken = [await contractor.post(f"{address}/actions", data=good) for _ in range(2)]
         before = dialog((await reviewer.get(address)).text, "approve")
 
-        assert (unread.status_code, refused.status_code) == (422, 422)
+        assert (unread.status_code, refused.status_code, judged.status_code) == (422, 422, 409)
         assert "This is no JSON at line 1, character 5." in dialog(unread.text, "submit")
         told = dialog(refused.text, "submit")
         assert 'data-reopen="act-submit"' in refused.text
@@ -166,6 +168,8 @@ class TestPage:
             r'value="2000".*?<div class="fault" id="e-v-submit-1">This must be at most 1000.', told, re.DOTALL
         )
         assert 'value="&#34;&lt;b&gt;"' in told
+        assert 'data-reopen="act-submit"' in judged.text
+        assert '<div class="fault">At most 500 here</div>' in dialog(judged.text, "submit")
         assert [answer.status_code for answer in taken] == [303, 303]
         assert "<strong>Amount</strong>: 420 · <strong>urgent</strong>: Yes</p>" in before
         assert 'value="420"' in before
