@@ -26,12 +26,6 @@ async def lock(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[U
     return {row.public_id: row for row in await session.scalars(statement)}
 
 
-async def by_ids(session: AsyncSession, *, ids: Collection[int]) -> Sequence[Attachment]:
-    if not ids:
-        return []
-    return (await session.scalars(sa.select(Attachment).where(Attachment.id.in_(ids)))).all()
-
-
 async def of_steps(session: AsyncSession, *, history_ids: Collection[str]) -> Sequence[Attachment]:
     if not history_ids:
         return []

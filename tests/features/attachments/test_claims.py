@@ -153,7 +153,6 @@ class TestAttachToStep:
     async def test_of_no_steps_finds_no_files(self, desk: Desk) -> None:
         async with desk.db.reading() as session:
             assert await attachments.step_attachments(session, []) == {}
-            assert await attachments.rows_of(session, []) == {}
 
 
 class TestCleanUp:

@@ -10,7 +10,6 @@ from saraban.attachments.service.claims import (
     InvalidAttachments,
     attach_to_step,
     claim,
-    rows_of,
     step_attachments,
 )
 from saraban.attachments.service.reading import AccessRule, AccessRules, FileUnavailable, find
@@ -41,7 +40,6 @@ __all__ = [
     "find",
     "fit_name",
     "once_for_file",
-    "rows_of",
     "step_attachments",
     "upload",
     "upload_once",

@@ -73,11 +73,6 @@ async def step_attachments(
     return found
 
 
-async def rows_of(session: AsyncSession, ids: Collection[int]) -> dict[int, AttachmentRow]:
-    """This will give files by their integer key, for features that keep links to them."""
-    return {row.id: as_row(row) for row in await repository.by_ids(session, ids=ids)}
-
-
 async def _usable(
     session: AsyncSession, *, caller: Caller, public_ids: Sequence[UUID], pointer: str, now: datetime
 ) -> tuple[list[Attachment], list[FieldProblem]]:
