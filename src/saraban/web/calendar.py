@@ -21,7 +21,7 @@ from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WEEKDAYS
 from saraban.projects.schemas import NewCalendarDay
 from saraban.projects.schemas import Weekend as WeekendOrder
-from saraban.web.forms import Faults, faults_of, figure, filled, id_of, order_from, text, texts, told_elsewhere
+from saraban.web.forms import Faults, faults_of, figure, filled, order_from, project_of, text, texts, told_elsewhere
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
 
@@ -72,7 +72,7 @@ async def weekend(page: ThisPage, db: Db, clock: Now, request: Request) -> Respo
         await projects.set_weekend(
             session,
             caller=page.caller,
-            project_public_id=_project(form),
+            project_public_id=project_of(form),
             weekend=order.weekend,
             now=clock.now(),
             address=page.address,
@@ -92,7 +92,7 @@ async def add(page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
         await projects.add_day(
             session,
             caller=page.caller,
-            project_public_id=_project(form),
+            project_public_id=project_of(form),
             day=order.date,
             order=NewCalendarDay(kind=order.kind, name_th=order.name_th, name_en=order.name_en),
             now=clock.now(),
@@ -112,7 +112,7 @@ async def remove(page: ThisPage, db: Db, clock: Now, request: Request) -> Respon
         await projects.remove_day(
             session,
             caller=page.caller,
-            project_public_id=_project(form),
+            project_public_id=project_of(form),
             day=order.date,
             now=clock.now(),
             address=page.address,
@@ -130,7 +130,7 @@ async def reminders(page: ThisPage, db: Db, clock: Now, request: Request) -> Res
         await notifications.set_reminders(
             session,
             caller=page.caller,
-            project_public_id=_project(form),
+            project_public_id=project_of(form),
             order=order,
             now=clock.now(),
             address=page.address,
@@ -149,13 +149,6 @@ def _figures(typed: str) -> list[int | str]:
     return [figure(part.strip()) for part in typed.split(",") if part.strip()]
 
 
-def _project(form: Any) -> UUID:
-    found = id_of(text(form, "project"))
-    if found is None:
-        raise NotFound("There is no such project.")
-    return found
-
-
 async def _done(page: Page, db: Database, clock: Clock, form: Any, work: Any, done: str) -> Response:
     """Back to the year; the page with what is wrong when it did not work, and nothing lost."""
     year = text(form, "year") or ""
@@ -166,8 +159,8 @@ async def _done(page: Page, db: Database, clock: Clock, form: Any, work: Any, do
         if told_elsewhere(error):
             raise
         async with db.reading() as session:
-            return await _show(page, session, clock, project=_project(form), year=shown, form=form, error=error)
-    back = f"/calendar?project={_project(form)}&done={done}" + (f"&year={shown}" if shown else "")
+            return await _show(page, session, clock, project=project_of(form), year=shown, form=form, error=error)
+    back = f"/calendar?project={project_of(form)}&done={done}" + (f"&year={shown}" if shown else "")
     return RedirectResponse(back, status_code=303)
 
 

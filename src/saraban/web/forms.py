@@ -11,7 +11,7 @@ from fastapi import Request
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, ImmutableMultiDict
 
-from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind
+from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, NotFound
 from saraban.kit.problem import to_problem
 from saraban.kit.trace import trace_id
 
@@ -63,6 +63,18 @@ def id_of(typed: str | None) -> UUID | None:
         return UUID(typed or "")
     except ValueError:
         return None
+
+
+def project_of(form: ImmutableMultiDict[str, Any]) -> UUID:
+    """
+    This will give the project that a form is about, which no person types.
+
+    :raises NotFound: when it names none
+    """
+    found = id_of(text(form, "project"))
+    if found is None:
+        raise NotFound("There is no such project.")
+    return found
 
 
 def told_elsewhere(error: DomainError) -> bool:

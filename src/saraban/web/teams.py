@@ -18,7 +18,7 @@ from saraban.kit.schema import Line, Schema
 from saraban.projects import service as projects
 from saraban.projects.domain.reference import ProjectRef
 from saraban.projects.schemas import ReviewTeamIn, TeamMemberIn
-from saraban.web.forms import Faults, faults_of, filled, id_of, order_from, text, told_elsewhere
+from saraban.web.forms import Faults, faults_of, filled, order_from, project_of, text, told_elsewhere
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
 
@@ -69,7 +69,7 @@ async def people(
 @router.post("")
 async def create(page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
     form = await filled(request)
-    project = _project(form)
+    project = project_of(form)
     code = (text(form, "code") or "").upper()
 
     async def work(session: AsyncSession) -> None:
@@ -108,7 +108,7 @@ async def save(code: Code, page: ThisPage, db: Db, clock: Now, request: Request)
         await projects.save_team(
             session,
             caller=page.caller,
-            project_public_id=_project(form),
+            project_public_id=project_of(form),
             code=code,
             order=order,
             new=False,
@@ -122,7 +122,7 @@ async def save(code: Code, page: ThisPage, db: Db, clock: Now, request: Request)
 @router.post("/{code}/remove")
 async def remove(code: Code, page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
     form = await filled(request)
-    project = _project(form)
+    project = project_of(form)
 
     async def work(session: AsyncSession) -> None:
         await projects.remove_team(
@@ -141,7 +141,7 @@ async def remove(code: Code, page: ThisPage, db: Db, clock: Now, request: Reques
 async def place(code: Code, page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
     """Puts somebody into the team, or changes the place of who is in it."""
     form = await filled(request)
-    project = _project(form)
+    project = project_of(form)
 
     async def work(session: AsyncSession) -> None:
         names = ("userPublicId", "disciplineCode", "role")
@@ -175,7 +175,7 @@ async def take_out(code: Code, page: ThisPage, db: Db, clock: Now, request: Requ
         await projects.remove_member(
             session,
             caller=page.caller,
-            project_public_id=_project(form),
+            project_public_id=project_of(form),
             code=code,
             user_public_id=order.user_public_id,
             now=clock.now(),
@@ -189,16 +189,9 @@ def _names(form: Any) -> dict[str, Any]:
     return {name: text(form, name) or "" for name in ("nameTh", "nameEn")}
 
 
-def _project(form: Any) -> UUID:
-    found = id_of(text(form, "project"))
-    if found is None:
-        raise NotFound("There is no such project.")
-    return found
-
-
 async def _changed(page: Page, db: Database, form: Any, code: str, work: Work, done: str, back: str = "") -> Response:
     """Back to the team."""
-    project = _project(form)
+    project = project_of(form)
 
     async def again(session: AsyncSession, error: DomainError) -> Response:
         return await _show(page, session, project=project, code=code, form=form, error=error)
