@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller, guarded
+from saraban.kit.db import Database
 from saraban.kit.errors import FieldProblem
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession, sent
 from saraban.kit.idempotency import Answer, Remember, answer_once
@@ -117,13 +118,9 @@ async def activate_definition(
     code: Code, version: Version, caller: CurrentCaller, db: Db, kept: Kept, clock: Now, address: Address
 ) -> Any:
     """New instances start on this version; running ones keep theirs."""
-    shown = await db.transact(
-        lambda session: service.set_active(
-            session, caller=caller, code=code, version=version, is_active=True, now=clock.now(), address=address
-        )
+    return await _switched(
+        db, kept, caller=caller, code=code, version=version, is_active=True, now=clock.now(), address=address
     )
-    await kept.settled()
-    return shown
 
 
 @router.post(
@@ -135,11 +132,14 @@ async def deactivate_definition(
     code: Code, version: Version, caller: CurrentCaller, db: Db, kept: Kept, clock: Now, address: Address
 ) -> Any:
     """Without an active version no new instance can start; running ones go on."""
-    shown = await db.transact(
-        lambda session: service.set_active(
-            session, caller=caller, code=code, version=version, is_active=False, now=clock.now(), address=address
-        )
+    return await _switched(
+        db, kept, caller=caller, code=code, version=version, is_active=False, now=clock.now(), address=address
     )
+
+
+async def _switched(db: Database, kept: Kept, **asked: Any) -> service.DefinitionView:
+    """It is answered when the other servers can have heard of it."""
+    shown = await db.transact(lambda session: service.set_active(session, **asked))
     await kept.settled()
     return shown
 
