@@ -151,6 +151,14 @@ def definition(review: Any = ASKED, **changes: Any) -> dict[str, Any]:
     return {"workflow": "REVIEWED", "states": [reviewed, *ends]}
 
 
+NOBODY = "00000000-0000-7000-8000-000000000000"
+
+
+def then(*events: dict[str, str]) -> dict[str, Any]:
+    """This will give where the verdicts lead, with what else happens when it is for."""
+    return {"for": {"to": "approved", "events": list(events)}, "against": {"to": "rejected"}}
+
+
 def faults(raw: Any) -> list[tuple[str, str]]:
     known = dsl.Known(roles={"Editor"}, permissions=set(), users=set())
     return [(fault.pointer.removeprefix("/dsl/states/0"), fault.code) for fault in dsl.problems(raw, known=known)]
@@ -186,6 +194,15 @@ class TestReading:
             ("answers", {"1A": {"label": WORDS, "counts": "yes"}}, "/review/answers/1A/counts", "choice"),
             ("then", {"for": {"to": "approved"}}, "/review/then/against", "required"),
             ("then", {"for": {"to": "gone"}, "against": {"to": "rejected"}}, "/review/then/for/to", "unknown_state"),
+            ("then", then({"type": "notify", "target": "king"}), "/review/then/for/events/0/target", "choice"),
+            ("then", then({"type": "assign", "target": NOBODY}), "/review/then/for/events/0/target", "unknown"),
+            ("then", then({"type": "assign", "target": "submitter"}), "/review/then/for/events/0", "idle_assign"),
+            (
+                "then",
+                then({"type": "auto_action", "action": "go"}),
+                "/review/then/for/events/0/action",
+                "unknown_action",
+            ),
             ("colour", "red", "/review/colour", "unknown_key"),
         ],
     )

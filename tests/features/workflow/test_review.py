@@ -330,6 +330,44 @@ class TestHidden:
         assert [fault.pointer for fault in refused.value.fields] == ["/attachmentPublicIds"]
 
 
+class TestVerdict:
+    async def test_brings_about_what_its_events_say(self, asked: Office) -> None:
+        submitter = (await asked.person("dc.contractor")).user_id
+        then = {
+            "for": {"to": "passed", "events": [{"type": "webhook", "target": "design.accepted"}]},
+            "against": {"to": "draft", "events": [{"type": "assign", "target": "submitter"}]},
+        }
+        instance = await under_review(asked, {"submitter_user_id": submitter}, then=then)
+        await both(asked, instance, "reject", comment="p. 3")
+        given_back = (await waited_for(asked), (await rows(asked, WorkflowInstance))[0].assigned_user_id)
+        await asked.act(instance, "submit", by="dc.contractor")
+        await both(asked, instance, "approve")
+
+        assert given_back == ({"dc.contractor"}, submitter)
+        told = [row.payload for row in await rows(asked, OutboxEvent) if row.name == "workflow.webhook"]
+        assert [(one["topic"], one["action"], one["to"]) for one in told] == [
+            ("design.accepted", "review:for", "passed")
+        ]
+
+    async def test_lets_the_engine_go_on_by_itself(self, asked: Office) -> None:
+        again = {"to": "draft", "events": [{"type": "auto_action", "action": "submit"}]}
+        instance = await under_review(asked, then={"for": {"to": "passed"}, "against": again})
+
+        last = await both(asked, instance, "reject", comment="p. 3")
+
+        assert (last["currentState"], last["versionNo"]) == ("review", 4)
+        steps = [step.action for step in await history(asked, instance)]
+        assert sorted(steps) == ["review:against", "review:answer", "review:answer", "submit", "submit"]
+        assert {one.status for one in (await branches(asked, instance)).values()} == {"PENDING"}
+
+
+async def both(office: Office, instance: UUID, code: str, **reply: Any) -> Any:
+    """This will let two of the three answer, which is the majority; gives the envelope after it."""
+    found = await branches(office, instance)
+    await answer(office, instance, found["structure"].public_id, code, by="reviewer.consultant", **reply)
+    return await answer(office, instance, found["electrical"].public_id, code, by="dc.consultant", **reply)
+
+
 class TestTeams:
     async def test_a_change_of_members_is_a_change_of_whom_it_waits_for(self, asked: Office) -> None:
         instance = await under_review(asked)

@@ -93,7 +93,7 @@ def moved(definition: Definition, state: str, answers: Mapping[str, str]) -> Ste
     if review is None or fell is None:
         return None
     target = review.then[fell]
-    return Step(state, FELL[fell], target, definition.states[target].terminal)
+    return Step(state, FELL[fell], target, definition.states[target].terminal, review.events.get(fell, ()))
 
 
 def answered(

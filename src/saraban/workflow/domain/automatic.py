@@ -3,8 +3,9 @@ What publishing asks of automatic actions: each is possible where it is wanted, 
 """
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 
-from saraban.workflow.domain.definition import Definition, Transition
+from saraban.workflow.domain.definition import Definition, Way
 from saraban.workflow.domain.faults import Faults
 
 Place = tuple[str, str]  # state, action
@@ -15,11 +16,10 @@ def check(definition: Definition, found: Faults) -> None:
     follows: dict[Place, tuple[Place, ...]] = {}
     pointers: dict[Place, str] = {}
     for index, (name, state) in enumerate(definition.states.items()):
-        for action, step in state.on.items():
-            at = found.below(f"/states/{index}/on", action)
-            pointers[name, action] = at
-            _possible(definition, step, f"{at}/events", found)
-            follows[name, action] = tuple(_next(definition, step))
+        for way in state.ways:
+            pointers[name, way.name] = at = way_at(index, way, found)
+            _possible(definition, way, f"{at}/events", found)
+            follows[name, way.name] = tuple(_next(definition, way))
     length: dict[Place, int] = {}
     cycles = list(_cycles(follows, length))
     for cycle in cycles:
@@ -34,19 +34,24 @@ def check(definition: Definition, found: Faults) -> None:
             found.add(f"{pointers[place]}/events", "automatic_chain", th, en, most=MOST_IN_A_ROW)
 
 
-def _next(definition: Definition, step: Transition) -> Iterator[Place]:
-    for target in step.targets:
-        for action in step.automatic:
+def way_at(index: int, way: Way, found: Faults) -> str:
+    """This will give the pointer to an action or a verdict of a state."""
+    return reduce(found.below, way.place, f"/states/{index}")
+
+
+def _next(definition: Definition, way: Way) -> Iterator[Place]:
+    for target in way.targets:
+        for action in way.automatic:
             if action in definition.states[target].on:
                 yield target, action
 
 
-def _possible(definition: Definition, step: Transition, at: str, found: Faults) -> None:
-    for place, event in enumerate(step.events):
+def _possible(definition: Definition, way: Way, at: str, found: Faults) -> None:
+    for place, event in enumerate(way.events):
         if event["type"] != "auto_action":
             continue
         pointer = f"{at}/{place}/action"
-        for target in step.targets:
+        for target in way.targets:
             taken = definition.states[target].on.get(event["action"])
             if taken is None:
                 th, en = "สถานะ “{state}” ไม่มีการดำเนินการนี้", "The state “{state}” has no such action."

@@ -69,7 +69,10 @@ def check(definition: Definition, found: Faults) -> None:
             th, en = "ไม่มีทางมาถึงสถานะ “{name}” จากจุดเริ่มต้น", "The state “{name}” cannot be reached from the start."
             found.add(f"/states/{index}", "unreachable", th, en, name=name)
         if name not in finishing and not definition.states[name].terminal:
-            th, en = "จากสถานะ “{name}” ไม่มีทางไปถึงสถานะสุดท้าย", "From the state “{name}” no terminal state can be reached."
+            th, en = (
+                "จากสถานะ “{name}” ไม่มีทางไปถึงสถานะสุดท้าย",
+                "From the state “{name}” no terminal state can be reached.",
+            )
             found.add(f"/states/{index}", "dead_end", th, en, name=name)
 
 
@@ -142,15 +145,15 @@ def _readable(path: str, schema: ContextSchema | None) -> bool:
 def _given(definition: Definition, found: Faults) -> None:
     """Whoever a state is given to must find an action there that can be his: an end and a bare review have none."""
     for index, state in enumerate(definition.states.values()):
-        for action, step in state.on.items():
-            if any(definition.states[target].on for target in step.targets):
+        for way in state.ways:
+            if any(definition.states[target].on for target in way.targets):
                 continue
-            for place, event in enumerate(step.events):
+            for place, event in enumerate(way.events):
                 if event["type"] == "assign":
-                    at = found.below(f"/states/{index}/on", action)
+                    at = automatic.way_at(index, way, found)
                     th = "มอบหมายไม่ได้ เพราะ {names} ไม่มีการดำเนินการให้ผู้ใดทำ"
                     en = "This gives nobody anything to do: there is no action in {names}."
-                    found.add(f"{at}/events/{place}", "idle_assign", th, en, names=", ".join(step.targets)[:300])
+                    found.add(f"{at}/events/{place}", "idle_assign", th, en, names=", ".join(way.targets)[:300])
 
 
 def _start(definition: Definition, found: Faults) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from saraban.kit.errors import Text
 from saraban.workflow.domain.condition import Condition
-from saraban.workflow.domain.review import Review
+from saraban.workflow.domain.review import FELL, Review
 from saraban.workflow.domain.schema import ContextSchema
 
 
@@ -68,9 +68,24 @@ class Transition:
         """Every state that the action can lead to."""
         return tuple(dict.fromkeys(target for _, target in self.outcomes))
 
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """
+    How a state is left: by an action, or by the verdict of its review.
+
+    :param name: what the history calls it
+    :param place: where it stands below its state
+    """
+
+    name: str
+    place: tuple[str, ...]
+    targets: tuple[str, ...]
+    events: tuple[dict[str, Any], ...]
+
     @property
     def automatic(self) -> tuple[str, ...]:
-        """The actions that the engine tries by itself after this one, in their order."""
+        """The actions that the engine tries by itself after this, in their order."""
         return tuple(event["action"] for event in self.events if event["type"] == "auto_action")
 
 
@@ -96,6 +111,16 @@ class State:
         """Every state that can come next, each once, in the order of the definition."""
         verdicts = self.review.targets if self.review else ()
         return tuple(dict.fromkeys((*verdicts, *(target for step in self.on.values() for target in step.targets))))
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """Its actions, and the verdicts of its review."""
+        ways = [Way(action, ("on", action), step.targets, step.events) for action, step in self.on.items()]
+        if self.review is not None:
+            for verdict, to in self.review.then.items():
+                events = self.review.events.get(verdict, ())
+                ways.append(Way(FELL[verdict], ("review", "then", verdict), (to,), events))
+        return tuple(ways)
 
 
 # Every workflow ends here when its subject is withdrawn; a definition need not name it.

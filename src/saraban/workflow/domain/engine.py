@@ -142,8 +142,8 @@ def automatic(definition: Definition, step: Step, facts: Facts) -> Step | None:
 
     :param facts: of the state that `step` led to, with the system as the caller; nobody's permission is asked
     """
-    taken = definition.states[step.state].on.get(step.action)
-    if taken is None:  # a verdict or an administrator's step: nothing follows it by itself
+    taken = next((way for way in definition.states[step.state].ways if way.name == step.action), None)
+    if taken is None:  # an administrator's step: nothing follows it by itself
         return None
     here = definition.states[step.next_state]
     for action in taken.automatic:

@@ -5,10 +5,10 @@ Who stands behind a branch today, and where answers are kept, is the service's b
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from saraban.kit.errors import Text
@@ -76,6 +76,7 @@ class Review:
     :param veto: the answers that end the review at once, against
     :param hidden: what others answered is not shown before the verdict
     :param then: the state that each verdict leads to
+    :param events: what else happens with a verdict
     """
 
     branches: Mapping[str, Branch]
@@ -84,6 +85,7 @@ class Review:
     then: Mapping[Verdict, str]
     veto: frozenset[str] = frozenset()
     hidden: bool = False
+    events: Mapping[Verdict, tuple[dict[str, Any], ...]] = field(default_factory=dict)
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The `events` of an action: who is told, which webhook, who is in charge next, what the engine does by itself."""
+"""The `events` of an action or a verdict: who is told, which webhook, who is in charge next, what the engine does by itself."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -31,17 +31,23 @@ def _assigned(raw: Any) -> Iterator[UUID]:
             only = user_id(require.get("user")) if isinstance(require, Mapping) else None
             if only is not None:
                 yield only
-            for event in _values(action, "events"):
-                if isinstance(event, Mapping) and event.get("type") == "assign":
-                    key = user_id(event.get("target"))
-                    if key is not None:
-                        yield key
+            yield from _put_in_charge(action)
         yield from _asked(state)
 
 
+def _put_in_charge(way: Any) -> Iterator[UUID]:
+    """Those whom the events of an action or a verdict give the next state to."""
+    for event in _values(way, "events"):
+        key = user_id(event.get("target")) if isinstance(event, Mapping) and event.get("type") == "assign" else None
+        if key is not None:
+            yield key
+
+
 def _asked(state: Any) -> Iterator[UUID]:
-    """Those whom a review asks by name."""
+    """Those whom a review asks by name, and whom its verdicts put in charge."""
     review = state.get("review") if isinstance(state, Mapping) else None
+    for outcome in _values(review, "then"):
+        yield from _put_in_charge(outcome)
     for branch in _values(review, "branches"):
         assignee = branch.get("assignee") if isinstance(branch, Mapping) else None
         key = user_id(assignee.get("user")) if isinstance(assignee, Mapping) else None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from saraban.workflow.domain.dsl import words
+from saraban.workflow.domain.dsl import happenings, words
 from saraban.workflow.domain.dsl.known import Known, user_id
 from saraban.workflow.domain.faults import Faults
 from saraban.workflow.domain.review import (
@@ -20,6 +20,8 @@ from saraban.workflow.domain.review import (
     Verdict,
     most,
 )
+
+Happenings = tuple[dict[str, Any], ...]
 
 MOST_BRANCHES = 50
 MOST_ANSWERS = 30
@@ -39,8 +41,10 @@ def read(raw: Any, at: str, known: Known, found: Faults) -> Review | None:
     completion = _completion(part.get("completion", "all"), f"{at}/completion", len(branches), found)
     veto = _veto(part.get("veto", False), f"{at}/veto", answers, found)
     hidden = words.flag(part, "hidden", at, found)
-    then = _then(part["then"], f"{at}/then", found)
-    return Review(branches, answers, completion, then, veto, hidden) if len(found.problems) == faults else None
+    then, events = _then(part["then"], f"{at}/then", known, found)
+    if len(found.problems) > faults:
+        return None
+    return Review(branches, answers, completion, then, veto, hidden, events)
 
 
 def _branches(raw: Any, at: str, known: Known, found: Faults) -> dict[str, Branch]:
@@ -172,14 +176,16 @@ def _veto(raw: Any, at: str, answers: Mapping[str, Choice], found: Faults) -> fr
     return against & {code for code in codes if isinstance(code, str)}
 
 
-def _then(raw: Any, at: str, found: Faults) -> dict[Verdict, str]:
+def _then(raw: Any, at: str, known: Known, found: Faults) -> tuple[dict[Verdict, str], dict[Verdict, Happenings]]:
     then: dict[Verdict, str] = {}
+    events: dict[Verdict, Happenings] = {}
     part = found.keys(raw, at, needed={FOR, AGAINST}, allowed=set())
     for way in (FOR, AGAINST):
-        if part is None:
-            break
-        outcome = found.keys(part[way], f"{at}/{way}", needed={"to"}, allowed=set())
-        to = words.name(outcome["to"], f"{at}/{way}/to", words.STATE, found) if outcome is not None else None
+        outcome = found.keys(part[way], f"{at}/{way}", needed={"to"}, allowed={"events"}) if part is not None else None
+        if outcome is None:
+            continue
+        to = words.name(outcome["to"], f"{at}/{way}/to", words.STATE, found)
+        events[way] = happenings.read(outcome.get("events", []), f"{at}/{way}/events", known, found)
         if to is not None:
             then[way] = to
-    return then
+    return then, events
