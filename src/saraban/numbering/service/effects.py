@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.numbering import repository
@@ -20,7 +19,7 @@ from saraban.numbering.domain.template import FALLBACK, Template, stored
 from saraban.numbering.models import NumberFormat
 from saraban.numbering.repository import FormatRow, effects
 from saraban.numbering.service.checks import DRAWING, DRAWING_CATEGORIES
-from saraban.numbering.service.formats import MANAGE, Wanted, checked, meeting
+from saraban.numbering.service.formats import Wanted, checked, meeting, place_of
 from saraban.numbering.service.previewing import next_free
 from saraban.projects import service as projects
 
@@ -81,11 +80,7 @@ async def format_effect(
 
     :raises Invalid: what saving it would raise
     """
-    project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
-    caller.require(MANAGE, Scope(project=project.id))
-    kind = None
-    if type_code is not None:
-        kind = await projects.find_type(session, code=type_code, pointer="/correspondenceTypeCode")
+    project, kind = await place_of(session, caller=caller, project_public_id=project_public_id, type_code=type_code)
     template = checked(wanted, drawing=type_code == DRAWING)
     resets = template.prints_period if wanted.resets is None else wanted.resets
     old = await repository.format_of(session, project_id=project.id, type_id=kind.id if kind else None)

@@ -25,6 +25,7 @@ from saraban.numbering.service.checks import DRAWING, DRAWING_CATEGORIES
 from saraban.numbering.service.format_history import FormatVersion, facts_of, versions_of
 from saraban.numbering.service.resolving import forget
 from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef, TypeRef
 
 VIEW, MANAGE = "numbering.view_formats", "numbering.manage_formats"
 
@@ -81,6 +82,21 @@ async def format_(session: AsyncSession, *, caller: Caller, public_id: UUID) -> 
     return row
 
 
+async def place_of(
+    session: AsyncSession, *, caller: Caller, project_public_id: UUID, type_code: str | None
+) -> tuple[ProjectRef, TypeRef | None]:
+    """
+    This will give the project and the type that a format is to be for; no type for the project's default.
+
+    :raises Forbidden: when the caller does not manage the project's formats
+    """
+    project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
+    caller.require(MANAGE, Scope(project=project.id))
+    if type_code is None:
+        return project, None
+    return project, await projects.find_type(session, code=type_code, pointer="/correspondenceTypeCode")
+
+
 async def save(
     session: AsyncSession,
     *,
@@ -92,11 +108,7 @@ async def save(
     address: str,
 ) -> FormatRow:
     """This will create or replace the format of a project for a type (None: its default)."""
-    project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
-    caller.require(MANAGE, Scope(project=project.id))
-    kind = None
-    if type_code is not None:
-        kind = await projects.find_type(session, code=type_code, pointer="/correspondenceTypeCode")
+    project, kind = await place_of(session, caller=caller, project_public_id=project_public_id, type_code=type_code)
     template = checked(wanted, drawing=type_code == DRAWING)
     row = await repository.format_of(session, project_id=project.id, type_id=kind.id if kind else None)
     if row is None:

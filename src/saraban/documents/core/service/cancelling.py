@@ -12,7 +12,7 @@ from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.editing import current
-from saraban.documents.core.service.presenting import etag, full
+from saraban.documents.core.service.ending import ended_once
 from saraban.documents.core.service.reading import find
 from saraban.documents.core.service.recording import tell
 from saraban.documents.core.service.register import Follower, Register
@@ -22,7 +22,7 @@ from saraban.documents.core.service.withdrawing import is_draft_revision
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, Kind, Text
-from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.idempotency import Answer
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
@@ -67,20 +67,17 @@ async def cancel(
     :raises CancelOnlyDraft: for a kind that its workflow alone may end, once submitted
     :raises Forbidden: when the caller may not withdraw what has been issued
     """
-    path = f"/{register.kind.path}/{public_id}/cancel"
-
-    async def run(remember: Remember) -> Answer:
-        async def work(session: AsyncSession) -> Answer:
-            row = await _cancel(session, register, followers, caller, public_id, reason, now, zone, address)
-            answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
-            given = Answer(200, answer.model_dump(mode="json", by_alias=True), {"ETag": etag(answer)})
-            await remember(session, given)
-            return given
-
-        return await db.transact(work)
-
-    return await answer_once(
-        db, key=key, user=caller.public_id, operation=f"POST {path}", payload={"reason": reason}, now=now, run=run
+    return await ended_once(
+        db,
+        register,
+        caller=caller,
+        public_id=public_id,
+        verb="cancel",
+        reason=reason,
+        now=now,
+        zone=zone,
+        key=key,
+        end=lambda session: _cancel(session, register, followers, caller, public_id, reason, now, zone, address),
     )
 
 

@@ -11,7 +11,7 @@ from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.editing import current
-from saraban.documents.core.service.presenting import etag, full
+from saraban.documents.core.service.ending import ended_once
 from saraban.documents.core.service.reading import find
 from saraban.documents.core.service.recording import tell
 from saraban.documents.core.service.register import Register
@@ -20,7 +20,7 @@ from saraban.documents.core.service.subject import show_state
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Kind, Text
-from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.idempotency import Answer
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
@@ -57,20 +57,17 @@ async def withdraw_revision(
 
     :raises NoDraftRevision: when the current revision has been submitted, or is the first one
     """
-    path = f"/{register.kind.path}/{public_id}/withdraw-revision"
-
-    async def run(remember: Remember) -> Answer:
-        async def work(session: AsyncSession) -> Answer:
-            row = await _withdraw(session, register, caller, public_id, reason, now, zone, address)
-            answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
-            given = Answer(200, answer.model_dump(mode="json", by_alias=True), {"ETag": etag(answer)})
-            await remember(session, given)
-            return given
-
-        return await db.transact(work)
-
-    return await answer_once(
-        db, key=key, user=caller.public_id, operation=f"POST {path}", payload={"reason": reason}, now=now, run=run
+    return await ended_once(
+        db,
+        register,
+        caller=caller,
+        public_id=public_id,
+        verb="withdraw-revision",
+        reason=reason,
+        now=now,
+        zone=zone,
+        key=key,
+        end=lambda session: _withdraw(session, register, caller, public_id, reason, now, zone, address),
     )
 
 
