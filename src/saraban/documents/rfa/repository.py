@@ -42,28 +42,47 @@ async def add(session: AsyncSession, row: Rfa | RfaRevision) -> None:
 
 
 async def set_verdict(
-    session: AsyncSession, *, revision_ids: Collection[int], status: str, approve_code: str | None, day: date | None
+    session: AsyncSession,
+    *,
+    revision_ids: Collection[int],
+    status: str,
+    answered: str | None,
+    approve_code: str | None,
+    keeps: bool,
+    day: date | None,
 ) -> None:
-    """This will set the status of revisions, and the approve code and the day of the approval where they are given."""
-    given = {"status": status, "approve_code": approve_code, "day": day}
+    """
+    This will set the status of revisions, and the approve code and the day of the approval where they are given.
+
+    :param answered: the code that somebody gave, which is the approve code when there is one of this name
+    :param approve_code: what it is otherwise
+    :param keeps: whether a code that says the same in other words stays: one of the same first digit
+    """
+    given = {"status": status, "answered": answered, "approve_code": approve_code, "day": day}
     asked = {name: value for name, value in given.items() if value is not None}
-    await session.execute(_verdict(frozenset(asked)), {"revisions": list(revision_ids), **asked})
+    statement = _verdict(frozenset(asked), keeps=keeps)
+    await session.execute(statement, {"revisions": list(revision_ids), **asked})
 
 
 @cache
-def _verdict(names: frozenset[str]) -> sa.Update:
+def _verdict(names: frozenset[str], *, keeps: bool) -> sa.Update:
     """Made once for each set of columns: every step of an RFA sends one."""
     table = table_of(RfaRevision)
-    columns: dict[str, tuple[str, Any]] = {
-        "status": ("rfa_status_code_id", _key_of(RfaStatusCode.id, RfaStatusCode.status_code, "status")),
-        "approve_code": (
-            "rfa_approve_code_id",
-            _key_of(RfaApproveCode.id, RfaApproveCode.approve_code, "approve_code"),
-        ),
-        "day": ("approved_date", sa.bindparam("day")),
-    }
-    values = dict(columns[name] for name in sorted(names))
+    values: dict[str, Any] = {"rfa_status_code_id": _key_of(RfaStatusCode.id, RfaStatusCode.status_code, "status")}
+    if names & {"answered", "approve_code"}:
+        values["rfa_approve_code_id"] = _approve_code(table.c.rfa_approve_code_id, names, keeps=keeps)
+    if "day" in names:
+        values["approved_date"] = sa.bindparam("day")
     return sa.update(table).where(table.c.id.in_(sa.bindparam("revisions", expanding=True))).values(values)
+
+
+def _approve_code(before: Any, names: frozenset[str], *, keeps: bool) -> Any:
+    code = RfaApproveCode.approve_code
+    found: Any = _key_of(RfaApproveCode.id, code, "approve_code") if "approve_code" in names else before
+    if keeps and "approve_code" in names:
+        there = sa.select(sa.func.substr(code, 1, 1)).where(RfaApproveCode.id == before).scalar_subquery()
+        found = sa.case((there == sa.func.substr(sa.bindparam("approve_code"), 1, 1), before), else_=found)
+    return sa.func.coalesce(_key_of(RfaApproveCode.id, code, "answered"), found) if "answered" in names else found
 
 
 def _key_of(key: Any, code: Any, name: str) -> sa.ScalarSelect[int]:

@@ -1,7 +1,7 @@
 """Requests for approval: the shared verbs, with the RFA's type, its own status and its approve code."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -51,14 +51,16 @@ def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
     }
 
 
-async def _moved(session: AsyncSession, revision_ids: Collection[int], state: str, day: date) -> None:
-    verdict = VERDICTS.get(state, UNNAMED)
+async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> None:
+    verdict = VERDICTS.get(reached.state, UNNAMED)
     await repository.set_verdict(
         session,
         revision_ids=revision_ids,
         status=verdict.status,
+        answered=reached.response_code,
         approve_code=verdict.approve_code,
-        day=day if verdict.approved else None,
+        keeps=reached.automatic,
+        day=reached.day if verdict.approved else None,
     )
 
 

@@ -1,7 +1,7 @@
 """Transmittals: the shared verbs, with a purpose and a list of documents that have left their draft."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -74,8 +74,8 @@ async def _items(session: AsyncSession, document_id: int) -> list[ItemAnswer]:
     ]
 
 
-async def _moved(session: AsyncSession, revision_ids: Collection[int], state: str, _day: date) -> None:
-    if state == SENT:
+async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> None:
+    if reached.state == SENT:
         for revision_id in revision_ids:
             await _fix_items(session, revision_id)
 

@@ -43,7 +43,7 @@ from saraban.documents.core.service.presenting import (
     step_file_answers,
 )
 from saraban.documents.core.service.reading import Search, find, listing, read, revisions, visible
-from saraban.documents.core.service.register import Follower, Register
+from saraban.documents.core.service.register import Follower, Reached, Register
 from saraban.documents.core.service.renumbering import RENUMBERS, Renumbering, numbered_anew, renumber, replaced
 from saraban.documents.core.service.subject import DocumentSubject, ids_of
 from saraban.documents.core.service.withdrawing import NoDraftRevision, withdraw_revision
@@ -67,6 +67,7 @@ __all__ = [
     "NumberAlreadyDrawn",
     "Offers",
     "Order",
+    "Reached",
     "Register",
     "Renumbering",
     "RevisionPending",

@@ -18,8 +18,25 @@ from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary
 from saraban.identity.domain.caller import Caller
 
 Extras = Callable[[AsyncSession, Sequence[DocumentRow], Reach], Awaitable[Mapping[int, Mapping[str, Any]]]]
-Moved = Callable[[AsyncSession, Collection[int], str, date], Awaitable[None]]
 Revised = Callable[[AsyncSession, CorrespondenceRevision], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """
+    A workflow state that revisions have come to, and how.
+
+    :param response_code: what was answered with the step that led there
+    :param automatic: the engine took that step, which says nothing of its own
+    """
+
+    state: str
+    day: date
+    response_code: str | None = None
+    automatic: bool = False
+
+
+Moved = Callable[[AsyncSession, Collection[int], Reached], Awaitable[None]]
 
 
 async def nothing_more(
@@ -28,7 +45,7 @@ async def nothing_more(
     return {}
 
 
-async def no_own_status(_session: AsyncSession, _revision_ids: Collection[int], _state: str, _day: date) -> None:
+async def no_own_status(_session: AsyncSession, _revision_ids: Collection[int], _reached: Reached) -> None:
     return None
 
 
@@ -41,7 +58,7 @@ class Register:
     """
     :param in_list: fields that the subtype adds to, or says otherwise in, the rows of a list, by revision id
     :param in_full: the same for one document
-    :param moved: sets the subtype's own status columns of revisions for a workflow state reached on a day
+    :param moved: sets the subtype's own status columns of revisions for a workflow state that they have reached
     :param revised: adds the subtype's own row for a new revision
     """
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -16,7 +16,7 @@ from saraban.documents.core.repository import moving, writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.facts import Surroundings, facts_in, placement, surroundings
 from saraban.documents.core.service.presenting import reach
-from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.register import Reached, Register
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
 from saraban.workflow.domain.subject import SubjectFacts
@@ -70,18 +70,20 @@ class DocumentSubject:
         unread = [UUID(move.entity_id) for move in moves if move.entity_id not in known]
         around = {**known, **(await self._read(session, reach=None, revision_ids=unread) if unread else {})}
         statuses: dict[tuple[str, datetime | None], list[int]] = {}
-        states: dict[tuple[str, date], list[int]] = {}
+        reached: dict[Reached, list[int]] = {}
         for move in moves:
             row, step = around[move.entity_id].row, move.step
             main = around[move.entity_id].main_role
             code = self.register.kind.status_code(step.next_state, main, left=step.state, ended=step.terminal)
             issued_at = move.now if issues(step.next_state) and row.issued_date is None else None
             statuses.setdefault((code, issued_at), []).append(row.revision_id)
-            states.setdefault((step.next_state, local_date(move.now, self.zone)), []).append(row.revision_id)
+            day = local_date(move.now, self.zone)
+            there = Reached(step.next_state, day, step.response_code, step.automatic)
+            reached.setdefault(there, []).append(row.revision_id)
         for (code, issued_at), revisions in statuses.items():
             await moving.set_status(session, revision_ids=revisions, code=code, issued_at=issued_at)
-        for (state, day), revisions in states.items():
-            await self.register.moved(session, revisions, state, day)
+        for there, revisions in reached.items():
+            await self.register.moved(session, revisions, there)
         return ()
 
     async def _read(
@@ -113,4 +115,4 @@ async def show_state(
     if issues(state) and row.revision.issued_date is None:
         values["issued_date"] = now
     await writes.change_revision(session, revision_id=row.revision.id, values=values)
-    await register.moved(session, [row.revision.id], state, local_date(now, zone))
+    await register.moved(session, [row.revision.id], Reached(state, local_date(now, zone)))
