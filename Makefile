@@ -26,7 +26,7 @@ run: $(DONE)/installed $(VENDOR)  ## Install what is missing, load the demo proj
 
 test: $(DONE)/bench $(VENDOR)  ## The whole suite, on SQLite and on MariaDB and Redis that the tests start themselves.
 	@scripts/test_needs.sh
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --cov --cov-report=term $(ARGS)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(ARGS)
 
 soak: $(DONE)/bench $(VENDOR)  ## Two minutes of load while servers and workers are killed at random; writes build/soak.json.
 	@scripts/test_needs.sh

@@ -1,6 +1,7 @@
 """Fixtures of every test: fresh migrated databases copied from a template, the wired system, clients that are signed in."""
 
 import asyncio
+import gc
 import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
@@ -40,7 +41,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-# Tracing doubles the time of a test. Numbering is what is measured, by the tests that are about it and run in this process.
+# Tracing doubles the time of a test. Numbering is what is measured, by the tests that are about it and run in this process,
+# but for the slow ones: they do a thousand times what others did once.
 MEASURED = (
     "tests/domain/numbering/",
     "tests/features/numbering/",
@@ -65,6 +67,16 @@ MEASURED = (
 )
 
 
+LONG = (
+    "tests/journeys/",
+    *(
+        f"tests/database/test_{subject}.py"
+        for subject in ["batches", "books", "imports", "killing", "machine", "migrations", "server", "workers"]
+    ),
+    "tests/features/api/test_bad_input.py",
+)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """
@@ -73,15 +85,29 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     Left alone it goes on whenever the other pauses, and every test takes twice its time.
     """
     plugin = session.config.pluginmanager.get_plugin("_cov")
-    if plugin is not None and hasattr(session.config, "workerinput"):
-        plugin.cov_controller.cov.stop()
+    begun = getattr(plugin, "cov_controller", None)
+    if begun is not None and hasattr(session.config, "workerinput"):
+        begun.cov.stop()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take minutes begin: whoever met one at the end would work alone (with `--no-loadscope-reorder`)."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Thousands of tests and everything imported stay to the end: the collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     plugin = item.config.pluginmanager.get_plugin("_cov")
     measuring = getattr(plugin, "cov_controller", None)
-    wanted = item.nodeid.startswith(MEASURED)
+    wanted = item.nodeid.startswith(MEASURED) and item.get_closest_marker("slow") is None
     if measuring is not None and measuring.started != wanted:
         measuring.resume() if wanted else measuring.pause()
     return (yield)

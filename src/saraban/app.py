@@ -114,7 +114,8 @@ def new_worker(system: System) -> Worker:
     )
     timers += seal_timers(db=system.db, sealer=system.sealer)
     timers.append(Timer("reminders", timedelta(minutes=10), _reminders(system)))
-    imports = ImportWork(system.db, system.storage, clock=system.clock)
+    turn = timedelta(seconds=settings.import_lease)
+    imports = ImportWork(system.db, system.storage, clock=system.clock, lease=turn)
     jobs = [Job("number_imports", imports.round)]
     if system.post is not None:
         jobs.append(Job("mail", MailWork(system.db, system.post, clock=system.clock).round))

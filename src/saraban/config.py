@@ -49,6 +49,9 @@ class Settings(BaseSettings):
     event_lease: float = Field(
         60.0, gt=0, description="Seconds after which the events of a worker that died are delivered by another."
     )
+    import_lease: float = Field(
+        30.0, ge=3, description="Seconds after which another worker goes on with the number import of one that died."
+    )
     event_retry_pause: float = Field(
         0.5, gt=0, description="Seconds before an event that failed is tried again; the next pause is twice as long."
     )

@@ -458,6 +458,7 @@ class TestNewYear:
         assert [(one.year, one.sequence) for one in issued] == [(2026, 1), (2027, 1), (2026, 2), (2027, 2)]
         await check_accounts(world)
 
+    @pytest.mark.slow
     async def test_turns_a_thousand_series_at_once(self, world: World) -> None:
         """
         Five hundred pairs of organizations write to each other at 23:59:59.999 and at 00:00, all in one moment.

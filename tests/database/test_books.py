@@ -426,6 +426,7 @@ class TestChecksOfTests:
 class TestMemory:
     """A million numbers take as long as they take, but no more room than a thousand."""
 
+    @pytest.mark.slow
     async def test_does_not_grow_with_the_numbers(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(verifying, "PAGE", 50)
         await many(world, 1, 200)

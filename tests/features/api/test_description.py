@@ -1,21 +1,30 @@
 """The API description: an example for whatever goes in and comes out, and every refusal at the operations that give it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
+from saraban.app import create_app
 from saraban.kit.problem import MEDIA_TYPE
 from saraban.ops import openapi, refusals
 from saraban.ops.catalogue import every_error, status_of_class
+from tests.conftest import settings_in
 
 JSON = "application/json"
 NUMBER = "คคง.-สคฉ.3-0001-2569"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
+    """It is looked at and never started."""
+    return create_app(settings_in(Path("nowhere")))
+
+
+@pytest.fixture(scope="module")
 def document(app: FastAPI) -> dict[str, Any]:
     return app.openapi()
 

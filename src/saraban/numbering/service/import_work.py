@@ -81,8 +81,10 @@ def _fault(line: int, one: Any) -> dict[str, Any]:
 class ImportWork:
     """Looks for uploads that wait and works on one at a time; several may run, in one process or in many."""
 
-    def __init__(self, db: Database, storage: Storage, *, clock: Clock, beat: float = BEAT) -> None:
-        self._db, self._storage, self._clock, self._beat = db, storage, clock, beat
+    def __init__(
+        self, db: Database, storage: Storage, *, clock: Clock, beat: float = BEAT, lease: timedelta = LEASE
+    ) -> None:
+        self._db, self._storage, self._clock, self._beat, self._lease = db, storage, clock, beat, lease
 
     async def round(self) -> bool:
         """This will work on one import until it is checked, imported or failed; false when none waits."""
@@ -112,7 +114,7 @@ class ImportWork:
             return None
         lease, key = new_id(), found.row.id
         taken = await self._db.transact(
-            lambda session: rows.take(session, key=key, lease=lease, until=now + LEASE, now=now)
+            lambda session: rows.take(session, key=key, lease=lease, until=now + self._lease, now=now)
         )
         return _Turn(found, Ticket(key, lease)) if taken else None
 
@@ -135,7 +137,7 @@ class ImportWork:
                 session,
                 key=turn.ticket.row,
                 lease=turn.lease,
-                until=now + LEASE,
+                until=now + self._lease,
                 values={"updated_at": now, **shown},
             )
         )
