@@ -10,6 +10,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity import service as identity
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
@@ -98,6 +99,27 @@ class TestTeams:
 
         (named,) = locked
         assert [value for value in named.values() if isinstance(value, list)][-1] == [here]
+
+
+class TestAccounts:
+    async def test_that_close_and_open_are_asked_no_more_and_again(self, office: Office) -> None:
+        person = (await office.person("reviewer.consultant")).public_id
+        assignees = [{"role": "Editor"}, {"team": "DESIGN"}, {"discipline": "STR"}, {"user": str(person)}]
+        asked = [{"name": f"b{i}", "label": WORDS, "assignee": one} for i, one in enumerate(assignees)]
+        await under_review(office, branches=asked, completion="all")
+        system, waiting = await office.person("system"), []
+
+        for active in (True, False, True):
+
+            async def switch(session: AsyncSession, active: bool = active) -> None:
+                given: Any = {"by": system, "username": "reviewer.consultant", "address": "", "now": NOW}
+                await identity.set_active(session, active=active, **given)
+                await asking.ask_person_again(session, subjects=office.subjects, public_id=person, now=NOW)
+
+            await office.db.transact(switch)
+            waiting.append((await stored(office))[3])
+
+        assert waiting == [1, 0, 1]
 
 
 class TestTwentyAtOnce:
