@@ -83,17 +83,18 @@ async def works(any_demo_url: str, tmp_path: Path) -> AsyncIterator[Works]:
 
 
 class TestTurns:
+    @pytest.mark.slow
     async def test_are_of_one_worker_at_a_time(self, works: Works) -> None:
-        await works.started(3000)
+        await works.started(1_500)
 
         taken = await asyncio.gather(*(works.worker().round() for _ in range(4)))
 
         row = await works.row()
         assert taken.count(True) == 1
-        assert (row.state, row.rows_written, await works.numbers()) == ("DONE", 3000, 3000)
+        assert (row.state, row.rows_written, await works.numbers()) == ("DONE", 1_500, 1_500)
 
     async def test_pass_to_another_when_a_worker_is_not_heard_of(self, works: Works) -> None:
-        await works.started(2500)
+        await works.started(50)
         key = (await works.row()).id
         await works.db.transact(
             lambda session: rows.take(session, key=key, lease=works.world.project, until=NOW + LEASE, now=NOW)
@@ -105,8 +106,9 @@ class TestTurns:
 
         assert (await works.row()).state == "DONE"
 
+    @pytest.mark.slow
     async def test_that_were_lost_write_nothing_more(self, works: Works) -> None:
-        await works.started(6_000)
+        await works.started(4_000)
         slow = asyncio.create_task(works.worker().round())
         while (await works.row()).rows_written == 0:  # noqa: ASYNC110  only the database tells
             await asyncio.sleep(0.01)
@@ -119,17 +121,18 @@ class TestTurns:
         await works.worker().round()
 
         row = await works.row()
-        assert 0 < written < 6_000
-        assert (row.state, row.rows_written, row.report["there"] if row.report else None) == ("DONE", 6_000, 0)
+        assert 0 < written < 4_000
+        assert (row.state, row.rows_written, row.report["there"] if row.report else None) == ("DONE", 4_000, 0)
         assert [found async for found in numbering.verify(works.db, carriers=carriers())] == []
 
 
 class TestServer:
+    @pytest.mark.slow
     def test_that_is_killed_in_the_middle_goes_on_where_it_was(self, any_demo_url: str, tmp_path: Path) -> None:
-        server = RunningSaraban(tmp_path / "data", database_url=any_demo_url).start()
+        server = RunningSaraban(tmp_path / "data", database_url=any_demo_url, import_lease=5).start()
         try:
             with _admin(server) as client:
-                address = _send(client, 8_000)
+                address = _send(client, 5_000)
                 _until(client, address, lambda body: body["state"] == "CHECKED")
                 client.post(f"{address}/commit", json={}).raise_for_status()
                 _until(client, address, lambda body: body["rowsDone"] > 0)
@@ -140,7 +143,7 @@ class TestServer:
         finally:
             server.kill()
 
-        assert (done["report"]["imported"], done["report"]["there"], done["rowsDone"]) == (8_000, 0, 8_000)
+        assert (done["report"]["imported"], done["report"]["there"], done["rowsDone"]) == (5_000, 0, 5_000)
 
 
 def _admin(server: RunningSaraban) -> httpx.Client:
