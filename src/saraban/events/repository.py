@@ -21,7 +21,8 @@ _PARTS = (
     *(OutboxEvent.payload, OutboxEvent.created_at, OutboxEvent.attempts),
 )
 
-_ADD = sa.insert(table_of(OutboxEvent))
+TABLE = table_of(OutboxEvent)
+_ADD = sa.insert(TABLE)
 
 
 async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,5 +1,5 @@
 """
-Many rows in one statement: how numbers that share a transaction, and imports, are written.
+Many rows in one statement, and many statements in one round trip: how numbers and steps that share a transaction are written.
 
 The ORM and Core spend more on a row than the database does, and SQLAlchemy's way to an asyncio driver more than a small
 statement takes. So the driver's own connection under the session is used, inside the session's transaction. The columns'
@@ -9,7 +9,7 @@ table alone.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, Self
@@ -122,6 +122,54 @@ def insertion(
         for value, convert in ((row[place], converts[place]) for place in filled)
     ]
     return Statement(f"{head}VALUES {','.join([mark] * len(rows))}", values)
+
+
+def insertion_of(driver: Driver, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> Statement:
+    """This will give the one statement that inserts rows, each by the same columns."""
+    columns = tuple(rows[0])
+    return insertion(driver, table, columns, [[row[name] for name in columns] for row in rows])
+
+
+def update(
+    driver: Driver, table: sa.Table, values: Mapping[str, Any], *, where: Mapping[str, Sequence[Any]]
+) -> Statement:
+    """
+    This will give the one statement that changes rows.
+
+    :param where: for each column the values that it may have
+    """
+    given: list[Any] = []
+    quote = driver.dialect.identifier_preparer.quote
+    changes = ", ".join(
+        f"{quote(name)} = {_value(driver, table, name, value, given)}" for name, value in values.items()
+    )
+    text = f"UPDATE {quote(table.name)} SET {changes} WHERE {_among(driver, table, where, given)}"  # noqa: S608  quoted
+    return Statement(text, given if driver.on_sqlite else None)
+
+
+def deletion(driver: Driver, table: sa.Table, *, where: Mapping[str, Sequence[Any]]) -> Statement:
+    """This will give the one statement that deletes rows; `where` as in `update`."""
+    given: list[Any] = []
+    name = driver.dialect.identifier_preparer.quote(table.name)
+    text = f"DELETE FROM {name} WHERE {_among(driver, table, where, given)}"  # noqa: S608  quoted by the driver
+    return Statement(text, given if driver.on_sqlite else None)
+
+
+def _among(driver: Driver, table: sa.Table, where: Mapping[str, Sequence[Any]], given: list[Any]) -> str:
+    quote = driver.dialect.identifier_preparer.quote
+    return " AND ".join(
+        f"{quote(name)} IN ({', '.join(_value(driver, table, name, value, given) for value in values)})"
+        for name, values in where.items()
+    )
+
+
+def _value(driver: Driver, table: sa.Table, name: str, value: Any, given: list[Any]) -> str:
+    """What stands for a value in a statement's text; `given` takes it where that is a `?`."""
+    (convert,) = _converts(table, (name,), driver.dialect)
+    if not driver.on_sqlite:
+        return _text(driver.literal, convert, value)
+    given.append(value if convert is None or value is None else convert(value))
+    return "?"
 
 
 def _body(

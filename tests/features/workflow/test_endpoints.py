@@ -8,9 +8,11 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.kit.ids import new_id
+from saraban.workflow.models import WorkflowInstance
 from tests.conftest import SignIn
 from tests.factories.letterbox import Office, office_in
 from tests.features.workflow.test_definitions import RFA, shorter
@@ -114,7 +116,9 @@ class TestTransitions:
 
         assert answer.status_code == 422, answer.text
         assert pointer in [error["pointer"] for error in answer.json()["errors"]]
-        assert office.box.steps[-1][1].action == "submit"
+        async with office.db.reading() as session:
+            stands = await session.scalar(sa.select(WorkflowInstance.current_state))
+        assert stands == "pending_review"
 
     async def test_need_a_caller_who_may_see_it(
         self, office: Office, signed_in: SignIn, client: httpx.AsyncClient

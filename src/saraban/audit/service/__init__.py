@@ -6,7 +6,7 @@ from saraban.audit.service.exporting import Unsealed, export, unsealed
 from saraban.audit.service.heads import HeadFile
 from saraban.audit.service.purging import Purged, purge
 from saraban.audit.service.sealing import Sealer
-from saraban.audit.service.trail import Actor, AuditEntry, Deed, Severity, listing, write, write_all
+from saraban.audit.service.trail import Actor, AuditEntry, Deed, Severity, insertion, listing, write
 from saraban.audit.service.verifying import Report, patrol, sealed_blocks, verify, verify_file
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Unsealed",
     "Wrong",
     "export",
+    "insertion",
     "listing",
     "patrol",
     "purge",
@@ -31,5 +32,4 @@ __all__ = [
     "verify",
     "verify_file",
     "write",
-    "write_all",
 ]

@@ -10,7 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit.models import AuditLog
+from saraban.kit.bulk import Driver, Statement, insertion_of
 from saraban.kit.db import table_of
+from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, cut, newest_first
 from saraban.kit.trace import trace_id
 
@@ -83,29 +85,30 @@ async def write(
 ) -> None:
     """This will add one row, in the caller's transaction; the parameters are those of `Deed`."""
     deed = Deed(action, caller, entity_type, entity_id, details, address, now, severity, user_agent)
-    await write_all(session, [deed])
+    await session.flush()  # the deed itself, where it is still in the session's memory
+    await session.execute(_INSERT, _row(deed))
 
 
-async def write_all(session: AsyncSession, deeds: Sequence[Deed]) -> None:
-    """This will do the same for several deeds, in their order, with one statement."""
-    rows = [
-        {
-            "request_id": deed.request_id or trace_id() or None,
-            "user_id": deed.caller.user_id if deed.caller else None,
-            "actor_uuid": deed.caller.public_id if deed.caller else None,
-            "action": deed.action,
-            "severity": deed.severity,
-            "entity_type": deed.entity_type,
-            "entity_id": deed.entity_id,
-            "details_json": dict(deed.details),
-            "ip_address": deed.address[:45] or None,
-            "user_agent": deed.user_agent[:255] if deed.user_agent else None,
-            "created_at": deed.now,
-        }
-        for deed in deeds
-    ]
-    await session.flush()  # the deeds themselves, where they are still in the session's memory
-    await session.execute(_INSERT, rows)
+def insertion(driver: Driver, deeds: Sequence[Deed]) -> Statement:
+    """This will give the one statement that adds the rows of several deeds, in their order."""
+    return insertion_of(driver, table_of(AuditLog), [_row(deed) for deed in deeds])
+
+
+def _row(deed: Deed) -> dict[str, Any]:
+    return {
+        "uuid": new_id(),
+        "request_id": deed.request_id or trace_id() or None,
+        "user_id": deed.caller.user_id if deed.caller else None,
+        "actor_uuid": deed.caller.public_id if deed.caller else None,
+        "action": deed.action,
+        "severity": deed.severity,
+        "entity_type": deed.entity_type,
+        "entity_id": deed.entity_id,
+        "details_json": dict(deed.details),
+        "ip_address": deed.address[:45] or None,
+        "user_agent": deed.user_agent[:255] if deed.user_agent else None,
+        "created_at": deed.now,
+    }
 
 
 async def listing(

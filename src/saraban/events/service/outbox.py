@@ -20,6 +20,7 @@ from saraban.events.domain.lane import Lane
 from saraban.events.domain.retry import Dead, RetryAt, decide
 from saraban.events.service.dead import DeadEvent, bury
 from saraban.events.service.handlers import Handlers, Postponed
+from saraban.kit.bulk import Driver, Statement, insertion_of
 from saraban.kit.db import announce, fault_of
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
@@ -92,23 +93,29 @@ async def record_all(session: AsyncSession, news: Sequence[News]) -> list[UUID]:
     """This will do the same for several events, in their order, with one statement."""
     if not news:
         return []
-    keys = [new_id() for _ in news]
-    rows = [
-        {
-            "uuid": key,
-            "name": one.name,
-            "aggregate_type": one.aggregate_type,
-            "aggregate_id": one.aggregate_id,
-            "payload": dict(one.payload),
-            "created_at": one.at,
-            "available_at": one.at,
-            "attempts": 0,
-        }
-        for key, one in zip(keys, news, strict=True)
-    ]
+    rows = [_row(one) for one in news]
     await repository.add(session, rows=rows)
     announce(session)
-    return keys
+    return [row["uuid"] for row in rows]
+
+
+def insertion(session: AsyncSession, driver: Driver, news: Sequence[News]) -> Statement:
+    """This will give the statement that does the same, for the caller to send in the session's transaction."""
+    announce(session)
+    return insertion_of(driver, repository.TABLE, [_row(one) for one in news])
+
+
+def _row(one: News) -> dict[str, Any]:
+    return {
+        "uuid": new_id(),
+        "name": one.name,
+        "aggregate_type": one.aggregate_type,
+        "aggregate_id": one.aggregate_id,
+        "payload": dict(one.payload),
+        "created_at": one.at,
+        "available_at": one.at,
+        "attempts": 0,
+    }
 
 
 async def any_due(session: AsyncSession, *, now: datetime, lane: Lane | None = None) -> bool:

@@ -17,6 +17,7 @@ from sqlalchemy.orm import aliased, defer
 
 from saraban.attachments.models import Attachment
 from saraban.identity.models import Organization, Permission, Role, User
+from saraban.kit.bulk import Driver, Statement, deletion, insertion_of, update
 from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Cursor
@@ -55,7 +56,7 @@ _STAND = sa.select(
     WorkflowInstance.current_state,
     WorkflowInstance.version_no,
 ).where(WorkflowInstance.id == _KEY)
-_ADD_STEPS = sa.insert(table_of(WorkflowHistory))
+_HISTORIES = table_of(WorkflowHistory)
 _INSTANCES = table_of(WorkflowInstance)
 _WRITTEN = (
     "definition_id",
@@ -67,14 +68,7 @@ _WRITTEN = (
     "last_transition_at",
     "updated_at",
 )
-_MOVE = (
-    sa.update(_INSTANCES)
-    .where(_INSTANCES.c.id.in_(_KEYS), _INSTANCES.c.version_no == sa.bindparam("expected"))
-    .values(version_no=sa.bindparam("expected") + 1, **{name: sa.bindparam(f"new_{name}") for name in _WRITTEN})
-)
 _ITEMS = table_of(WorkflowWorkItem)
-_DROP_ITEMS = sa.delete(_ITEMS).where(_ITEMS.c.instance_id.in_(_KEYS))
-_ADD_ITEMS = sa.insert(_ITEMS)
 
 
 _NUMBERS: Any = sa.bindparam("keys", expanding=True)
@@ -211,28 +205,45 @@ async def compare_and_set(session: AsyncSession, *, public_id: UUID, expected: i
     return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
 
 
-async def move(session: AsyncSession, rows: Sequence[WorkflowInstance]) -> int:
+def moves(driver: Driver, rows: Sequence[WorkflowInstance]) -> list[Statement]:
     """
-    This will write what a step has changed, of each unless somebody else has moved it since, and give how many it wrote.
+    This will give the compare-and-sets of `version_no` that write what steps have changed.
 
-    One statement for all that come to the same state at the same version.
+    One statement for all that come to the same state at the same version; together they must change every row.
 
     :param rows: as they stand after the step, the new version number included
     """
     alike: dict[tuple[Any, ...], list[WorkflowInstance]] = {}
     for row in rows:
-        written = (orjson.dumps(value) if name == "context" else value for name, value in _new(row).items())
-        alike.setdefault((row.version_no, *written), []).append(row)
-    done = 0
-    for those in alike.values():
-        asked = {"keys": [row.id for row in those], "expected": those[0].version_no - 1}
-        new = {f"new_{name}": value for name, value in _new(those[0]).items()}
-        done += (await session.execute(_MOVE, asked | new)).rowcount  # type: ignore[attr-defined]
-    return done
+        new = (orjson.dumps(value) if name == "context" else value for name, value in _new(row).items())
+        alike.setdefault((row.version_no, *new), []).append(row)
+    return [
+        update(
+            driver,
+            _INSTANCES,
+            {"version_no": those[0].version_no, **_new(those[0])},
+            where={"id": [row.id for row in those], "version_no": [those[0].version_no - 1]},
+        )
+        for those in alike.values()
+    ]
 
 
 def _new(row: WorkflowInstance) -> dict[str, Any]:
     return {name: getattr(row, name) for name in _WRITTEN}
+
+
+def steps(driver: Driver, histories: Sequence[Mapping[str, Any]]) -> Statement:
+    """This will give the statement that writes rows of histories; the values are by column."""
+    return insertion_of(driver, _HISTORIES, histories)
+
+
+def items(driver: Driver, awaited: Sequence[Awaited]) -> list[Statement]:
+    """This will give the statements that make the work items of instances exactly these."""
+    if not awaited:
+        return []
+    rows = [row for one in awaited for row in _items(one)]
+    removal = deletion(driver, _ITEMS, where={"instance_id": [one.instance_id for one in awaited]})
+    return [removal, insertion_of(driver, _ITEMS, rows)] if rows else [removal]
 
 
 async def latest_step(session: AsyncSession, instance_id: UUID) -> WorkflowHistory | None:
@@ -253,11 +264,6 @@ async def latest_steps_with_files(
         return []
     asked = {"instances": list(instance_ids), "each": each}
     return [tuple(row) for row in (await session.execute(_LATEST_WITH_FILES, asked)).all()]
-
-
-async def add_steps(session: AsyncSession, steps: Sequence[Mapping[str, Any]]) -> None:
-    """This will write rows of histories; the values are by column."""
-    await session.execute(_ADD_STEPS, steps)
 
 
 async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[Any]:
@@ -311,21 +317,21 @@ async def bare_steps(session: AsyncSession, instance_ids: Collection[UUID]) -> S
     return (await session.scalars(statement)).all()
 
 
-async def await_these(session: AsyncSession, awaited: Sequence[Awaited]) -> None:
-    """This will make the work items of instances exactly these."""
-    if not awaited:
-        return
-    await session.execute(_DROP_ITEMS, {"keys": [one.instance_id for one in awaited]})
-    rows = [row for one in awaited for row in _items(one)]
-    if rows:
-        await session.execute(_ADD_ITEMS, rows)
+async def await_these(session: AsyncSession, one: Awaited) -> None:
+    """This will make the work items of an instance exactly these."""
+    await session.flush()
+    driver = await Driver.of(session)
+    await driver.run(items(driver, [one]))
 
 
 def _items(one: Awaited) -> list[dict[str, Any]]:
-    common = {"instance_id": one.instance_id, "state": one.state, "created_at": one.since}
+    common = {"instance_id": str(one.instance_id), "state": one.state, "created_at": one.since}
     return [
-        *({"id": new_id(), **common, "organization_id": key, "user_id": None} for key in sorted(one.organizations)),
-        *({"id": new_id(), **common, "organization_id": None, "user_id": key} for key in sorted(one.users)),
+        *(
+            {"id": str(new_id()), **common, "organization_id": key, "user_id": None}
+            for key in sorted(one.organizations)
+        ),
+        *({"id": str(new_id()), **common, "organization_id": None, "user_id": key} for key in sorted(one.users)),
     ]
 
 

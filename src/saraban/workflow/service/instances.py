@@ -71,7 +71,7 @@ async def start(
     session.expunge(row)
     await reviews.turn(session, instance=row, definition=definition, now=now)
     if not definition.states[definition.initial].editable:
-        await await_next(session, [Entered(row, definition, facts, now)])
+        await await_next(session, Entered(row, definition, facts, now))
     asked = await branches_of(session, row, definition, caller=caller, facts=facts)
     return envelope(row, definition, caller=caller, facts=facts, branches=asked)
 
@@ -117,7 +117,7 @@ async def terminate(
         )
     )
     await reviews.close(session, instance_id=row.id, now=now)
-    await repository.await_these(session, [repository.Awaited(row.id, CANCELLED.name, (), (), now)])
+    await repository.await_these(session, repository.Awaited(row.id, CANCELLED.name, (), (), now))
 
 
 async def refresh_waiting(session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime) -> None:
@@ -128,7 +128,7 @@ async def refresh_waiting(session: AsyncSession, *, entity_type: str, facts: Sub
         return
     definition = await definitions.load(session, row.definition_id)
     if not definition.states[row.current_state].editable:
-        await await_next(session, [Entered(row, definition, facts, now)])
+        await await_next(session, Entered(row, definition, facts, now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,31 +141,32 @@ class Entered:
     at: datetime
 
 
-async def await_next(session: AsyncSession, entered: Sequence[Entered]) -> list[engine.Waiting]:
+async def await_next(session: AsyncSession, entered: Entered) -> None:
+    """This will make the work items of an instance those of its present state."""
+    waiting = await ahead(session, entered)
+    await repository.await_these(session, awaited(entered, waiting))
+
+
+def awaited(entered: Entered, waiting: engine.Waiting) -> repository.Awaited:
+    """This will give the work items of an instance, as they are written."""
+    row = entered.row
+    return repository.Awaited(row.id, row.current_state, waiting.organizations, waiting.users, entered.at)
+
+
+async def ahead(session: AsyncSession, entered: Entered) -> engine.Waiting:
     """
-    This will make the work items of instances those of their present states, and give whom each waits for.
+    This will give whom an instance waits for in its present state, people by key.
 
     What was given to one person waits for that person alone.
     """
-    waiting = [await _ahead(session, one.row, one.definition, one.facts) for one in entered]
-    awaited = [
-        repository.Awaited(one.row.id, one.row.current_state, ahead.organizations, ahead.users, one.at)
-        for one, ahead in zip(entered, waiting, strict=True)
-    ]
-    await repository.await_these(session, awaited)
-    return waiting
-
-
-async def _ahead(
-    session: AsyncSession, row: WorkflowInstance, definition: Definition, facts: SubjectFacts
-) -> engine.Waiting:
-    ahead = engine.waiting(definition, row.current_state, facts)
+    row, definition, facts = entered.row, entered.definition, entered.facts
+    found = engine.waiting(definition, row.current_state, facts)
     if row.assigned_user_id is not None:
-        ahead = engine.Waiting(users=frozenset({row.assigned_user_id}))
-    users = ahead.users | await named_of(session, ahead, facts=facts, state=row.current_state)
+        found = engine.Waiting(users=frozenset({row.assigned_user_id}))
+    users = found.users | await named_of(session, found, facts=facts, state=row.current_state)
     if definition.state(row.current_state).review is not None:
         users |= await reviews.people(session, instance_id=row.id, facts=facts)
-    return engine.Waiting(ahead.organizations, users)
+    return engine.Waiting(found.organizations, users)
 
 
 async def named_of(session: AsyncSession, ahead: engine.Waiting, *, facts: SubjectFacts, state: str) -> frozenset[int]:

@@ -267,7 +267,7 @@ async def _go(
     first_draft = run.definition.states[row.current_state].editable and row.last_transition_at == row.created_at
     if not first_draft:
         here = instances.Entered(row, run.definition, facts, row.last_transition_at)
-        await instances.await_next(session, [here])
+        await instances.await_next(session, here)
 
 
 async def _due_on(

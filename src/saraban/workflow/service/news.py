@@ -1,5 +1,5 @@
 """
-Tells the outbox of transitions: public ids only, in their own transaction.
+What the outbox is told of transitions: public ids only, in their own transaction.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -37,15 +37,13 @@ class News:
     seat: Caller | None = None
 
 
-async def publish(session: AsyncSession, news: Sequence[News]) -> None:
-    """
-    This will record `workflow.transitioned`, told in order for each instance, and each webhook that a step names.
-    """
+async def told(session: AsyncSession, news: Sequence[News]) -> list[events.News]:
+    """This will give `workflow.transitioned`, told in order for each instance, and each webhook that a step names."""
     notified = [_notified(one) for one in news]
     everybody = [*notified, *(one.waiting for one in news)]
     organizations = await repository.organizations(session, {key for each in everybody for key in each.organizations})
     users = await repository.user_public_ids(session, {key for each in everybody for key in each.users})
-    told = []
+    found = []
     for one, others in zip(news, notified, strict=True):
         payload = {
             **_facts(one),
@@ -54,9 +52,9 @@ async def publish(session: AsyncSession, news: Sequence[News]) -> None:
             "occurredAt": one.instance.last_transition_at.isoformat(),
         }
         topics = [event["target"] for event in one.step.events if event["type"] == "webhook"]
-        told += [_event(TRANSITIONED, one, payload)]
-        told += [_event(WEBHOOK, one, {**payload, "topic": topic}) for topic in topics]
-    await events.record_all(session, told)
+        found += [_event(TRANSITIONED, one, payload)]
+        found += [_event(WEBHOOK, one, {**payload, "topic": topic}) for topic in topics]
+    return found
 
 
 def _event(name: str, news: News, payload: Mapping[str, Any]) -> events.News:

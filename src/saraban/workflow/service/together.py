@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+import orjson
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -37,6 +38,7 @@ from saraban.workflow.service.transition import Seen
 
 MOST = 50  # steps of one transaction: their locks are held until all are committed
 LANES = 2  # transactions at the same time: while the database works for one, the next is decided
+LONG = 16_000  # characters of comment and payload: a statement with fifty of them stays far below what the server takes
 
 log = structlog.get_logger(__name__)
 
@@ -46,7 +48,7 @@ class _Member:
     """
     One request that waits for its step.
 
-    :param seen: where the instance stood when the request arrived, where that was asked
+    :param seen: what the request is meant for: where the instance stood when it arrived, as far as that is known
     :param watch: set as soon as its step is among those that are written
     :param answer: None for who has to take the step alone
     """
@@ -66,7 +68,9 @@ class _Member:
     def is_plain(self) -> bool:
         """Whether it asks for no more than a step in the caller's own right."""
         command, caller = self.asking.command, self.asking.caller
-        return not command.attachment_public_ids and command.on_behalf_of in {None, caller.public_id}
+        said = len(command.comment or "") + (len(orjson.dumps(command.payload)) if command.payload else 0)
+        mine = command.on_behalf_of in {None, caller.public_id}
+        return mine and not command.attachment_public_ids and said <= LONG
 
     def report(self, outcome: str) -> None:
         """Counts and logs the step in the request's own context: its trace belongs into the line."""
@@ -136,17 +140,17 @@ class Steps:
                 seen=seen,
             )
 
-        seen = member.seen or await seen_by(self._db, asking)
-        return await alone(self._db, asking, seen, step, member.remember)
+        member.seen = member.seen or await seen_by(self._db, asking)
+        return await alone(self._db, asking, member.seen, step, member.remember)
 
     async def _together(self, member: _Member) -> Answer | None:
         """Gives None when the step has to be taken alone."""
         key = member.asking.public_id
         first = self._moving.get(key)
         if first is not None:
-            # It lost the race to the one before it, unless that one is refused: what it was meant for is looked up now.
-            member.seen = member.seen or await seen_by(self._db, member.asking)
+            # Unless the one before it is refused, it has lost the race: it was meant for where that one found the instance.
             await first.ended.wait()
+            member.seen = member.seen or first.seen
             return None
         self._moving[key] = member
         self._waiting.append(member)
@@ -226,7 +230,8 @@ class Steps:
             return {}
         for one in decided:
             member = asked[one.held.row.id]
-            member.watch = moves.watch(_seen(one.held), command=one.command, caller=one.held.caller)
+            member.seen = _seen(one.held)
+            member.watch = moves.watch(member.seen, command=one.command, caller=one.held.caller)
         answers = {}
         for one, envelope in zip(decided, await settle_all(session, decided), strict=True):
             member = asked[one.held.row.id]
