@@ -9,7 +9,8 @@ table alone.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, Self
@@ -26,6 +27,9 @@ _SQLITE_VARIABLES = 32_000  # the library allows 32,766 in one statement
 _MOST_ROWS = 1000
 
 Convert = Callable[[Any], Any] | None
+
+
+_KNOWN = "saraban_driver"
 
 
 class Statement(NamedTuple):
@@ -46,9 +50,20 @@ class Driver:
 
     @classmethod
     async def of(cls, connected: Connected) -> Self:
+        """This will give the same for as long as the session is in the same transaction."""
+        begun, known = connected.info.get(_KNOWN, (None, None)) if isinstance(connected, AsyncSession) else (None, None)
+        transaction = connected.sync_session.get_transaction() if isinstance(connected, AsyncSession) else None
+        if known is not None and transaction is begun:
+            return known  # type: ignore[no-any-return]
         connection = await connected.connection() if isinstance(connected, AsyncSession) else connected
-        raw = await connection.get_raw_connection()
-        return cls(connection.dialect, raw)
+        driver = cls(connection.dialect, await connection.get_raw_connection())
+        if isinstance(connected, AsyncSession):
+            connected.info[_KNOWN] = connected.sync_session.get_transaction(), driver
+        return driver
+
+    def quoted(self, convert: Convert, value: Any) -> str:
+        """This will quote a value as MariaDB reads it, converted by its column's type."""
+        return _text(self.literal, convert, value)
 
     def literal(self, value: Any) -> str:
         """This will quote a value as MariaDB reads it."""
@@ -62,10 +77,26 @@ class Driver:
         :raises DBAPIError: as SQLAlchemy would, for the first that failed
         """
         text = ";".join(statement.text for statement in statements)
-        try:
+        async with self._told(text):
             if self.on_sqlite:
                 return [await self._one(statement) for statement in statements]
             return await self._together(text)
+
+    async def read(self, text: str) -> Sequence[Any]:
+        """
+        This will execute one statement on MariaDB, and give its rows as the driver has them.
+
+        :raises DBAPIError: as SQLAlchemy would
+        """
+        async with self._told(text), self._connection.cursor() as cursor:
+            await cursor.execute(text)
+            return await cursor.fetchall() if cursor.description else ()
+
+    @asynccontextmanager
+    async def _told(self, text: str) -> AsyncIterator[None]:
+        """Tells what goes wrong inside as SQLAlchemy does."""
+        try:
+            yield
         except asyncio.CancelledError:
             if not self.on_sqlite:  # asyncmy has closed it in the middle of an answer, which the pool did not see
                 self._pooled.invalidate()

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.models import CorrespondenceRevision
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.kit.db import table_of
+from saraban.kit.ready import Ready
 from saraban.projects.models import RfaApproveCode, RfaStatusCode, RfaType
 
 
@@ -60,12 +61,11 @@ async def set_verdict(
     """
     given = {"status": status, "answered": answered, "approve_code": approve_code, "day": day}
     asked = {name: value for name, value in given.items() if value is not None}
-    statement = _verdict(frozenset(asked), keeps=keeps)
-    await session.execute(statement, {"revisions": list(revision_ids), **asked})
+    await _verdict(frozenset(asked), keeps=keeps).run(session, revisions=list(revision_ids), **asked)
 
 
 @cache
-def _verdict(names: frozenset[str], *, keeps: bool) -> sa.Update:
+def _verdict(names: frozenset[str], *, keeps: bool) -> Ready:
     """Made once for each set of columns: every step of an RFA sends one."""
     table = table_of(RfaRevision)
     values: dict[str, Any] = {"rfa_status_code_id": _key_of(RfaStatusCode.id, RfaStatusCode.status_code, "status")}
@@ -73,7 +73,7 @@ def _verdict(names: frozenset[str], *, keeps: bool) -> sa.Update:
         values["rfa_approve_code_id"] = _approve_code(table.c.rfa_approve_code_id, names, keeps=keeps)
     if "day" in names:
         values["approved_date"] = sa.bindparam("day")
-    return sa.update(table).where(table.c.id.in_(sa.bindparam("revisions", expanding=True))).values(values)
+    return Ready(sa.update(table).where(table.c.id.in_(sa.bindparam("revisions", expanding=True))).values(values))
 
 
 def _approve_code(before: Any, names: frozenset[str], *, keeps: bool) -> Any:

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization, OrganizationRole
+from saraban.kit.ready import Ready
 from saraban.projects.models import (
     Contract,
     ContractOrganization,
@@ -101,16 +102,18 @@ async def sub_types(
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> Rows:
-    """One row for each organization that takes part: its key, the contract's word for its role, its own role."""
+    """One row for each organization that takes part: its key, its own role, the contract's word for its role."""
     if contract_id is None:
-        return list((await session.execute(_PROJECT_PARTIES, {"key": project_id})).all())
-    return list((await session.execute(_CONTRACT_PARTIES, {"key": contract_id})).all())
+        return list(await _PROJECT_PARTIES.rows(session, key=project_id))
+    return list(await _CONTRACT_PARTIES.rows(session, key=contract_id))
 
 
 def _parties(statement: Any) -> Any:
     """Made once: every step of a workflow asks for them."""
-    return statement.outerjoin(OrganizationRole, OrganizationRole.id == Organization.role_id).where(
-        Organization.is_active, Organization.deleted_at.is_(None)
+    return Ready(
+        statement.outerjoin(OrganizationRole, OrganizationRole.id == Organization.role_id).where(
+            Organization.is_active, Organization.deleted_at.is_(None)
+        )
     )
 
 

@@ -130,8 +130,9 @@ async def find_sub_type(
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
     """This will give the organizations that take part, by their role there; a contract's word for it comes first."""
     found: dict[str, set[int]] = {}
-    for row in await repository.parties(session, project_id=project_id, contract_id=contract_id):
-        found.setdefault(part_of(row.role_in_contract or row.role_name), set()).add(row.organization_id)
+    rows = await repository.parties(session, project_id=project_id, contract_id=contract_id)
+    for organization_id, role_name, role_in_contract in rows:
+        found.setdefault(part_of(role_in_contract or role_name), set()).add(organization_id)
     return {part: frozenset(ids) for part, ids in found.items()}
 
 

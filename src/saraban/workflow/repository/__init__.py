@@ -21,6 +21,7 @@ from saraban.kit.bulk import Driver, Statement, deletion, insertion_of, update
 from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Cursor
+from saraban.kit.ready import Ready
 from saraban.workflow.models import UuidText, WorkflowDefinition, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 
 
@@ -43,12 +44,13 @@ _KEYS = sa.bindparam("keys", type_=UuidText(), expanding=True)
 _INSTANCE = sa.select(WorkflowInstance).where(WorkflowInstance.id == _KEY)
 _LOCKED = _INSTANCE.with_for_update()
 # Whoever is held by another transaction is left out: the others need not wait for it.
-_FREE = (
-    sa.select(WorkflowInstance)
+_FREE = Ready(
+    sa.select(*table_of(WorkflowInstance).columns)
     .where(WorkflowInstance.id.in_(_KEYS))
     .order_by(WorkflowInstance.id)
     .with_for_update(skip_locked=True)
 )
+_COLUMNS = table_of(WorkflowInstance).columns.keys()
 _STAND = sa.select(
     WorkflowInstance.entity_type,
     WorkflowInstance.entity_id,
@@ -72,8 +74,10 @@ _ITEMS = table_of(WorkflowWorkItem)
 
 
 _NUMBERS: Any = sa.bindparam("keys", expanding=True)
-_ORGANIZATIONS = sa.select(Organization.id, Organization.public_id, Organization.organization_code).where(
-    Organization.id.in_(_NUMBERS)
+_ORGANIZATIONS = Ready(
+    sa.select(Organization.id, Organization.public_id, Organization.organization_code).where(
+        Organization.id.in_(_NUMBERS)
+    )
 )
 _USERS = sa.select(User.user_id, User.public_id).where(User.user_id.in_(_NUMBERS))
 
@@ -96,7 +100,7 @@ def _latest_with_files() -> Any:
     )
 
 
-_LATEST_WITH_FILES = _latest_with_files()
+_LATEST_WITH_FILES = Ready(_latest_with_files())
 
 
 async def definition(session: AsyncSession, definition_id: UUID) -> WorkflowDefinition | None:
@@ -166,10 +170,8 @@ async def stand(session: AsyncSession, public_id: UUID) -> Any | None:
 
 async def free_instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[WorkflowInstance]:
     """Those of some instances that nobody holds, locked until the transaction ends."""
-    rows = (await session.scalars(_FREE, {"keys": list(ids)})).all()
-    for row in rows:
-        session.expunge(row)
-    return rows
+    rows = await _FREE.rows(session, keys=list(ids))
+    return [WorkflowInstance(**dict(zip(_COLUMNS, row, strict=True))) for row in rows]
 
 
 async def instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[WorkflowInstance]:
@@ -262,8 +264,8 @@ async def latest_steps_with_files(
     """(instance, history, state that was left) of those among the newest `each` steps that have files, newest first."""
     if not instance_ids:
         return []
-    asked = {"instances": list(instance_ids), "each": each}
-    return [tuple(row) for row in (await session.execute(_LATEST_WITH_FILES, asked)).all()]
+    rows = await _LATEST_WITH_FILES.rows(session, instances=list(instance_ids), each=each)
+    return [tuple(row) for row in rows]
 
 
 async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[Any]:
@@ -364,8 +366,8 @@ def _branch(mine: sa.ColumnElement[bool], after: Cursor | None, limit: int) -> s
 
 
 async def organizations(session: AsyncSession, ids: Collection[int]) -> dict[int, tuple[UUID, str]]:
-    rows = (await session.execute(_ORGANIZATIONS, {"keys": list(ids)})).all() if ids else []
-    return {row.id: (row.public_id, row.organization_code) for row in rows}
+    rows = await _ORGANIZATIONS.rows(session, keys=list(ids)) if ids else []
+    return {key: (public_id, code) for key, public_id, code in rows}
 
 
 async def user_public_ids(session: AsyncSession, ids: Collection[int]) -> dict[int, UUID]:

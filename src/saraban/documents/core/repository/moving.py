@@ -17,7 +17,8 @@ from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
 from saraban.documents.core.repository.documents import DocumentRow, may_see_revision
 from saraban.identity.models import Organization
-from saraban.kit.db import table_of
+from saraban.kit.db import UtcDateTime, table_of
+from saraban.kit.ready import Ready
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Discipline, Project
 
 MAIN = "TO"
@@ -124,8 +125,9 @@ _ANY: Any = (  # sa.Select; it has more columns than its type can count
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
 )
 _REACH = ("projects", "contracts", "organizations", "member_of")
-_SEEN = _ANY.where(may_see_revision(Reach(everything=False, **{name: _many(name) for name in _REACH})))
-_RECIPIENTS = (
+_ALL = Ready(_ANY)
+_SEEN = Ready(_ANY.where(may_see_revision(Reach(everything=False, **{name: _many(name) for name in _REACH}))))
+_RECIPIENTS = Ready(
     sa.select(_link.correspondence_id, _link.recipient_organization_id, _link.recipient_type)
     .where(_link.correspondence_id.in_(_many("documents")))
     .order_by(_link.correspondence_id, _link.position)
@@ -140,14 +142,14 @@ async def movable(
     everything = reach is None or reach.everything
     if reach is not None and not everything:
         asked |= {name: list(getattr(reach, name)) for name in _REACH}
-    rows = await session.execute(_ANY if everything else _SEEN, asked)
+    rows = await (_ALL if everything else _SEEN).rows(session, **asked)
     return [Movable(*values) for values in rows]
 
 
 async def sent_to(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[SentTo]]:
     """This will give the recipients of each document, the main one first."""
     found: dict[int, list[SentTo]] = {document_id: [] for document_id in document_ids}
-    rows = await session.execute(_RECIPIENTS, {"documents": list(document_ids)})
+    rows = await _RECIPIENTS.rows(session, documents=list(document_ids))
     for document_id, organization_id, recipient_type in rows:
         found[document_id].append(SentTo(organization_id, recipient_type))
     return found
@@ -163,7 +165,8 @@ _SET_STATUS = (
         .scalar_subquery()
     )
 )
-_ISSUE = _SET_STATUS.values(issued_date=sa.bindparam("issued_at"))
+_COME = Ready(_SET_STATUS)
+_ISSUE = Ready(_SET_STATUS.values(issued_date=sa.bindparam("issued_at", type_=UtcDateTime())))
 
 
 async def set_status(
@@ -172,6 +175,6 @@ async def set_status(
     """This will set the status of revisions, and the moment they were issued where one is given."""
     asked: dict[str, Any] = {"revisions": list(revision_ids), "code": code}
     if issued_at is None:
-        await session.execute(_SET_STATUS, asked)
+        await _COME.run(session, **asked)
     else:
-        await session.execute(_ISSUE, asked | {"issued_at": issued_at})
+        await _ISSUE.run(session, **asked, issued_at=issued_at)
