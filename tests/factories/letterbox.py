@@ -24,7 +24,7 @@ from saraban.kit.ids import new_id
 from saraban.projects.models import Contract, Project
 from saraban.projects.service import seed as projects_seed
 from saraban.workflow import service as workflow
-from saraban.workflow.service import Command, Envelope, Move, Step, Steps, SubjectFacts, Subjects
+from saraban.workflow.service import Applied, Command, Envelope, Move, Step, Steps, SubjectFacts, Subjects
 
 NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
 
@@ -52,9 +52,9 @@ class Letterbox:
         self.queries += 1
         return {key: self.letters[key] for key, caller in callers.items() if self.may_see(caller, key)}
 
-    async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Collection[str]:
+    async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Applied:
         self.steps += [(move.entity_id, move.step) for move in moves]
-        return [move.entity_id for move in moves]
+        return Applied([move.entity_id for move in moves])
 
 
 @dataclass

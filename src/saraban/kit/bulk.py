@@ -119,6 +119,13 @@ class Driver:
             return changed
 
 
+async def send(session: AsyncSession, statements: Sequence[Statement]) -> None:
+    """This will execute statements in the session's transaction, if there are any."""
+    if statements:
+        await session.flush()
+        await (await Driver.of(session)).run(statements)
+
+
 async def insert_many(driver: Driver, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """
     This will insert the rows in as few statements as the database takes, in their order.

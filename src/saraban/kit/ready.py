@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
-from saraban.kit.bulk import Driver
+from saraban.kit.bulk import Driver, Statement
 
 Convert = Callable[[Any], Any] | None
 
@@ -46,14 +46,18 @@ class Ready:
             for row in found
         ]
 
-    async def run(self, session: AsyncSession, **given: Any) -> None:
-        """This will send a statement that gives no rows."""
+    async def due(self, session: AsyncSession, **given: Any) -> list[Statement]:
+        """
+        This will give a statement that changes rows, for the caller to send with others.
+
+        :returns: nothing on SQLite, where it has been sent: no round trip is to be saved there
+        """
         driver = await Driver.of(session)
         if driver.on_sqlite:
             await session.execute(self.statement, given)
-            return
+            return []
         text, binds, _ = self._on(driver.dialect)
-        await driver.read(text.format(**_quoted(driver, binds, given)))
+        return [Statement(text.format(**_quoted(driver, binds, given)))]
 
     def _written(self, dialect: sa.Dialect) -> tuple[str, dict[str, tuple[Convert, bool]], list[Convert]]:
         """The text with marks, how each parameter is converted and whether it is a list, and how each column is."""

@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import DomainError, NotFound
-from saraban.workflow.service import Move, Step, observe
+from saraban.workflow.service import Applied, Move, Step, observe
 from tests.factories.letterbox import NOW, Office
 from tests.logged import lines_of
 
@@ -123,11 +123,11 @@ class TestAttempt:
         instance = await office.pending()
         taken: list[Step] = []
 
-        async def collides(_session: AsyncSession, moves: Sequence[Move]) -> tuple[str, ...]:
+        async def collides(_session: AsyncSession, moves: Sequence[Move]) -> Applied:
             taken.extend(move.step for move in moves)
             if len(taken) == 1:
                 raise OperationalError("UPDATE", {}, Exception("database is locked"))
-            return ()
+            return Applied()
 
         monkeypatch.setattr(office.box, "moved", collides)  # a collision at the moment that it is wanted
         with attempt() as line:

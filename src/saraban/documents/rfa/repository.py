@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.models import CorrespondenceRevision
 from saraban.documents.rfa.models import Rfa, RfaRevision
+from saraban.kit.bulk import Statement
 from saraban.kit.db import table_of
 from saraban.kit.ready import Ready
 from saraban.projects.models import RfaApproveCode, RfaStatusCode, RfaType
@@ -42,7 +43,7 @@ async def add(session: AsyncSession, row: Rfa | RfaRevision) -> None:
     await session.flush()
 
 
-async def set_verdict(
+async def verdict_set(
     session: AsyncSession,
     *,
     revision_ids: Collection[int],
@@ -51,9 +52,9 @@ async def set_verdict(
     approve_code: str | None,
     keeps: bool,
     day: date | None,
-) -> None:
+) -> list[Statement]:
     """
-    This will set the status of revisions, and the approve code and the day of the approval where they are given.
+    This will give what sets the status of revisions, and the approve code and the day of the approval where they are given.
 
     :param answered: the code that somebody gave, which is the approve code when there is one of this name
     :param approve_code: what it is otherwise
@@ -61,7 +62,7 @@ async def set_verdict(
     """
     given = {"status": status, "answered": answered, "approve_code": approve_code, "day": day}
     asked = {name: value for name, value in given.items() if value is not None}
-    await _verdict(frozenset(asked), keeps=keeps).run(session, revisions=list(revision_ids), **asked)
+    return await _verdict(frozenset(asked), keeps=keeps).due(session, revisions=list(revision_ids), **asked)
 
 
 @cache

@@ -16,6 +16,7 @@ from saraban.documents.rfa.domain import RFA, UNNAMED, VERDICTS, may_ask
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaSummary, RfaTypeAnswer
 from saraban.identity.domain.caller import Caller
+from saraban.kit.bulk import Statement
 from saraban.kit.db import Database
 from saraban.kit.errors import invalid
 from saraban.kit.idempotency import Answer
@@ -51,9 +52,9 @@ def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
     }
 
 
-async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> None:
+async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> Sequence[Statement]:
     verdict = VERDICTS.get(reached.state, UNNAMED)
-    await repository.set_verdict(
+    return await repository.verdict_set(
         session,
         revision_ids=revision_ids,
         status=verdict.status,

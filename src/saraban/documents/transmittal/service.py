@@ -22,6 +22,7 @@ from saraban.documents.transmittal.schemas import (
     TransmittalSummary,
 )
 from saraban.identity.domain.caller import Caller
+from saraban.kit.bulk import Statement
 from saraban.kit.db import Database
 from saraban.kit.errors import CHECK_INPUT, FieldProblem, Invalid, Kind, Text, invalid
 from saraban.kit.idempotency import Answer
@@ -74,10 +75,11 @@ async def _items(session: AsyncSession, document_id: int) -> list[ItemAnswer]:
     ]
 
 
-async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> None:
+async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> Sequence[Statement]:
     if reached.state == SENT:
         for revision_id in revision_ids:
             await _fix_items(session, revision_id)
+    return ()
 
 
 async def _fix_items(session: AsyncSession, revision_id: int) -> None:

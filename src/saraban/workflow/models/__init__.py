@@ -4,6 +4,7 @@ Definitions, running instances, their histories and what they wait for, under th
 Keys are UUID text (`CHAR(36)`), so a workflow's own key is its public id; integer keys here point at other features.
 """
 
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -87,6 +88,35 @@ class WorkflowInstance(Base):
     last_transition_at: Mapped[datetime]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
+
+
+@dataclass(slots=True)
+class Instance:
+    """
+    A row of `workflow_instances` as it was read, or as it stands after a step.
+
+    It belongs to no session: an instance changes by compare-and-set alone.
+    """
+
+    id: UUID
+    definition_id: UUID
+    contract_id: int | None
+    entity_type: str
+    entity_id: str
+    current_state: str
+    status: str
+    context: dict[str, Any] | None
+    version_no: int
+    started_by_user_id: int | None
+    due_on: date | None
+    assigned_user_id: int | None
+    last_transition_at: datetime
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, row: WorkflowInstance) -> "Instance":
+        return cls(**{name: getattr(row, name) for name in cls.__slots__})
 
 
 class WorkflowHistory(Base):

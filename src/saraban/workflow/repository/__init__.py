@@ -22,7 +22,15 @@ from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Cursor
 from saraban.kit.ready import Ready
-from saraban.workflow.models import UuidText, WorkflowDefinition, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.models import (
+    Instance,
+    UuidText,
+    WorkflowDefinition,
+    WorkflowHistory,
+    WorkflowInstance,
+    WorkflowWorkItem,
+)
+from saraban.workflow.repository.rows import detached
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +53,11 @@ _INSTANCE = sa.select(WorkflowInstance).where(WorkflowInstance.id == _KEY)
 _LOCKED = _INSTANCE.with_for_update()
 # Whoever is held by another transaction is left out: the others need not wait for it.
 _FREE = Ready(
-    sa.select(*table_of(WorkflowInstance).columns)
+    sa.select(*(table_of(WorkflowInstance).columns[name] for name in Instance.__slots__))
     .where(WorkflowInstance.id.in_(_KEYS))
     .order_by(WorkflowInstance.id)
     .with_for_update(skip_locked=True)
 )
-_COLUMNS = table_of(WorkflowInstance).columns.keys()
 _STAND = sa.select(
     WorkflowInstance.entity_type,
     WorkflowInstance.entity_id,
@@ -156,11 +163,9 @@ async def known_names(session: AsyncSession) -> tuple[frozenset[str], frozenset[
     return frozenset(roles.all()), frozenset(permissions.all())
 
 
-async def instance(session: AsyncSession, public_id: UUID, *, lock: bool = False) -> WorkflowInstance | None:
+async def instance(session: AsyncSession, public_id: UUID, *, lock: bool = False) -> Instance | None:
     row = await session.scalar(_LOCKED if lock else _INSTANCE, {"key": public_id})
-    if row is not None:
-        session.expunge(row)
-    return row
+    return None if row is None else detached(session, row)
 
 
 async def stand(session: AsyncSession, public_id: UUID) -> Any | None:
@@ -168,22 +173,20 @@ async def stand(session: AsyncSession, public_id: UUID) -> Any | None:
     return (await session.execute(_STAND, {"key": public_id})).one_or_none()
 
 
-async def free_instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[WorkflowInstance]:
+async def free_instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[Instance]:
     """Those of some instances that nobody holds, locked until the transaction ends."""
     rows = await _FREE.rows(session, keys=list(ids))
-    return [WorkflowInstance(**dict(zip(_COLUMNS, row, strict=True))) for row in rows]
+    return [Instance(*row) for row in rows]
 
 
-async def instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[WorkflowInstance]:
+async def instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[Instance]:
     rows = (await session.scalars(sa.select(WorkflowInstance).where(WorkflowInstance.id.in_(ids)))).all()
-    for row in rows:
-        session.expunge(row)
-    return rows
+    return [detached(session, row) for row in rows]
 
 
 async def instances_of(
     session: AsyncSession, entity_type: str, entity_ids: Collection[str], *, lock: bool = False
-) -> dict[str, WorkflowInstance]:
+) -> dict[str, Instance]:
     """The newest instance of each entity."""
     statement = (
         sa.select(WorkflowInstance)
@@ -191,9 +194,7 @@ async def instances_of(
         .order_by(WorkflowInstance.created_at, WorkflowInstance.id)
     )
     rows = (await session.scalars(statement.with_for_update() if lock else statement)).all()
-    for row in rows:
-        session.expunge(row)
-    return {row.entity_id: row for row in rows}
+    return {row.entity_id: detached(session, row) for row in rows}
 
 
 async def compare_and_set(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, Any]) -> bool:
@@ -207,7 +208,7 @@ async def compare_and_set(session: AsyncSession, *, public_id: UUID, expected: i
     return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
 
 
-def moves(driver: Driver, rows: Sequence[WorkflowInstance]) -> list[Statement]:
+def moves(driver: Driver, rows: Sequence[Instance]) -> list[Statement]:
     """
     This will give the compare-and-sets of `version_no` that write what steps have changed.
 
@@ -215,7 +216,7 @@ def moves(driver: Driver, rows: Sequence[WorkflowInstance]) -> list[Statement]:
 
     :param rows: as they stand after the step, the new version number included
     """
-    alike: dict[tuple[Any, ...], list[WorkflowInstance]] = {}
+    alike: dict[tuple[Any, ...], list[Instance]] = {}
     for row in rows:
         new = (orjson.dumps(value) if name == "context" else value for name, value in _new(row).items())
         alike.setdefault((row.version_no, *new), []).append(row)
@@ -230,7 +231,7 @@ def moves(driver: Driver, rows: Sequence[WorkflowInstance]) -> list[Statement]:
     ]
 
 
-def _new(row: WorkflowInstance) -> dict[str, Any]:
+def _new(row: Instance) -> dict[str, Any]:
     return {name: getattr(row, name) for name in _WRITTEN}
 
 
@@ -297,7 +298,7 @@ async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, lim
     return (await session.execute(statement)).all()
 
 
-async def finished(session: AsyncSession, *, code: str, limit: int) -> Sequence[WorkflowInstance]:
+async def finished(session: AsyncSession, *, code: str, limit: int) -> Sequence[Instance]:
     """Instances of a workflow that came to an end by their steps, the latest first."""
     statement = (
         sa.select(WorkflowInstance)
@@ -306,7 +307,7 @@ async def finished(session: AsyncSession, *, code: str, limit: int) -> Sequence[
         .order_by(WorkflowInstance.last_transition_at.desc(), WorkflowInstance.id.desc())
         .limit(limit)
     )
-    return (await session.scalars(statement)).all()
+    return [detached(session, row) for row in (await session.scalars(statement)).all()]
 
 
 async def bare_steps(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[WorkflowHistory]:
@@ -382,7 +383,7 @@ async def user_ids(session: AsyncSession, public_ids: Collection[UUID]) -> froze
     return frozenset((await session.scalars(statement)).all())
 
 
-async def instance_of_file(session: AsyncSession, attachment_id: int) -> WorkflowInstance | None:
+async def instance_of_file(session: AsyncSession, attachment_id: int) -> Instance | None:
     """The instance in one of whose steps a file was attached."""
     statement = (
         sa.select(WorkflowInstance)
@@ -390,4 +391,5 @@ async def instance_of_file(session: AsyncSession, attachment_id: int) -> Workflo
         .join(Attachment, Attachment.workflow_history_id == WorkflowHistory.id)
         .where(Attachment.id == attachment_id)
     )
-    return await session.scalar(statement)
+    row = await session.scalar(statement)
+    return None if row is None else detached(session, row)

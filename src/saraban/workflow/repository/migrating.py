@@ -7,7 +7,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.workflow.models import WorkflowDefinition, WorkflowInstance
+from saraban.workflow.models import Instance, WorkflowDefinition, WorkflowInstance
+from saraban.workflow.repository.rows import detached
 
 _I, _D = WorkflowInstance, WorkflowDefinition
 
@@ -36,13 +37,11 @@ async def count(session: AsyncSession, *, code: str, definition_id: UUID) -> int
     return await session.scalar(sa.select(sa.func.count()).select_from(inner)) or 0
 
 
-async def instances(session: AsyncSession, ids: Collection[UUID], *, lock: bool) -> Sequence[WorkflowInstance]:
+async def instances(session: AsyncSession, ids: Collection[UUID], *, lock: bool) -> Sequence[Instance]:
     """Instances by their key, detached; always locked in the same order, so that two runs do not wait for each other."""
     statement = sa.select(_I).where(_I.id.in_(ids)).order_by(_I.id)
     rows = (await session.scalars(statement.with_for_update() if lock else statement)).all()
-    for row in rows:
-        session.expunge(row)
-    return rows
+    return [detached(session, row) for row in rows]
 
 
 async def standing(session: AsyncSession, *, code: str | None) -> Sequence[Any]:

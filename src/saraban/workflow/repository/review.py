@@ -19,9 +19,10 @@ from saraban.identity.models import Role, User, UserAssignment
 from saraban.kit.ids import new_id
 from saraban.projects.models import ReviewTeam, ReviewTeamMember
 from saraban.workflow.domain.review import ANSWER, FELL
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.models import Instance, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.models.review import PENDING, SKIPPED, WorkflowBranch
 from saraban.workflow.repository import NO_STATE_SYNC
+from saraban.workflow.repository.rows import detached
 
 _ANSWERED_BY, _BEHALF = aliased(User), aliased(User)
 
@@ -198,12 +199,12 @@ async def touch(session: AsyncSession, *, public_id: UUID, now: datetime) -> Non
     await session.execute(statement.execution_options(**NO_STATE_SYNC))
 
 
-async def asking_teams(session: AsyncSession) -> Sequence[WorkflowInstance]:
+async def asking_teams(session: AsyncSession) -> Sequence[Instance]:
     """The running instances that wait for a team or a discipline, in the order of their ids."""
     return await _instances(session, _asks(WorkflowBranch.assignee_kind.in_(("team", "discipline"))))
 
 
-async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[WorkflowInstance]:
+async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[Instance]:
     """The running instances under review that have somebody among those whom they wait for, his account open or closed."""
     item = WorkflowWorkItem
     waits = (
@@ -214,7 +215,7 @@ async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[Wor
     return await _instances(session, sa.and_(_asks(), waits))
 
 
-async def asking(session: AsyncSession, *, person: Caller) -> Sequence[tuple[WorkflowInstance, WorkflowBranch]]:
+async def asking(session: AsyncSession, *, person: Caller) -> Sequence[tuple[Instance, WorkflowBranch]]:
     """The running instances with their branches that ask somebody by name, or for a role, team or discipline of his."""
     kind, name, seat = WorkflowBranch.assignee_kind, WorkflowBranch.assignee_name, ReviewTeamMember
     teams = sa.select(ReviewTeam.team_code).join(seat, seat.team_id == ReviewTeam.id)
@@ -233,10 +234,10 @@ async def asking(session: AsyncSession, *, person: Caller) -> Sequence[tuple[Wor
     rows = [(row.WorkflowInstance, row.WorkflowBranch) for row in (await session.execute(statement)).all()]
     for found in {row for pair in rows for row in pair}:
         session.expunge(found)
-    return rows
+    return [(Instance.of(row), branch) for row, branch in rows]
 
 
-async def hold_asking(session: AsyncSession, *, instance_ids: Collection[UUID]) -> Sequence[WorkflowInstance]:
+async def hold_asking(session: AsyncSession, *, instance_ids: Collection[UUID]) -> Sequence[Instance]:
     """Those of some instances that still wait for an answer, under their row locks, in the order of their ids."""
     return await _instances(session, sa.and_(_asks(), WorkflowInstance.id.in_(list(instance_ids))), locked=True)
 
@@ -250,9 +251,7 @@ def _asks(*which: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
 
 async def _instances(
     session: AsyncSession, which: sa.ColumnElement[bool], *, locked: bool = False
-) -> Sequence[WorkflowInstance]:
+) -> Sequence[Instance]:
     statement = sa.select(WorkflowInstance).where(which).order_by(WorkflowInstance.id)
     rows = (await session.scalars(statement.with_for_update() if locked else statement)).all()
-    for row in rows:
-        session.expunge(row)
-    return rows
+    return [detached(session, row) for row in rows]

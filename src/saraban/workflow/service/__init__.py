@@ -28,7 +28,7 @@ from saraban.workflow.service.definitions import (
 )
 from saraban.workflow.service.instances import envelopes, lock, refresh_waiting, start, terminate
 from saraban.workflow.service.news import TRANSITIONED
-from saraban.workflow.service.subjects import Move, SubjectPort, Subjects
+from saraban.workflow.service.subjects import Applied, Move, SubjectPort, Subjects
 from saraban.workflow.service.together import Steps
 from saraban.workflow.service.transition import Command, Seen, StaleInstance, VersionConflict, look, transition
 from saraban.workflow.service.versions import Differing, Replayed, diagram, rehearse, replay
@@ -50,6 +50,7 @@ __all__ = [
     "ActionChoice",
     "ActionForbidden",
     "Actor",
+    "Applied",
     "Command",
     "ConditionNotMet",
     "DefinitionRaced",

@@ -15,7 +15,7 @@ from saraban.projects import service as projects
 from saraban.workflow.domain import answering, engine
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.subject import SubjectFacts
-from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.models import Instance
 from saraban.workflow.models.review import WorkflowBranch
 from saraban.workflow.repository import review as repository
 from saraban.workflow.service import branches, definitions, instances
@@ -24,7 +24,7 @@ from saraban.workflow.service.subjects import Subjects
 
 
 async def ask(
-    session: AsyncSession, *, row: WorkflowInstance, definition: Definition, facts: SubjectFacts, now: datetime
+    session: AsyncSession, *, row: Instance, definition: Definition, facts: SubjectFacts, now: datetime
 ) -> None:
     """This will make those who may still answer, beside those of its actions, the people whom an instance waits for."""
     users = await branches.people(session, instance_id=row.id, facts=facts)
@@ -80,7 +80,7 @@ async def ask_person_again(session: AsyncSession, *, subjects: Subjects, public_
 async def _asked(
     session: AsyncSession,
     person: Caller,
-    asking: Sequence[tuple[WorkflowInstance, WorkflowBranch]],
+    asking: Sequence[tuple[Instance, WorkflowBranch]],
     known: Mapping[UUID, SubjectFacts],
 ) -> frozenset[UUID]:
     """The instances among those `asking` that he may see and answer for, as he is now."""
@@ -102,9 +102,7 @@ async def _asked(
     )
 
 
-async def _known(
-    session: AsyncSession, subjects: Subjects, rows: Collection[WorkflowInstance]
-) -> dict[UUID, SubjectFacts]:
+async def _known(session: AsyncSession, subjects: Subjects, rows: Collection[Instance]) -> dict[UUID, SubjectFacts]:
     caller = await identity.system_caller(session)
     facts = await facts_of(session, rows, caller=caller, subjects=subjects)
     return {row.id: facts[key] for row in rows if (key := (row.entity_type, row.entity_id)) in facts}

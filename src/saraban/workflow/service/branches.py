@@ -21,7 +21,7 @@ from saraban.workflow.domain.answering import Seat, may_answer
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.review import ANSWER, Assignee, BranchView, Kind, Offered, Person, Review
 from saraban.workflow.domain.subject import SubjectFacts
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.models import Instance, WorkflowHistory
 from saraban.workflow.models.review import ANSWERED, PENDING, WorkflowBranch
 from saraban.workflow.repository import review as repository
 from saraban.workflow.service.reading import readers
@@ -29,7 +29,7 @@ from saraban.workflow.service.reading import readers
 SEATED = ("team", "discipline")
 
 
-async def turn(session: AsyncSession, *, instance: WorkflowInstance, definition: Definition, now: datetime) -> None:
+async def turn(session: AsyncSession, *, instance: Instance, definition: Definition, now: datetime) -> None:
     """
     This will close what the state before asked, and open what the present state of an instance asks.
 
@@ -48,7 +48,7 @@ async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> N
     await repository.close(session, instance_id=instance_id, now=now)
 
 
-def _row(instance: WorkflowInstance, name: str, review: Review, now: datetime) -> dict[str, Any]:
+def _row(instance: Instance, name: str, review: Review, now: datetime) -> dict[str, Any]:
     assignee = review.branches[name].assignee
     return {
         "id": new_id(),
@@ -105,7 +105,7 @@ class Reviewed:
     :param seats: in whose place the caller may answer
     """
 
-    row: WorkflowInstance
+    row: Instance
     definition: Definition
     facts: SubjectFacts
     seats: Sequence[Caller] = ()

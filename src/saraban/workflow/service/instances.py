@@ -19,7 +19,7 @@ from saraban.workflow.domain.definition import CANCELLED, Definition
 from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.review import BranchView
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.models import Instance, WorkflowHistory, WorkflowInstance
 from saraban.workflow.service import branches as reviews
 from saraban.workflow.service import definitions
 from saraban.workflow.service.reading import readers
@@ -50,7 +50,7 @@ async def start(
     """
     definition_id, definition = await definitions.active(session, code=code)
     engine.check_context(definition, context or {})
-    row = WorkflowInstance(
+    stored = WorkflowInstance(
         id=new_id(),
         definition_id=definition_id,
         contract_id=facts.scope.contract,
@@ -66,9 +66,10 @@ async def start(
         created_at=now,
         updated_at=now,
     )
-    session.add(row)
+    session.add(stored)
     await session.flush()
-    session.expunge(row)
+    session.expunge(stored)
+    row = Instance.of(stored)
     await reviews.turn(session, instance=row, definition=definition, now=now)
     if not definition.states[definition.initial].editable:
         await await_next(session, Entered(row, definition, facts, now))
@@ -135,7 +136,7 @@ async def refresh_waiting(session: AsyncSession, *, entity_type: str, facts: Sub
 class Entered:
     """An instance in the state for which somebody is to be asked, from the moment `at`."""
 
-    row: WorkflowInstance
+    row: Instance
     definition: Definition
     facts: SubjectFacts
     at: datetime
@@ -215,7 +216,7 @@ async def envelopes(
 
 async def branches_of(
     session: AsyncSession,
-    row: WorkflowInstance,
+    row: Instance,
     definition: Definition,
     *,
     caller: Caller,
@@ -228,7 +229,7 @@ async def branches_of(
 
 
 def envelope(
-    row: WorkflowInstance,
+    row: Instance,
     definition: Definition,
     *,
     caller: Caller,

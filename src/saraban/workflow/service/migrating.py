@@ -26,7 +26,7 @@ from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.migrating import Found, Outcome, Standing
 from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.subject import SubjectFacts
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.models import Instance, WorkflowHistory
 from saraban.workflow.repository import migrating as rows
 from saraban.workflow.service import definitions, instances
 from saraban.workflow.service.reading import facts_of
@@ -186,14 +186,14 @@ async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) 
     return lines
 
 
-def _line(row: WorkflowInstance, versions: Mapping[UUID, int], standing: Standing, found: Found) -> Line:
+def _line(row: Instance, versions: Mapping[UUID, int], standing: Standing, found: Found) -> Line:
     number = standing.facts.number if standing.facts else None
     return Line(row.id, number, versions[row.id], row.current_state, found)
 
 
 async def _examined(
-    session: AsyncSession, run: _Run, found: Sequence[WorkflowInstance]
-) -> list[tuple[WorkflowInstance, Standing, Found]]:
+    session: AsyncSession, run: _Run, found: Sequence[Instance]
+) -> list[tuple[Instance, Standing, Found]]:
     system = await identity.system_caller(session)
     facts = await facts_of(session, found, caller=system, subjects=run.subjects)
     examined = []
@@ -237,7 +237,7 @@ async def _members(session: AsyncSession, run: _Run, organization: int) -> tuple
 async def _go(
     session: AsyncSession,
     run: _Run,
-    row: WorkflowInstance,
+    row: Instance,
     standing: Standing,
     facts: SubjectFacts,
     found: Found,
@@ -271,7 +271,7 @@ async def _go(
 
 
 async def _due_on(
-    session: AsyncSession, run: _Run, row: WorkflowInstance, before: Definition, facts: SubjectFacts
+    session: AsyncSession, run: _Run, row: Instance, before: Definition, facts: SubjectFacts
 ) -> date | None:
     """By the days of the new version, from when the instance came to its state; where they are the same the day stands."""
     here = run.definition.states[row.current_state]
@@ -280,7 +280,7 @@ async def _due_on(
     return await due_on(session, state=here, facts=facts, now=row.last_transition_at)
 
 
-def _history(run: _Run, row: WorkflowInstance, versions: Mapping[str, int], now: datetime) -> WorkflowHistory:
+def _history(run: _Run, row: Instance, versions: Mapping[str, int], now: datetime) -> WorkflowHistory:
     return WorkflowHistory(
         id=new_id(),
         instance_id=row.id,

@@ -17,7 +17,7 @@ from saraban.workflow.domain import steering
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step, Waiting
 from saraban.workflow.domain.subject import SubjectFacts
-from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.models import Instance
 
 TRANSITIONED = "workflow.transitioned"
 WEBHOOK = "workflow.webhook"  # for webhooks that a definition names, by `topic`
@@ -27,7 +27,7 @@ WEBHOOK = "workflow.webhook"  # for webhooks that a definition names, by `topic`
 class News:
     """One transition, with everything that a reader of its event may need."""
 
-    instance: WorkflowInstance
+    instance: Instance
     definition: Definition
     step: Step
     facts: SubjectFacts

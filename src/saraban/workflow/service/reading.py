@@ -11,7 +11,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import repository
 from saraban.workflow.domain.subject import SubjectFacts
-from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.models import Instance
 from saraban.workflow.service.subjects import Subjects
 
 
@@ -25,7 +25,7 @@ async def readers(session: AsyncSession, users: Collection[int], *, facts: Subje
 
 
 async def facts_of(
-    session: AsyncSession, rows: Iterable[WorkflowInstance], *, caller: Caller, subjects: Subjects
+    session: AsyncSession, rows: Iterable[Instance], *, caller: Caller, subjects: Subjects
 ) -> dict[tuple[str, str], SubjectFacts]:
     """
     This will give what a caller may see of what instances move, by entity type and id.
@@ -43,8 +43,6 @@ async def facts_of(
     return facts
 
 
-async def seen(
-    session: AsyncSession, row: WorkflowInstance, *, caller: Caller, subjects: Subjects
-) -> SubjectFacts | None:
+async def seen(session: AsyncSession, row: Instance, *, caller: Caller, subjects: Subjects) -> SubjectFacts | None:
     """This will give what one instance moves, None for what the caller may not know of."""
     return (await facts_of(session, [row], caller=caller, subjects=subjects)).get((row.entity_type, row.entity_id))

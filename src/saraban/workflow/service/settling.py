@@ -17,7 +17,7 @@ from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.kit.bulk import Driver
+from saraban.kit.bulk import Driver, Statement
 from saraban.kit.ids import new_id
 from saraban.workflow import repository
 from saraban.workflow.domain import engine
@@ -25,7 +25,7 @@ from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
-from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.models import Instance
 from saraban.workflow.repository import review
 from saraban.workflow.service import branches, instances
 from saraban.workflow.service import news as news_of
@@ -44,7 +44,7 @@ class Held:
     :param seats: all in whose place he could, as far as they had to be asked for
     """
 
-    row: WorkflowInstance
+    row: Instance
     port: SubjectPort
     facts: SubjectFacts
     definition: Definition
@@ -158,18 +158,20 @@ async def _envelope(session: AsyncSession, after: Held, files: Sequence[StepFile
 async def _take(session: AsyncSession, decided: Sequence[Decided]) -> list[Held]:
     """One step of each with everything that belongs to it; gives the instances as they stand then."""
     settled = [await _on_terms(session, one) for one in decided]
-    facts = await _apply(session, settled)
+    facts, due = await _apply(session, settled)
     stand = [replace(one.held, row=_moved(one), facts=known) for one, known in zip(settled, facts, strict=True)]
     for one, after in zip(settled, stand, strict=True):
         if one.kept.applies:
             await branches.turn(session, instance=after.row, definition=after.definition, now=one.now)
-    await _write(session, settled, stand)
+    await _write(session, settled, stand, due)
     for one, after in zip(settled, stand, strict=True):
         took(session, after.row.id, one.step, by=after.caller)
     return stand
 
 
-async def _write(session: AsyncSession, decided: Sequence[Decided], stand: Sequence[Held]) -> None:
+async def _write(
+    session: AsyncSession, decided: Sequence[Decided], stand: Sequence[Held], due: Sequence[Statement]
+) -> None:
     """Instances by compare-and-set, histories, work items, events and the trail: in one round trip on MariaDB."""
     pairs = list(zip(decided, stand, strict=True))
     keys = [new_id() for _ in pairs]
@@ -186,6 +188,7 @@ async def _write(session: AsyncSession, decided: Sequence[Decided], stand: Seque
     changed = await driver.run(
         [
             *moves,
+            *due,
             repository.steps(driver, histories),
             *repository.items(driver, awaited),
             events.insertion(session, driver, told),
@@ -230,7 +233,7 @@ async def _ask(
 
 
 async def _still_ask(
-    session: AsyncSession, row: WorkflowInstance, definition: Definition, facts: SubjectFacts, *, now: datetime
+    session: AsyncSession, row: Instance, definition: Definition, facts: SubjectFacts, *, now: datetime
 ) -> None:
     """In a review one branch asks another person: whoever is asked besides keeps his place in the inbox."""
     users = await branches.people(session, instance_id=row.id, facts=facts)
@@ -251,7 +254,7 @@ async def _by_itself(session: AsyncSession, after: Held, step: Step) -> tuple[He
     return None if following is None else (ours, following)
 
 
-def _history(one: Decided, moved: WorkflowInstance, key: UUID) -> dict[str, Any]:
+def _history(one: Decided, moved: Instance, key: UUID) -> dict[str, Any]:
     step, caller, seat = one.step, one.held.caller, one.held.seat
     details: dict[str, Any] = {"events": list(step.events), "versionNo": moved.version_no, **one.kept.details}
     if one.command.payload:
@@ -276,29 +279,26 @@ def _history(one: Decided, moved: WorkflowInstance, key: UUID) -> dict[str, Any]
     }
 
 
-def _moved(one: Decided) -> WorkflowInstance:
+def _moved(one: Decided) -> Instance:
     """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
     row, step = one.held.row, one.step
-    columns: dict[str, Any] = {
-        "id": row.id,
-        "definition_id": row.definition_id,
-        "contract_id": row.contract_id,
-        "entity_type": row.entity_type,
-        "entity_id": row.entity_id,
+    values: dict[str, Any] = {
         "current_state": step.next_state,
         "status": "COMPLETED" if step.terminal else row.status,
         "context": engine.context_after(row.context or {}, one.command.payload),
         "version_no": row.version_no + 1,
-        "started_by_user_id": row.started_by_user_id,
         "last_transition_at": one.now,
-        "created_at": row.created_at,
         "updated_at": one.now,
     }
-    return WorkflowInstance(**(columns | dict(one.kept.values)))
+    return replace(row, **values | dict(one.kept.values))
 
 
-async def _apply(session: AsyncSession, decided: Sequence[Decided]) -> list[SubjectFacts]:
-    """Tells the subjects; where one says that this has changed who has still to act, its facts are read again."""
+async def _apply(session: AsyncSession, decided: Sequence[Decided]) -> tuple[list[SubjectFacts], list[Statement]]:
+    """
+    Tells the subjects; where one says that this has changed who has still to act, its facts are read again.
+
+    Gives the facts, and what the subjects want to be sent.
+    """
     moves: dict[str, list[Move]] = {}
     ports = {one.held.row.entity_type: one.held.port for one in decided}
     for one in decided:
@@ -306,11 +306,13 @@ async def _apply(session: AsyncSession, decided: Sequence[Decided]) -> list[Subj
             held = one.held
             move = Move(held.facts.entity_id, held.seat or held.caller, one.step, one.now)
             moves.setdefault(held.row.entity_type, []).append(move)
-    changed = {(kind, key) for kind, those in moves.items() for key in await ports[kind].moved(session, those)}
-    return [
+    applied = {kind: await ports[kind].moved(session, those) for kind, those in moves.items()}
+    changed = {(kind, key) for kind, done in applied.items() for key in done.changed}
+    facts = [
         await _facts(session, one.held, changed=(one.held.row.entity_type, one.held.facts.entity_id) in changed)
         for one in decided
     ]
+    return facts, [statement for done in applied.values() for statement in done.due]
 
 
 async def _facts(session: AsyncSession, held: Held, *, changed: bool) -> SubjectFacts:

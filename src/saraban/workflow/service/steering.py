@@ -24,7 +24,7 @@ from saraban.workflow.domain.definition import Definition, State
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.steering import FORCE, REASSIGN, TERMINATE
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
-from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.models import Instance
 from saraban.workflow.models.review import PENDING
 from saraban.workflow.repository import review
 from saraban.workflow.service import branches, definitions
@@ -255,7 +255,7 @@ async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, pub
 
 async def _read(
     session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID
-) -> tuple[WorkflowInstance, SubjectFacts]:
+) -> tuple[Instance, SubjectFacts]:
     row = await repository.instance(session, public_id)
     facts = await seen(session, row, caller=caller, subjects=subjects) if row is not None else None
     if row is None or facts is None:

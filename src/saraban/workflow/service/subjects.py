@@ -10,6 +10,7 @@ from typing import Protocol
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
+from saraban.kit.bulk import Statement
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.subject import SubjectFacts
 
@@ -28,6 +29,19 @@ class Move:
     now: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """
+    What a port has done with steps.
+
+    :param changed: the entities of which `facts` tells anything else afterwards
+    :param due: what is still to be sent to the database, with the rows of the steps themselves
+    """
+
+    changed: Collection[str] = ()
+    due: Sequence[Statement] = ()
+
+
 class SubjectPort(Protocol):
     """What a kind of subject tells its workflow, and hears from it."""
 
@@ -44,12 +58,8 @@ class SubjectPort(Protocol):
         """This will do the same where each is asked for by a caller of its own."""
         ...
 
-    async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Collection[str]:
-        """
-        This will apply one step of each of several subjects to their own status columns, in the transition's transaction.
-
-        :returns: the entities of which `facts` tells anything else afterwards
-        """
+    async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Applied:
+        """This will apply one step of each of several subjects to their own status columns, in the transition's transaction."""
         ...
 
 

@@ -26,7 +26,7 @@ from saraban.kit.idempotency import Answer, Remember
 from saraban.kit.trace import trace_id
 from saraban.workflow import repository
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
-from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.models import Instance
 from saraban.workflow.service import definitions, instances
 from saraban.workflow.service import transition as moves
 from saraban.workflow.service.commands import Command, check_payload, check_version
@@ -214,7 +214,7 @@ class Steps:
         asked = {member.asking.public_id: member for member in members}
         for member in members:
             member.watch = None
-        found: dict[str, dict[str, WorkflowInstance]] = {}
+        found: dict[str, dict[str, Instance]] = {}
         for row in await repository.free_instances(session, asked):
             if row.entity_type in self._subjects:
                 found.setdefault(row.entity_type, {}).setdefault(row.entity_id, row)
@@ -243,7 +243,7 @@ class Steps:
         return answers
 
     async def _decided(
-        self, session: AsyncSession, member: _Member, row: WorkflowInstance, facts: SubjectFacts
+        self, session: AsyncSession, member: _Member, row: Instance, facts: SubjectFacts
     ) -> Decided | None:
         """The step that the request may take now, None where anything stands against it."""
         asking, command, seen = member.asking, member.asking.command, member.seen

@@ -18,7 +18,7 @@ from saraban.workflow.domain import acting, engine, steering
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step, TransitionNotPossible
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
-from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.models import Instance
 from saraban.workflow.service import definitions, instances
 from saraban.workflow.service.commands import Command, StaleInstance, VersionConflict, check_payload, check_version
 from saraban.workflow.service.observe import Watch, admit
@@ -194,14 +194,14 @@ async def _seats(session: AsyncSession, held: Held, *, now: datetime) -> tuple[C
     return tuple(await standing_for(session, held.caller, workflow_code=code, project_id=project, now=now))
 
 
-async def _just_done(session: AsyncSession, row: WorkflowInstance, command: Command) -> bool:
+async def _just_done(session: AsyncSession, row: Instance, command: Command) -> bool:
     last = await repository.latest_step(session, row.id)
     return last is not None and last.action == command.action
 
 
 async def _was_allowed(
     session: AsyncSession,
-    row: WorkflowInstance,
+    row: Instance,
     definition: Definition,
     command: Command,
     asked: Iterable[engine.Facts],

@@ -14,7 +14,7 @@ from saraban.workflow.domain import difference, picture, rehearsal, steering
 from saraban.workflow.domain.difference import Change
 from saraban.workflow.domain.rehearsal import Parting, Past, Tried, Try
 from saraban.workflow.domain.review import ANSWER
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.models import Instance, WorkflowHistory
 from saraban.workflow.repository import review
 from saraban.workflow.service import definitions
 from saraban.workflow.service.reading import facts_of
@@ -97,7 +97,7 @@ async def replay(session: AsyncSession, *, subjects: Subjects, code: str, versio
     return Replayed(len(rows), len(rows) - unknown - len(differing), unknown, differing)
 
 
-async def _steps(session: AsyncSession, rows: Sequence[WorkflowInstance]) -> dict[UUID, list[Past]]:
+async def _steps(session: AsyncSession, rows: Sequence[Instance]) -> dict[UUID, list[Past]]:
     """By instance, oldest first: three queries, with the files of all steps and the answers of all reviews."""
     ids = [row.id for row in rows]
     steps = await repository.bare_steps(session, ids)

@@ -20,7 +20,7 @@ from saraban.workflow.domain import path, steering
 from saraban.workflow.domain.definition import ENDS, Definition
 from saraban.workflow.domain.review import BranchView
 from saraban.workflow.domain.subject import ActionChoice, Envelope, Represented, SubjectFacts
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.models import Instance, WorkflowHistory
 from saraban.workflow.service import branches, definitions, instances
 from saraban.workflow.service.reading import facts_of, seen
 from saraban.workflow.service.standing import Standing, standing
@@ -152,7 +152,7 @@ async def steps_of(session: AsyncSession, *, entity_type: str, entity_ids: Colle
     return await _taken(session, list(rows.values())) if rows else ()
 
 
-async def _taken(session: AsyncSession, rows: Sequence[WorkflowInstance]) -> tuple[TakenStep, ...]:
+async def _taken(session: AsyncSession, rows: Sequence[Instance]) -> tuple[TakenStep, ...]:
     known = {row.id: await definitions.load(session, row.definition_id) for row in rows}
     steps = await repository.steps_of(session, list(known), limit=MOST_STEPS)
     files = await attachments.step_attachments(session, [step[0].id for step in steps]) if steps else {}

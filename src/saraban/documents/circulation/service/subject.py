@@ -43,10 +43,10 @@ class CirculationSubject:
             found |= await self.facts(session, caller=caller, entity_ids=[key])
         return found
 
-    async def moved(self, session: AsyncSession, moves: Sequence[workflow.Move]) -> Collection[str]:
+    async def moved(self, session: AsyncSession, moves: Sequence[workflow.Move]) -> workflow.Applied:
         for move in moves:
             await self._moved(session, move.entity_id, move.step, caller=move.caller, now=move.now)
-        return [move.entity_id for move in moves]  # who has still to answer is another
+        return workflow.Applied([move.entity_id for move in moves])  # who has still to answer is another
 
     async def _moved(
         self, session: AsyncSession, entity_id: str, step: workflow.Step, *, caller: Caller, now: datetime

@@ -17,6 +17,7 @@ from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
 from saraban.documents.core.repository.documents import DocumentRow, may_see_revision
 from saraban.identity.models import Organization
+from saraban.kit.bulk import Statement
 from saraban.kit.db import UtcDateTime, table_of
 from saraban.kit.ready import Ready
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Discipline, Project
@@ -169,12 +170,11 @@ _COME = Ready(_SET_STATUS)
 _ISSUE = Ready(_SET_STATUS.values(issued_date=sa.bindparam("issued_at", type_=UtcDateTime())))
 
 
-async def set_status(
+async def status_set(
     session: AsyncSession, *, revision_ids: Collection[int], code: str, issued_at: datetime | None
-) -> None:
-    """This will set the status of revisions, and the moment they were issued where one is given."""
+) -> list[Statement]:
+    """This will give what sets the status of revisions, and the moment they were issued where one is given."""
     asked: dict[str, Any] = {"revisions": list(revision_ids), "code": code}
     if issued_at is None:
-        await _COME.run(session, **asked)
-    else:
-        await _ISSUE.run(session, **asked, issued_at=issued_at)
+        return await _COME.due(session, **asked)
+    return await _ISSUE.due(session, **asked, issued_at=issued_at)

@@ -16,6 +16,7 @@ from saraban.documents.core.models import CorrespondenceRevision
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary
 from saraban.identity.domain.caller import Caller
+from saraban.kit.bulk import Statement
 
 Extras = Callable[[AsyncSession, Sequence[DocumentRow], Reach], Awaitable[Mapping[int, Mapping[str, Any]]]]
 Revised = Callable[[AsyncSession, CorrespondenceRevision], Awaitable[None]]
@@ -36,7 +37,7 @@ class Reached:
     automatic: bool = False
 
 
-Moved = Callable[[AsyncSession, Collection[int], Reached], Awaitable[None]]
+Moved = Callable[[AsyncSession, Collection[int], Reached], Awaitable[Sequence[Statement]]]
 
 
 async def nothing_more(
@@ -45,8 +46,10 @@ async def nothing_more(
     return {}
 
 
-async def no_own_status(_session: AsyncSession, _revision_ids: Collection[int], _reached: Reached) -> None:
-    return None
+async def no_own_status(
+    _session: AsyncSession, _revision_ids: Collection[int], _reached: Reached
+) -> Sequence[Statement]:
+    return ()
 
 
 async def no_own_row(_session: AsyncSession, _revision: CorrespondenceRevision) -> None:

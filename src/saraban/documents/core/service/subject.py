@@ -18,9 +18,10 @@ from saraban.documents.core.service.facts import Surroundings, facts_in, placeme
 from saraban.documents.core.service.presenting import reach
 from saraban.documents.core.service.register import Reached, Register
 from saraban.identity.domain.caller import Caller
+from saraban.kit.bulk import Statement, send
 from saraban.kit.clock import local_date
 from saraban.workflow.domain.subject import SubjectFacts
-from saraban.workflow.service.subjects import Move
+from saraban.workflow.service.subjects import Applied, Move
 
 _READ = "saraban_documents_read"
 
@@ -64,7 +65,7 @@ class DocumentSubject:
             if may_see(reach(callers[key]), placement(one))
         }
 
-    async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Collection[str]:
+    async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Applied:
         """One statement for all that come to the same status."""
         known: dict[str, Surroundings] = session.info.get(_READ, {})
         unread = [UUID(move.entity_id) for move in moves if move.entity_id not in known]
@@ -80,11 +81,12 @@ class DocumentSubject:
             day = local_date(move.now, self.zone)
             there = Reached(step.next_state, day, step.response_code, step.automatic)
             reached.setdefault(there, []).append(row.revision_id)
+        due: list[Statement] = []
         for (code, issued_at), revisions in statuses.items():
-            await moving.set_status(session, revision_ids=revisions, code=code, issued_at=issued_at)
+            due += await moving.status_set(session, revision_ids=revisions, code=code, issued_at=issued_at)
         for there, revisions in reached.items():
-            await self.register.moved(session, revisions, there)
-        return ()
+            due += await self.register.moved(session, revisions, there)
+        return Applied(due=due)
 
     async def _read(
         self, session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID]
@@ -115,4 +117,4 @@ async def show_state(
     if issues(state) and row.revision.issued_date is None:
         values["issued_date"] = now
     await writes.change_revision(session, revision_id=row.revision.id, values=values)
-    await register.moved(session, [row.revision.id], Reached(state, local_date(now, zone)))
+    await send(session, await register.moved(session, [row.revision.id], Reached(state, local_date(now, zone))))
