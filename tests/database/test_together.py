@@ -308,3 +308,18 @@ class TestCrowd:
         assert len(histories) == taken + 5  # who submitted them
         assert len(await rows(office, OutboxEvent)) == len(histories)
         assert taken >= 5
+
+
+class TestIdleConnections:
+    async def test_that_the_server_has_closed_cost_nobody_a_step(self, mariadb: Database, mariadb_url: str) -> None:
+        office = await new_office(mariadb)
+        instances = [await office.pending() for _ in range(3)]
+        calls = [await asked(office, each) for each in instances]
+        other = Database(mariadb_url)
+        async with other.engine.connect() as connection:
+            known = "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()"
+            for (key,) in (await connection.execute(sa.text(known))).all():
+                await connection.exec_driver_sql(f"KILL {key}")
+        await other.close()
+
+        assert await at_once(*calls) == ["pending_approval"] * 3

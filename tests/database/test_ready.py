@@ -1,0 +1,132 @@
+"""Statements that are written once: the same rows as SQLAlchemy gives, whatever stands in the values, on both databases."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.kit.bulk import Driver, deletion, insertion_of, send, update
+from saraban.kit.db import Code, Database, UtcDateTime
+from saraban.kit.ready import Ready
+from saraban.workflow.models import UuidText
+
+ODD = ["plain", 'it\'s "quoted"', "100 % {of} it", "ไทย\\n", "", "a;b -- c", "\x1a\u2028"]
+ONE, TWO = UUID(int=1), UUID(int=2)
+THINGS = sa.Table(
+    "things",
+    sa.MetaData(),
+    sa.Column("id", sa.Integer(), primary_key=True),
+    sa.Column("uuid", sa.Uuid()),
+    sa.Column("twin", UuidText()),
+    sa.Column("name", Code(50), nullable=False),
+    sa.Column("at", UtcDateTime()),
+    sa.Column("day", sa.Date()),
+    sa.Column("more", sa.JSON()),
+    sa.Column("open", sa.Boolean(), server_default=sa.true()),
+)
+AT = datetime(2026, 11, 20, 5, 0, 1, 250_000, tzinfo=UTC)
+ALL = sa.select(*THINGS.columns).order_by(THINGS.c.id)
+NAMED = Ready(ALL.where(THINGS.c.name.in_(sa.bindparam("names", expanding=True)), THINGS.c.open, THINGS.c.id < 100))
+OF = Ready(sa.select(THINGS.c.id).where(THINGS.c.uuid == sa.bindparam("uuid"), THINGS.c.at >= sa.bindparam("since")))
+CLOSE = Ready(
+    sa.update(THINGS)
+    .where(THINGS.c.id.in_(sa.bindparam("keys", expanding=True)))
+    .values(open=False, at=sa.bindparam("at", type_=UtcDateTime()))
+)
+
+
+def thing(key: int, **more: Any) -> dict[str, Any]:
+    return {
+        "id": key,
+        "uuid": ONE,
+        "twin": str(TWO),
+        "name": "plain",
+        "at": AT,
+        "day": date(2026, 11, 20),
+        "more": {"ก": [1, None, "it's"]},
+    } | more
+
+
+@pytest_asyncio.fixture
+async def session(any_db: Database) -> AsyncIterator[AsyncSession]:
+    async with any_db.engine.begin() as connection:
+        await connection.run_sync(THINGS.metadata.create_all)
+    async with any_db.writing() as session:
+        driver = await Driver.of(session)
+        rows = [thing(key, name=name) for key, name in enumerate(ODD, start=1)]
+        await driver.run([insertion_of(driver, THINGS, rows)])
+        yield session
+
+
+class TestRows:
+    async def test_are_those_that_were_written_in_the_types_of_their_columns(self, session: AsyncSession) -> None:
+        rows = await NAMED.rows(session, names=ODD)
+
+        assert [tuple(row) for row in rows] == [tuple(row) for row in (await session.execute(ALL)).all()]
+        assert [row[3] for row in rows] == ODD
+        assert tuple(rows[0]) == (1, ONE, TWO, "plain", AT, date(2026, 11, 20), {"ก": [1, None, "it's"]}, True)
+
+    @pytest.mark.parametrize("name", ODD)
+    async def test_are_found_by_whatever_stands_in_them(self, session: AsyncSession, name: str) -> None:
+        assert [row[3] for row in await NAMED.rows(session, names=[name])] == [name]
+
+    async def test_are_none_where_nothing_is_asked_for(self, session: AsyncSession) -> None:
+        assert list(await NAMED.rows(session, names=[])) == []
+
+    async def test_are_found_by_converted_values(self, session: AsyncSession) -> None:
+        assert len(await OF.rows(session, uuid=ONE, since=AT)) == len(ODD)
+        assert list(await OF.rows(session, uuid=TWO, since=AT)) == []
+        assert list(await OF.rows(session, uuid=ONE, since=AT.replace(year=2027))) == []
+
+    async def test_fail_as_those_of_sqlalchemy_do(self, session: AsyncSession) -> None:
+        nowhere = sa.table("nowhere", sa.column("id", sa.Integer()))
+
+        with pytest.raises(DBAPIError):
+            await Ready(sa.select(nowhere.c.id)).rows(session)
+
+
+class TestChanges:
+    async def test_that_are_due_are_made_when_they_are_sent(self, session: AsyncSession) -> None:
+        await send(session, await CLOSE.due(session, keys=[1, 3], at=AT.replace(day=21)))
+
+        open_ones = [row[0] for row in await NAMED.rows(session, names=ODD)]
+        assert open_ones == [2, 4, 5, 6, 7]
+        assert [row.at.day for row in (await session.execute(ALL)).all()] == [21, 20, 21, 20, 20, 20, 20]
+
+    async def test_count_the_rows_that_each_statement_changed(self, session: AsyncSession) -> None:
+        driver = await Driver.of(session)
+
+        changed = await driver.run(
+            [
+                update(driver, THINGS, {"name": ODD[1], "more": None}, where={"id": [1, 2, 99], "uuid": [ONE]}),
+                update(driver, THINGS, {"at": AT.replace(day=22)}, where={"twin": [TWO], "day": [date(2026, 11, 21)]}),
+                deletion(driver, THINGS, where={"name": [ODD[1], ODD[2]]}),
+            ]
+        )
+
+        assert changed == [2, 0, 3]
+        assert [row.id for row in (await session.execute(ALL)).all()] == [4, 5, 6, 7]
+
+    async def test_fail_as_those_of_sqlalchemy_do(self, session: AsyncSession) -> None:
+        driver = await Driver.of(session)
+
+        with pytest.raises(IntegrityError):
+            await driver.run([update(driver, THINGS, {"id": 2}, where={"id": [1]})])
+
+
+class TestDriver:
+    async def test_is_asked_for_once_in_a_transaction(self, any_db: Database) -> None:
+        async with any_db.writing() as session:
+            first = await Driver.of(session)
+            assert await Driver.of(session) is first
+
+        async with any_db.reading() as session:
+            before = await Driver.of(session)
+            await session.rollback()
+            assert await Driver.of(session) is not before
