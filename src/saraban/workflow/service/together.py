@@ -72,6 +72,14 @@ class _Member:
         mine = command.on_behalf_of in {None, caller.public_id}
         return mine and not command.attachment_public_ids and said <= LONG
 
+    def tell(self, answer: Answer | Exception | None) -> None:
+        if self.answer.done():
+            return
+        if isinstance(answer, Exception):
+            self.answer.set_exception(answer)
+        else:
+            self.answer.set_result(answer)
+
     def report(self, outcome: str) -> None:
         """Counts and logs the step in the request's own context: its trace belongs into the line."""
         if self.watch is not None:
@@ -198,17 +206,14 @@ class Steps:
                 log.warning("workflow.not_together", steps=len(members), error=str(error)[:300])
         for member in members:
             del self._moving[member.asking.public_id]
-            answer = answers.get(member.asking.public_id)
             if lost is not None and member.watch is not None:
                 # Whether it was committed nobody knows (ruling N9), so it must not be tried again here.
-                member.report("system_error")
-                if not member.answer.done():
-                    member.answer.set_exception(lost)
-                continue
-            if answer is not None:
-                member.report("success")
-            if not member.answer.done():
-                member.answer.set_result(answer)
+                member.tell(lost)
+            else:
+                member.tell(answers.get(member.asking.public_id))
+        for member in members:
+            if lost is not None or member.asking.public_id in answers:
+                member.report("success" if lost is None else "system_error")
 
     async def _work(self, session: AsyncSession, members: Sequence[_Member]) -> Mapping[UUID, Answer]:
         asked = {member.asking.public_id: member for member in members}
