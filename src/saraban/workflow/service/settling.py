@@ -26,8 +26,7 @@ from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import Instance
-from saraban.workflow.repository import review
-from saraban.workflow.service import branches, instances
+from saraban.workflow.service import asking, branches, instances
 from saraban.workflow.service import news as news_of
 from saraban.workflow.service.commands import Command, VersionConflict
 from saraban.workflow.service.observe import took
@@ -222,7 +221,8 @@ async def _ask(
     ahead, awaited = [], []
     for one, after in pairs:
         if one.kept.asks is not None:
-            await _still_ask(session, after.row, after.definition, after.facts, now=one.now)
+            # In a review one branch asks another person: whoever is asked besides keeps his place in the inbox.
+            await asking.ask(session, row=after.row, definition=after.definition, facts=after.facts, now=one.now)
             ahead.append(engine.Waiting(users=frozenset({one.kept.asks})))
             continue
         entered = instances.Entered(after.row, after.definition, after.facts, one.now)
@@ -230,18 +230,6 @@ async def _ask(
         ahead.append(waiting)
         awaited.append(instances.awaited(entered, waiting))
     return ahead, awaited
-
-
-async def _still_ask(
-    session: AsyncSession, row: Instance, definition: Definition, facts: SubjectFacts, *, now: datetime
-) -> None:
-    """In a review one branch asks another person: whoever is asked besides keeps his place in the inbox."""
-    users = await branches.people(session, instance_id=row.id, facts=facts)
-    ahead = engine.waiting(definition, row.current_state, facts)
-    users |= ahead.users | await instances.named_of(session, ahead, facts=facts, state=row.current_state)
-    if row.assigned_user_id is not None:
-        users |= {row.assigned_user_id}
-    await review.await_people(session, instance_id=row.id, state=row.current_state, users=users, now=now)
 
 
 async def _by_itself(session: AsyncSession, after: Held, step: Step) -> tuple[Held, Step] | None:
