@@ -96,8 +96,8 @@ class TestChanges:
         await send(session, await CLOSE.due(session, keys=[1, 3], at=AT.replace(day=21)))
 
         open_ones = [row[0] for row in await NAMED.rows(session, names=ODD)]
-        assert open_ones == [2, 4, 5, 6, 7]
-        assert [row.at.day for row in (await session.execute(ALL)).all()] == [21, 20, 21, 20, 20, 20, 20]
+        assert open_ones == [2, *range(4, len(ODD) + 1)]
+        assert [row.at.day for row in (await session.execute(ALL)).all()] == [21, 20, 21, *[20] * (len(ODD) - 3)]
 
     async def test_count_the_rows_that_each_statement_changed(self, session: AsyncSession) -> None:
         driver = await Driver.of(session)
@@ -111,7 +111,7 @@ class TestChanges:
         )
 
         assert changed == [2, 0, 3]
-        assert [row.id for row in (await session.execute(ALL)).all()] == [4, 5, 6, 7]
+        assert [row.id for row in (await session.execute(ALL)).all()] == list(range(4, len(ODD) + 1))
 
     async def test_fail_as_those_of_sqlalchemy_do(self, session: AsyncSession) -> None:
         driver = await Driver.of(session)
