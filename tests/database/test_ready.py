@@ -16,7 +16,7 @@ from saraban.kit.db import Code, Database, UtcDateTime
 from saraban.kit.ready import Ready
 from saraban.workflow.models import UuidText
 
-ODD = ["plain", 'it\'s "quoted"', "100 % {of} it", "ไทย\\n", "", "a;b -- c", "\x1a\u2028"]
+ODD = ["plain", 'it\'s "quoted"', "100 % {of} it", "ไทย\\n", "", "a;b -- c", "\x1a\u2028", "\\'; --", "'", "\\", "'\\"]
 ONE, TWO = UUID(int=1), UUID(int=2)
 THINGS = sa.Table(
     "things",
