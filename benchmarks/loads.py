@@ -1,6 +1,7 @@
 """Load: so many clients that ask again as soon as they are answered, or so many requests a second whatever the answers."""
 
 import asyncio
+import gc
 import math
 import statistics
 import time
@@ -97,6 +98,8 @@ Round = Callable[[], Awaitable[Outcome]]
 
 async def interleaved(sides: Mapping[str, Round], *, rounds: int) -> dict[str, Side]:
     """This will run every side in turn, `rounds` times, so that a noisy neighbour disturbs all alike."""
+    gc.collect()
+    gc.freeze()  # for every side, as servers do when they have started
     found: dict[str, Side] = {name: Side([]) for name in sides}
     for _ in range(rounds):
         for name, run in sides.items():

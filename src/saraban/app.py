@@ -3,6 +3,7 @@ Door 1: the ASGI application. It gathers the routers, answers every fault as a p
 """
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import fields
@@ -99,6 +100,9 @@ def served() -> Any:
 
     trusted = [address.strip() for address in config.load().trusted_proxies.split(",") if address.strip()]
     app = create_app()
+    # What a process is made of lives as long as it does: the collector need not look through it again and again.
+    gc.collect()
+    gc.freeze()
     return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else app
 
 

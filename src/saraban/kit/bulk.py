@@ -9,8 +9,7 @@ table alone.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
@@ -52,14 +51,15 @@ class Driver:
     @classmethod
     async def of(cls, connected: Connected) -> Self:
         """This will give the same for as long as the session is in the same transaction."""
-        begun, known = connected.info.get(_KNOWN, (None, None)) if isinstance(connected, AsyncSession) else (None, None)
-        transaction = connected.sync_session.get_transaction() if isinstance(connected, AsyncSession) else None
-        if known is not None and transaction is begun:
-            return known  # type: ignore[no-any-return]
-        connection = await connected.connection() if isinstance(connected, AsyncSession) else connected
+        if not isinstance(connected, AsyncSession):
+            return cls(connected.dialect, await connected.get_raw_connection())
+        session = connected.sync_session
+        known = session.info.get(_KNOWN)
+        if known is not None and known[0] is session.get_transaction():
+            return known[1]  # type: ignore[no-any-return]
+        connection = await connected.connection()
         driver = cls(connection.dialect, await connection.get_raw_connection())
-        if isinstance(connected, AsyncSession):
-            connected.info[_KNOWN] = connected.sync_session.get_transaction(), driver
+        session.info[_KNOWN] = session.get_transaction(), driver
         return driver
 
     def quoted(self, convert: Convert, value: Any) -> str:
@@ -88,10 +88,13 @@ class Driver:
         :raises DBAPIError: as SQLAlchemy would, for the first that failed
         """
         text = ";".join(statement.text for statement in statements)
-        async with self._told(text):
+        try:
             if self.on_sqlite:
                 return [await self._one(statement) for statement in statements]
             return await self._together(text)
+        except BaseException as fault:
+            self._tell(fault, text)
+            raise
 
     async def read(self, text: str) -> Sequence[Any]:
         """
@@ -99,23 +102,21 @@ class Driver:
 
         :raises DBAPIError: as SQLAlchemy would
         """
-        async with self._told(text), self._connection.cursor() as cursor:
-            await cursor.execute(text)
-            return await cursor.fetchall() if cursor.description else ()
-
-    @asynccontextmanager
-    async def _told(self, text: str) -> AsyncIterator[None]:
-        """Tells what goes wrong inside as SQLAlchemy does."""
         try:
-            yield
-        except asyncio.CancelledError:
-            if not self.on_sqlite:  # asyncmy has closed it in the middle of an answer, which the pool did not see
-                self._pooled.invalidate()
+            async with self._connection.cursor() as cursor:
+                await cursor.execute(text)
+                return await cursor.fetchall() if cursor.description else ()
+        except BaseException as fault:
+            self._tell(fault, text)
             raise
-        except self.dialect.loaded_dbapi.Error as fault:
-            raise DBAPIError.instance(
-                text[:500], None, fault, self.dialect.loaded_dbapi.Error, dialect=self.dialect
-            ) from fault
+
+    def _tell(self, fault: BaseException, text: str) -> None:
+        """Raises what SQLAlchemy would, for what a driver's connection raises."""
+        if isinstance(fault, asyncio.CancelledError) and not self.on_sqlite:
+            self._pooled.invalidate()  # asyncmy has closed it in the middle of an answer, which the pool did not see
+        error = self.dialect.loaded_dbapi.Error
+        if isinstance(fault, error):
+            raise DBAPIError.instance(text[:500], None, fault, error, dialect=self.dialect) from fault
 
     async def _one(self, statement: Statement) -> int:
         async with self._connection.execute(statement.text, tuple(statement.values or ())) as cursor:
