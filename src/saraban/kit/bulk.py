@@ -18,7 +18,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.pool import PoolProxiedConnection
 
 from saraban.kit.db import Connected
@@ -52,15 +52,21 @@ class Driver:
     async def of(cls, connected: Connected) -> Self:
         """This will give the same for as long as the session is in the same transaction."""
         if not isinstance(connected, AsyncSession):
-            return cls(connected.dialect, await connected.get_raw_connection())
+            return await cls._under(connected)
         session = connected.sync_session
         known = session.info.get(_KNOWN)
         if known is not None and known[0] is session.get_transaction():
             return known[1]  # type: ignore[no-any-return]
-        connection = await connected.connection()
-        driver = cls(connection.dialect, await connection.get_raw_connection())
+        driver = await cls._under(await connected.connection())
         session.info[_KNOWN] = session.get_transaction(), driver
         return driver
+
+    @classmethod
+    async def _under(cls, connection: AsyncConnection) -> Self:
+        inner = connection.sync_connection
+        if inner is None or inner.invalidated:
+            return cls(connection.dialect, await connection.get_raw_connection())
+        return cls(connection.dialect, inner.connection)  # there already: no greenlet is needed to fetch it
 
     def quoted(self, convert: Convert, value: Any) -> str:
         """This will quote a value as MariaDB reads it, converted by its column's type."""

@@ -311,7 +311,7 @@ class TestOverride:
     @pytest.mark.parametrize(
         ("more", "pointer"),
         [
-            ({"issuedOn": (present() + timedelta(days=1)).date().isoformat()}, "/issuedOn"),
+            ({"issuedOn": (present() + timedelta(days=2)).date().isoformat()}, "/issuedOn"),
             ({"issuedOn": "2567-10-01"}, "/issuedOn"),
             ({"issuedOn": "2024-02-30"}, "/issuedOn"),
             ({"issuedOn": 0}, "/issuedOn"),

@@ -140,7 +140,7 @@ class TestStatement:
             ({"documentNumber": "คคง.-ผรม.1-0042-2569"}, "documentNumber"),
             ({"sequence": "", "documentNumber": "ABC"}, "documentNumber"),
             ({"issuedOn": "2567-08-14"}, "issuedOn"),
-            ({"issuedOn": (present() + timedelta(days=1)).date().isoformat()}, "issuedOn"),
+            ({"issuedOn": (present() + timedelta(days=2)).date().isoformat()}, "issuedOn"),
             ({"originatorOrganizationPublicId": str(UUID(int=7))}, "originatorOrganizationPublicId"),
             ({"to": "nobody"}, "to"),
             ({"revision": "?"}, "revision"),
