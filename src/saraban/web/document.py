@@ -119,10 +119,8 @@ async def act(
 
     async def work() -> None:
         async with db.reading() as session:
-            document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
-            if document.workflow is None:
-                raise NotFound("No workflow runs for this document.")
-            values = await values_of(session, public_id=document.workflow.instance_public_id)
+            instance = await instance_of(session, shelf, page, public_id, clock)
+            values = await values_of(session, public_id=instance)
         said = {
             "action": text(form, "action") or "",
             "comment": text(form, "comment"),
@@ -145,7 +143,7 @@ async def act(
         await patiently(
             lambda: steps.perform(
                 caller=page.caller,
-                public_id=document.workflow.instance_public_id,
+                public_id=instance,
                 command=command,
                 now=clock.now(),
                 address=page.address,
@@ -173,9 +171,7 @@ async def answer(
 
     async def work() -> None:
         async with db.reading() as session:
-            document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
-        if document.workflow is None:
-            raise NotFound("No workflow runs for this document.")
+            instance = await instance_of(session, shelf, page, public_id, clock)
         asked = {
             "answer": text(form, "answer") or "",
             "comment": text(form, "comment"),
@@ -196,7 +192,7 @@ async def answer(
                 db,
                 caller=page.caller,
                 subjects=subjects,
-                public_id=document.workflow.instance_public_id,
+                public_id=instance,
                 branch_public_id=branch_id,
                 reply=reply,
                 now=clock.now(),
@@ -206,6 +202,19 @@ async def answer(
         )
 
     return await done(work, page, db, shelf, subjects, public_id, clock, form, f"branch-{text(form, 'branch')}")
+
+
+async def instance_of(session: AsyncSession, shelf: Shelf, page: Page, public_id: UUID, clock: Clock) -> UUID:
+    """
+    This will give the workflow instance of a document that the reader may see.
+
+    :raises NotFound: also for a document without a workflow
+    """
+    document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
+    if document.workflow is None:
+        raise NotFound("No workflow runs for this document.")
+    instance: UUID = document.workflow.instance_public_id
+    return instance
 
 
 def version_in(form: Any) -> int:

@@ -11,10 +11,9 @@ from starlette.responses import Response
 
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
-from saraban.kit.errors import NotFound
 from saraban.kit.http import Db, Now
 from saraban.web.creating import patiently
-from saraban.web.document import done, version_in
+from saraban.web.document import done, instance_of, version_in
 from saraban.web.forms import filled, order_from, text
 from saraban.web.page import Page, ThisPage
 from saraban.web.shelf import Shelf
@@ -52,12 +51,8 @@ class Form:
     async def asking(self, action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> Asking:
         """:raises NotFound: also for a document without a workflow"""
         async with self.db.reading() as session:
-            document = await self.shelf.read(
-                session, caller=self.page.caller, public_id=self.public_id, clock=self.clock
-            )
-        if document.workflow is None:
-            raise NotFound("No workflow runs for this document.")
-        instance, now, key = document.workflow.instance_public_id, self.clock.now(), text(self.said, "key")
+            instance = await instance_of(session, self.shelf, self.page, self.public_id, self.clock)
+        now, key = self.clock.now(), text(self.said, "key")
         command = Command(action, order.reason, client_version_no=order.client_version_no)
         # The key stands for this one form, so that what else it says need not be compared.
         kept = {"form": {name: text(self.said, name) for name in ("way", "userPublicId")}}
