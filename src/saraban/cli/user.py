@@ -20,6 +20,11 @@ Password = Annotated[
     str | None, typer.Option(help="`-` reads it from standard input; left out, you are asked.", show_default=False)
 ]
 
+Role = Annotated[str, typer.Argument(help="Role, such as “Document Control”.")]
+Organization = Annotated[str | None, typer.Option(help="Where: code of an organization.")]
+Project = Annotated[str | None, typer.Option(help="Where: code of a project.")]
+Contract = Annotated[str | None, typer.Option(help="Where: code of a contract.")]
+
 HERE = "command line"
 
 noun = typer.Typer(no_args_is_help=True, help="Open, close and unlock accounts, and give them roles.")
@@ -143,10 +148,10 @@ def password(username: Name, password: Password = None) -> None:
 @noun.command()
 def grant(
     username: Name,
-    role: Annotated[str, typer.Argument(help="Role, such as “Document Control”.")],
-    organization: Annotated[str | None, typer.Option(help="Where: code of an organization.")] = None,
-    project: Annotated[str | None, typer.Option(help="Where: code of a project.")] = None,
-    contract: Annotated[str | None, typer.Option(help="Where: code of a contract.")] = None,
+    role: Role,
+    organization: Organization = None,
+    project: Project = None,
+    contract: Contract = None,
 ) -> None:
     """Give a role in one place; each role is made for one level, and the message says which.
 
@@ -158,27 +163,17 @@ def grant(
     """
     from saraban.identity import service as identity
 
-    _as_system(
-        lambda session, **given: identity.grant_role(
-            session,
-            username=username,
-            role=role,
-            organization_code=organization,
-            project_code=project,
-            contract_code=contract,
-            **given,
-        )
-    )
+    _with_role(identity.grant_role, username, role, organization, project, contract)
     typer.echo(say(f"ให้บทบาท {role} แก่ {username} แล้ว", f"{username} has the role {role}."))
 
 
 @noun.command()
 def revoke(
     username: Name,
-    role: Annotated[str, typer.Argument(help="Role, such as “Document Control”.")],
-    organization: Annotated[str | None, typer.Option(help="Where: code of an organization.")] = None,
-    project: Annotated[str | None, typer.Option(help="Where: code of a project.")] = None,
-    contract: Annotated[str | None, typer.Option(help="Where: code of a contract.")] = None,
+    role: Role,
+    organization: Organization = None,
+    project: Project = None,
+    contract: Contract = None,
 ) -> None:
     """Take a role back in the place where it was given; open reviews ask that person no more.
 
@@ -186,17 +181,7 @@ def revoke(
     """
     from saraban.identity import service as identity
 
-    _as_system(
-        lambda session, **given: identity.revoke_role(
-            session,
-            username=username,
-            role=role,
-            organization_code=organization,
-            project_code=project,
-            contract_code=contract,
-            **given,
-        )
-    )
+    _with_role(identity.revoke_role, username, role, organization, project, contract)
     typer.echo(say(f"ถอนบทบาท {role} จาก {username} แล้ว", f"{username} no longer has the role {role} there."))
 
 
@@ -237,6 +222,18 @@ def _switch(username: str, *, active: bool) -> None:
     _as_system(lambda session, **given: identity.set_active(session, username=username, active=active, **given))
     done = say("เปิดใช้งาน", "enabled") if active else say("ปิดใช้งาน", "disabled")
     typer.echo(say(f"{done}บัญชี {username} แล้ว", f"The account {username} is {done}."))
+
+
+def _with_role(
+    verb: Callable[..., Awaitable[Any]],
+    username: str,
+    role: str,
+    organization: str | None,
+    project: str | None,
+    contract: str | None,
+) -> None:
+    place = {"organization_code": organization, "project_code": project, "contract_code": contract}
+    _as_system(lambda session, **given: verb(session, username=username, role=role, **place, **given))
 
 
 def _as_system(work: Callable[..., Awaitable[Any]]) -> Any:
