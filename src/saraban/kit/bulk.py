@@ -3,9 +3,8 @@ Many rows in one statement, and many statements in one round trip: how numbers a
 
 The ORM and Core spend more on a row than the database does, and SQLAlchemy's way to an asyncio driver more than a small
 statement takes. So the driver's own connection under the session is used, inside the session's transaction. The columns'
-own types still convert each value, but a value that comes again in the same column, as most
-do in a batch, is converted and quoted once; columns in which every row has null are left out. Names come from the mapped
-table alone.
+own types still convert each value, but a value that comes again in the same column, as most do in a batch, is converted and
+quoted once; columns in which every row has null are left out. Names come from the mapped table alone.
 """
 
 import asyncio
@@ -26,10 +25,9 @@ from saraban.kit.db import Connected
 _SQLITE_VARIABLES = 32_000  # the library allows 32,766 in one statement
 _MOST_ROWS = 1000
 
-Convert = Callable[[Any], Any] | None
-
-
 _KNOWN = "saraban_driver"
+
+Convert = Callable[[Any], Any] | None
 
 
 class Statement(NamedTuple):

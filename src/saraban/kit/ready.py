@@ -3,11 +3,11 @@ Statements that are sent so often that making and sending them counts: written o
 where the values stand.
 
 On MariaDB the driver's own connection under the session is used, inside the session's transaction: SQLAlchemy's way to an
-asyncio driver takes four times as long as such a statement. The types of the columns still convert each value, the driver
-quotes it. On SQLite, where the way to the file's own thread costs more than either, they are sent like all others.
+asyncio driver takes four times as long as such a statement. The types of the columns still convert each value, and
+`kit.bulk` quotes it. On SQLite, where the way to the file's own thread costs more than either, they are sent like all others.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,9 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
-from saraban.kit.bulk import Driver, Statement
-
-Convert = Callable[[Any], Any] | None
+from saraban.kit.bulk import Convert, Driver, Statement
 
 
 class Ready:
