@@ -19,9 +19,10 @@ from saraban.kit.problem import to_problem
 from saraban.projects.models import Project
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.models.review import WorkflowBranch
-from saraban.workflow.service import asking
+from saraban.workflow.service import asking, migrating
+from saraban.workflow.service.migrating import Plan
 from tests.factories.letterbox import NOW, Office, new_office
-from tests.factories.review import answer, branches, seat, under_review
+from tests.factories.review import answer, branches, reviewed, seat, under_review
 
 CROWD = 20
 WORDS = {"th": "คำ", "en": "Word"}
@@ -120,6 +121,29 @@ class TestAccounts:
             waiting.append((await stored(office))[3])
 
         assert waiting == [1, 0, 1]
+
+
+class TestMigration:
+    async def test_beside_an_answer_comes_before_it_or_leaves_the_review_alone(self, office: Office) -> None:
+        instance = await under_review(office, branches=many(2), completion="all")
+        first = (await branches(office, instance))["b0"].public_id
+        made = await office.define(reviewed(branches=many(2), completion="any"))
+        admin = await office.person("admin")
+
+        async def move() -> list[str]:
+            plan = Plan("REVIEWED", 2, dry_run=False)
+            batches = migrating.migrate(
+                office.db, caller=admin, subjects=office.subjects, plan=plan, now=NOW, address=""
+            )
+            return [line.found.outcome.value async for batch in batches for line in batch.lines]
+
+        _, found = await asyncio.gather(answer(office, instance, first, by="reviewer.consultant"), move())
+
+        row, history, _, waiting = await stored(office)
+        # By the new rule the answer is the verdict; it is never found lying there by a migration.
+        stands = {"stays": ("passed", True, 0), "verdict_due": ("review", False, 1)}[found[0]]
+        assert (row.current_state, row.definition_id == made.public_id, waiting) == stands
+        assert history["review:answer"] == 1
 
 
 class TestTwentyAtOnce:

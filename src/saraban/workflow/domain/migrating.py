@@ -12,7 +12,8 @@ from typing import Any
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING
 from saraban.kit.errors import FieldProblem, Invalid, Text
-from saraban.workflow.domain import engine
+from saraban.workflow.domain import carrying, engine
+from saraban.workflow.domain.carrying import Asked, Barrier, Carried
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.subject import SubjectFacts
 
@@ -25,7 +26,9 @@ class Outcome(StrEnum):
     STATE_GONE = "state_gone"
     CONTEXT_UNFIT = "context_unfit"
     NOBODY = "nobody"
-    IN_REVIEW = "in_review"
+    ANSWER_LOST = Barrier.ANSWER_LOST.value
+    ANSWER_CHANGED = Barrier.ANSWER_CHANGED.value
+    VERDICT_DUE = Barrier.VERDICT_DUE.value
     SUBJECT_GONE = "subject_gone"
 
     @property
@@ -43,10 +46,21 @@ WORDS: Mapping[Outcome, Text] = {
     Outcome.CONTEXT_UNFIT: Text(
         "ข้อมูลที่จำไว้ไม่ตรงกับ context_schema ของเวอร์ชันใหม่", "What it remembers does not fit the schema."
     ),
-    Outcome.NOBODY: Text("ในเวอร์ชันใหม่ไม่มีใครดำเนินการในสถานะนี้ได้", "Under the version nobody could act in that state."),
-    Outcome.IN_REVIEW: Text(
-        "อยู่ระหว่างการพิจารณาพร้อมกัน ต้องรอให้จบหรือผลักดันก่อน",
-        "A parallel review is under way; let it end, or force it on first.",
+    Outcome.NOBODY: Text(
+        "ในเวอร์ชันใหม่ไม่มีใครดำเนินการในสถานะนี้ได้ หรือไม่มีใครตอบสายพิจารณาที่เปิดใหม่ได้",
+        "Under the version nobody could act in that state, or answer a branch that it asks.",
+    ),
+    Outcome.ANSWER_LOST: Text(
+        "การพิจารณาพร้อมกันมีคำตอบแล้ว ซึ่งเวอร์ชันใหม่ไม่มีที่ให้ ต้องรอให้การพิจารณาจบหรือผลักดันก่อน",
+        "The parallel review has an answer for which the version has no place; let it end, or force it on first.",
+    ),
+    Outcome.ANSWER_CHANGED: Text(
+        "คำตอบที่ให้ไว้แล้วในการพิจารณาพร้อมกันจะมีความหมายต่างไปในเวอร์ชันใหม่ ต้องรอให้การพิจารณาจบหรือผลักดันก่อน",
+        "An answer of the parallel review would mean something else under the version; let it end, or force it on first.",
+    ),
+    Outcome.VERDICT_DUE: Text(
+        "ตามเวอร์ชันใหม่ คำตอบที่มีอยู่จะทำให้การพิจารณาพร้อมกันจบทันที ต้องรอให้การพิจารณาจบหรือผลักดันก่อน",
+        "Under the version the answers so far would end the parallel review at once; let it end, or force it on first.",
     ),
     Outcome.SUBJECT_GONE: Text("อ่านเอกสารของรายการนี้ไม่ได้แล้ว", "The document of this instance cannot be read any more."),
 }
@@ -59,6 +73,7 @@ class Standing:
 
     :param facts: None when its subject cannot be read
     :param assigned_user_id: the one person to whom its state was given
+    :param round: the branches of the review under way
     """
 
     definition: Definition
@@ -66,16 +81,24 @@ class Standing:
     context: Mapping[str, Any]
     facts: SubjectFacts | None
     assigned_user_id: int | None = None
+    round: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What becomes of it; `to` is the state it will stand in, `faults` are those of its context."""
+    """
+    What becomes of it.
+
+    :param to: the state it will stand in
+    :param faults: those of its context
+    :param carried: how a review under way, or one that begins, goes on there
+    """
 
     outcome: Outcome
     to: str | None = None
     faults: tuple[FieldProblem, ...] = ()
     keeps_person: bool = False
+    carried: Carried | None = None
 
     @property
     def goes(self) -> bool:
@@ -99,32 +122,50 @@ def check_mapping(definition: Definition, mapping: Mapping[str, str]) -> None:
         raise Invalid("The mapping of states cannot be used.", fields=fields)
 
 
-def examine(definition: Definition, standing: Standing, mapping: Mapping[str, str], people: Iterable[Caller]) -> Found:
+def examine(
+    definition: Definition,
+    standing: Standing,
+    mapping: Mapping[str, str],
+    people: Iterable[Caller],
+    *,
+    silent: bool = False,
+) -> Found:
     """
     This will say what becomes of an instance under a version.
 
     :param people: those who work for whom the instance would wait for there; somebody who may do everything is no proof
         that the step is anybody's
+    :param silent: whether there is nobody to answer some branch of those that would be asked
     """
     if standing.facts is None:
         return Found(Outcome.SUBJECT_GONE)
-    if standing.definition.state(standing.state).review is not None:
-        return Found(Outcome.IN_REVIEW)
     to = target(definition, standing.state, mapping)
     if to is None:
         return Found(Outcome.STATE_GONE)
-    if definition.states[to].review is not None:
-        return Found(Outcome.IN_REVIEW, to)
+    carried = carry(definition, standing, to)
+    if isinstance(carried, Barrier):
+        return Found(Outcome(carried), to)
     schema = definition.context_schema
     faults = schema.problems(dict(standing.context)) if schema else ()
     if faults:
         return Found(Outcome.CONTEXT_UNFIT, to, tuple(faults))
+    moves = to != standing.state
+    goes = Outcome.MOVES if moves else Outcome.STAYS
+    if definition.states[to].review is not None:
+        return Found(Outcome.NOBODY, to) if silent else Found(goes, to, carried=carried)
     able = [person for person in people if may_act(definition, to, person, standing.facts)]
     if not able:
         return Found(Outcome.NOBODY, to)
-    moves = to != standing.state
     keeps = not moves and standing.assigned_user_id in {person.user_id for person in able}
-    return Found(Outcome.MOVES if moves else Outcome.STAYS, to, keeps_person=keeps)
+    return Found(goes, to, keeps_person=keeps, carried=carried)
+
+
+def carry(definition: Definition, standing: Standing, to: str) -> Carried | Barrier:
+    """This will say what becomes of the branches of an instance that goes on in a state: only in its own a review does."""
+    before, after = standing.definition.state(standing.state).review, definition.states[to].review
+    if to != standing.state or before is None or after is None:
+        return carrying.replaced(after, standing.round)
+    return carrying.continued(before, after, standing.round)
 
 
 def may_act(definition: Definition, state: str, person: Caller, facts: SubjectFacts) -> bool:

@@ -113,7 +113,7 @@ class BranchView:
     """
     One branch as one caller sees it; what was answered is None while it is hidden from him, and before there is any.
 
-    :param status: `PENDING`, `ANSWERED`, or `SKIPPED` when the review ended without it
+    :param status: `PENDING`, `ANSWERED`, or `SKIPPED` when the review ended, or went on, without it
     :param choices: what the caller may answer; empty unless he may
     :param in_own_right: whether he may answer without standing in for anybody
     :param in_place_of: in whose place he may answer

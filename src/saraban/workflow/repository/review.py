@@ -126,6 +126,17 @@ async def change(session: AsyncSession, *, public_id: UUID, expected: int, value
     return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
 
 
+async def rewrite(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, Any]) -> bool:
+    """This will write `values` and the next version of a branch, whatever it is, unless it has changed since."""
+    statement = (
+        sa.update(WorkflowBranch)
+        .where(WorkflowBranch.id == public_id, WorkflowBranch.version_no == expected)
+        .values(version_no=expected + 1, **values)
+        .execution_options(**NO_STATE_SYNC)
+    )
+    return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
+
+
 async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> None:
     """This will say of every branch that still waits that it is not asked any more."""
     statement = (
@@ -177,20 +188,25 @@ async def await_people(
     if gone:
         statement = sa.delete(item).where(mine, item.user_id.in_(gone))
         await session.execute(statement.execution_options(**NO_STATE_SYNC))
-    rows: list[dict[str, Any]] = [
-        {
-            "id": new_id(),
-            "instance_id": instance_id,
-            "state": state,
-            "organization_id": None,
-            "user_id": key,
-            "created_at": now,
-        }
-        for key in sorted(more)
-    ]
-    if rows:
-        await session.execute(sa.insert(item), rows)
+    common = {"instance_id": instance_id, "state": state, "organization_id": None, "created_at": now}
+    await _wait_for(session, [{**common, "user_id": key} for key in sorted(more)])
     return frozenset(more)
+
+
+async def await_organizations(
+    session: AsyncSession, *, instance_id: UUID, state: str, organizations: Collection[int], since: datetime
+) -> None:
+    """This will make these the organizations an instance waits for, and leave its people as they are."""
+    item = WorkflowWorkItem
+    theirs = sa.and_(item.instance_id == instance_id, item.organization_id.is_not(None))
+    await session.execute(sa.delete(item).where(theirs).execution_options(**NO_STATE_SYNC))
+    common = {"instance_id": instance_id, "state": state, "user_id": None, "created_at": since}
+    await _wait_for(session, [{**common, "organization_id": key} for key in sorted(organizations)])
+
+
+async def _wait_for(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        await session.execute(sa.insert(WorkflowWorkItem), [{"id": new_id(), **row} for row in rows])
 
 
 async def touch(session: AsyncSession, *, public_id: UUID, now: datetime) -> None:

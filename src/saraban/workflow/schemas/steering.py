@@ -121,7 +121,17 @@ class MigratedOut(Schema):
     from_version: int = Field(examples=[1])
     state: str = Field(examples=["in_review"])
     to_state: str | None = Field(examples=["pending_review"])
-    outcome: Literal["stays", "moves", "state_gone", "context_unfit", "nobody", "in_review", "subject_gone"]
+    outcome: Literal[
+        "stays",
+        "moves",
+        "state_gone",
+        "context_unfit",
+        "nobody",
+        "answer_lost",
+        "answer_changed",
+        "verdict_due",
+        "subject_gone",
+    ]
     moved: bool = Field(examples=[False], description="False in a dry run, and where it stays on its version.")
     message: LabelOut
     errors: list[ContextFault]

@@ -40,7 +40,8 @@ async def turn(session: AsyncSession, *, instance: Instance, definition: Definit
     await repository.close(session, instance_id=instance.id, now=now)
     review = definition.state(instance.current_state).review
     if review is not None and instance.status == "ACTIVE":
-        await repository.add(session, [_row(instance, each, review, now) for each in review.branches])
+        opened = instance.version_no
+        await repository.add(session, [row_of(instance, opened, each, review, now) for each in review.branches])
 
 
 async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> None:
@@ -48,13 +49,14 @@ async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> N
     await repository.close(session, instance_id=instance_id, now=now)
 
 
-def _row(instance: Instance, name: str, review: Review, now: datetime) -> dict[str, Any]:
+def row_of(instance: Instance, opened_version: int, name: str, review: Review, now: datetime) -> dict[str, Any]:
+    """This will give a branch as it is opened in a round."""
     assignee = review.branches[name].assignee
     return {
         "id": new_id(),
         "instance_id": instance.id,
         "state": instance.current_state,
-        "opened_version": instance.version_no,
+        "opened_version": opened_version,
         "position": list(review.branches).index(name),
         "name": name,
         "assignee_kind": assignee.kind,
@@ -73,9 +75,19 @@ async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFact
     Who submitted it is among them only where a branch names him.
     """
     waiting = await repository.pending(session, instance_id=instance_id)
+    if not waiting:
+        return frozenset()
+    asked = [assignee_of(row) for row in waiting]
+    return await answerers(session, asked, facts=facts, state=waiting[0].state)
+
+
+async def answerers(
+    session: AsyncSession, asked: Collection[Assignee], *, facts: SubjectFacts, state: str
+) -> frozenset[int]:
+    """This will give everybody who may see the subject in a state and is one of those who are asked."""
     named: dict[str, set[str]] = {}
-    for row in waiting:
-        named.setdefault(row.assignee_kind, set()).add(row.assignee_name)
+    for one in asked:
+        named.setdefault(one.kind, set()).add(one.name)
     scope = facts.scope
     found = await repository.role_holders(session, roles=named.get("role", ()), scope=scope)
     if scope.project is not None and not named.keys().isdisjoint(SEATED):
@@ -83,8 +95,7 @@ async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFact
             if seat.team in named.get("team", ()) or seat.discipline in named.get("discipline", ()):
                 found |= {seat.user_id}
     asked_by_name = await instances_repository.user_ids(session, [UUID(key) for key in named.get("user", ())])
-    asked = (found - {facts.submitter_user_id}) | asked_by_name
-    return await readers(session, asked, facts=facts, state=waiting[0].state) if waiting else frozenset()
+    return await readers(session, (found - {facts.submitter_user_id}) | asked_by_name, facts=facts, state=state)
 
 
 async def seats_of(

@@ -21,6 +21,7 @@ from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
 from saraban.workflow import repository
 from saraban.workflow.domain import engine, migrating, steering
+from saraban.workflow.domain.carrying import Barrier
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.migrating import Found, Outcome, Standing
@@ -28,7 +29,9 @@ from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.models import Instance, WorkflowHistory
 from saraban.workflow.repository import migrating as rows
-from saraban.workflow.service import definitions, instances
+from saraban.workflow.repository import review
+from saraban.workflow.service import asking, branches, carrying, definitions, instances
+from saraban.workflow.service.carrying import Round
 from saraban.workflow.service.reading import facts_of
 from saraban.workflow.service.subjects import Subjects
 from saraban.workflow.service.terms import due_on
@@ -166,9 +169,19 @@ async def _version(session: AsyncSession, plan: Plan) -> tuple[UUID, Definition]
     return row.id, await definitions.load(session, row.id)
 
 
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    """One instance with what was found of it."""
+
+    row: Instance
+    standing: Standing
+    round: Round
+    found: Found
+
+
 async def _look(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[Line]:
     found = await rows.instances(session, versions, lock=False)
-    return [_line(row, versions, one, looked) for row, one, looked in await _examined(session, run, found)]
+    return [_line(one, versions) for one in await _examined(session, run, found)]
 
 
 async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[Line]:
@@ -176,48 +189,63 @@ async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) 
     locked = await rows.instances(session, versions, lock=True)
     still = [row for row in locked if row.status == instances.ACTIVE and row.definition_id != run.definition_id]
     lines = []
-    for row, standing, found in await _examined(session, run, still):
-        if found.goes and found.to is not None and standing.facts is not None:
-            await _go(session, run, row, standing, standing.facts, found, versions[row.id])
-        lines.append(_line(row, versions, standing, found))
+    for one in await _examined(session, run, still):
+        if one.found.goes and one.found.to is not None and one.standing.facts is not None:
+            await _go(session, run, one, one.standing.facts, versions[one.row.id])
+        lines.append(_line(one, versions))
     gone = sum(1 for line in lines if line.found.goes)
     if gone:
         await _note(session, run, gone)
     return lines
 
 
-def _line(row: Instance, versions: Mapping[UUID, int], standing: Standing, found: Found) -> Line:
-    number = standing.facts.number if standing.facts else None
-    return Line(row.id, number, versions[row.id], row.current_state, found)
+def _line(one: _Examined, versions: Mapping[UUID, int]) -> Line:
+    number = one.standing.facts.number if one.standing.facts else None
+    return Line(one.row.id, number, versions[one.row.id], one.row.current_state, one.found)
 
 
-async def _examined(
-    session: AsyncSession, run: _Run, found: Sequence[Instance]
-) -> list[tuple[Instance, Standing, Found]]:
+async def _examined(session: AsyncSession, run: _Run, found: Sequence[Instance]) -> list[_Examined]:
     system = await identity.system_caller(session)
     facts = await facts_of(session, found, caller=system, subjects=run.subjects)
+    known = {row.definition_id: await definitions.load(session, row.definition_id) for row in found}
+    rounds = await carrying.rounds(session, found, known)
     examined = []
     for row in found:
+        round_ = rounds.get(row.id, [])
         standing = Standing(
-            await definitions.load(session, row.definition_id),
+            known[row.definition_id],
             row.current_state,
             row.context or {},
             facts.get((row.entity_type, row.entity_id)),
             row.assigned_user_id,
+            carrying.asked(round_),
         )
-        people = await _people(session, run, standing)
-        examined.append((row, standing, migrating.examine(run.definition, standing, run.plan.mapping, people)))
+        examined.append(_Examined(row, standing, round_, await _found(session, run, standing)))
     return examined
 
 
-async def _people(session: AsyncSession, run: _Run, standing: Standing) -> list[Caller]:
+async def _found(session: AsyncSession, run: _Run, standing: Standing) -> Found:
+    """Whom it would wait for is asked for only as far as that matters."""
+    definition, mapping, facts = run.definition, run.plan.mapping, standing.facts
+    to = migrating.target(definition, standing.state, mapping)
+    people: list[Caller] = []
+    silent = False
+    if to is not None and facts is not None:
+        carried = migrating.carry(definition, standing, to)
+        if definition.states[to].review is None:
+            people = await _people(session, run, to, facts, standing.assigned_user_id)
+        elif not isinstance(carried, Barrier):
+            silent = await carrying.silent(session, carried, facts=facts, state=to)
+    return migrating.examine(definition, standing, mapping, people, silent=silent)
+
+
+async def _people(
+    session: AsyncSession, run: _Run, to: str, facts: SubjectFacts, assigned_user_id: int | None
+) -> list[Caller]:
     """Those whom the instance would wait for: the people of the organizations, and those who are named."""
-    to = migrating.target(run.definition, standing.state, run.plan.mapping)
-    if to is None or standing.facts is None:
-        return []
-    waiting = engine.waiting(run.definition, to, standing.facts)
+    waiting = engine.waiting(run.definition, to, facts)
     found = [one for key in sorted(waiting.organizations) for one in await _members(session, run, key)]
-    keys = waiting.users | ({standing.assigned_user_id} - {None})
+    keys = waiting.users | ({assigned_user_id} - {None})
     named = set(waiting.named) | set((await repository.user_public_ids(session, _keys(keys))).values())
     return [*found, *(await identity.load_callers(session, sorted(named))).values()]
 
@@ -234,17 +262,12 @@ async def _members(session: AsyncSession, run: _Run, organization: int) -> tuple
     return run.people[organization]
 
 
-async def _go(
-    session: AsyncSession,
-    run: _Run,
-    row: Instance,
-    standing: Standing,
-    facts: SubjectFacts,
-    found: Found,
-    version: int,
-) -> None:
+async def _go(session: AsyncSession, run: _Run, one: _Examined, facts: SubjectFacts, version: int) -> None:
+    row, found = one.row, one.found
     versions = {"before": version, "after": run.plan.version}
     if found.outcome is Outcome.MOVES and found.to is not None:
+        if one.round:  # the step itself closes branches only where the new version knows of reviews
+            await branches.close(session, instance_id=row.id, now=not_before(row.updated_at, run.now))
         held = Held(row, run.subjects.port(row.entity_type), facts, run.definition, run.caller)
         step = Step(row.current_state, steering.MIGRATE, found.to, terminal=False)
         kept = Kept("workflow.migrate", details={"migrated": versions}, values={"definition_id": run.definition_id})
@@ -255,19 +278,44 @@ async def _go(
     values: dict[str, Any] = {
         "definition_id": run.definition_id,
         "assigned_user_id": assigned,
-        "due_on": await _due_on(session, run, row, standing.definition, facts),
+        "due_on": await _due_on(session, run, row, one.standing.definition, facts),
         "updated_at": now,
     }
     if not await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values):
         raise VersionConflict("The version changed between the lock and the update.")
-    session.add(_history(run, row, versions, now))
+    session.add(_history(run, one, versions, now))
     await session.flush()
     row.assigned_user_id = assigned
-    # It has waited since its last step, and goes on doing so.
-    first_draft = run.definition.states[row.current_state].editable and row.last_transition_at == row.created_at
-    if not first_draft:
-        here = instances.Entered(row, run.definition, facts, row.last_transition_at)
+    await _review_on(session, run, one, now)
+    await _wait_on(session, run, row, facts, now)
+
+
+async def _review_on(session: AsyncSession, run: _Run, one: _Examined, now: datetime) -> None:
+    """The branches of its state are those of the new version; a review that is the same goes on untouched."""
+    state = one.row.current_state
+    before, after = (which.states[state].review for which in (one.standing.definition, run.definition))
+    if before == after:
+        return
+    if after is None:
+        await branches.close(session, instance_id=one.row.id, now=now)
+    elif one.found.carried is not None:
+        await carrying.carry(session, one.row, after, one.round, one.found.carried, now=now)
+
+
+async def _wait_on(session: AsyncSession, run: _Run, row: Instance, facts: SubjectFacts, now: datetime) -> None:
+    """It has waited since its last step, and goes on doing so; whom a branch asks from now on is asked from now on."""
+    state = run.definition.states[row.current_state]
+    if state.editable and row.last_transition_at == row.created_at:
+        return  # a first draft
+    here = instances.Entered(row, run.definition, facts, row.last_transition_at)
+    if state.review is None:
         await instances.await_next(session, here)
+        return
+    waiting = engine.waiting(run.definition, state.name, facts)
+    await review.await_organizations(
+        session, instance_id=row.id, state=state.name, organizations=waiting.organizations, since=here.at
+    )
+    await asking.ask(session, row=row, definition=run.definition, facts=facts, now=now)
 
 
 async def _due_on(
@@ -280,7 +328,8 @@ async def _due_on(
     return await due_on(session, state=here, facts=facts, now=row.last_transition_at)
 
 
-def _history(run: _Run, row: Instance, versions: Mapping[str, int], now: datetime) -> WorkflowHistory:
+def _history(run: _Run, one: _Examined, versions: Mapping[str, int], now: datetime) -> WorkflowHistory:
+    row = one.row
     return WorkflowHistory(
         id=new_id(),
         instance_id=row.id,
@@ -290,7 +339,11 @@ def _history(run: _Run, row: Instance, versions: Mapping[str, int], now: datetim
         action_by_user_id=run.caller.user_id,
         action_by_user_uuid=str(run.caller.public_id),
         comment=None,
-        details={"migrated": dict(versions), "versionNo": row.version_no + 1},
+        details={
+            "migrated": dict(versions),
+            "versionNo": row.version_no + 1,
+            **carrying.told(one.found.carried),
+        },
         created_at=now,
     )
 

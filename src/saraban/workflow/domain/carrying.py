@@ -1,0 +1,111 @@
+"""
+What becomes of a parallel review under way when its instance goes on under another version of its workflow: which branches
+stay as they are, which are asked, and which are asked no more.
+
+An answer that was given stays what it was. Where the version would lose it, read it otherwise, or find in it a verdict that
+nobody has spoken yet, the instance is left where it is: nothing moves on because of a migration.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from saraban.workflow.domain.review import Branch, Review, verdict
+
+
+class Barrier(StrEnum):
+    """Why a review cannot be taken along."""
+
+    ANSWER_LOST = "answer_lost"
+    ANSWER_CHANGED = "answer_changed"
+    VERDICT_DUE = "verdict_due"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """
+    One branch of the round under way.
+
+    :param waits: False once it has its answer, or is asked no more
+    """
+
+    name: str
+    waits: bool = True
+    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """
+    How a review goes on; branches that are in none of these stay as they are.
+
+    :param opened: those that did not wait for an answer before
+    :param asked: those that wait for somebody else than before
+    :param closed: those that wait no more
+    """
+
+    opened: tuple[Branch, ...] = ()
+    asked: tuple[Branch, ...] = ()
+    closed: tuple[str, ...] = ()
+
+    @property
+    def anew(self) -> tuple[Branch, ...]:
+        """Every branch for which somebody is asked because of the move."""
+        return (*self.opened, *self.asked)
+
+
+def replaced(after: Review | None, round_: Collection[Asked]) -> Carried | Barrier:
+    """
+    This will say what becomes of a review in the place of which another one comes, or none: it ends without a verdict,
+    which it may as long as nobody has answered.
+
+    :param round_: none where there was no review before
+    """
+    if any(each.answer is not None for each in round_):
+        return Barrier.ANSWER_LOST
+    opened = tuple(after.branches.values()) if after is not None else ()
+    return Carried(opened, closed=tuple(each.name for each in round_ if each.waits))
+
+
+def continued(before: Review, after: Review, round_: Collection[Asked]) -> Carried | Barrier:
+    """
+    This will say how a review of a state goes on by what the version says of it, branch by branch, by their names.
+
+    A branch that the version gives to the same assignee as before goes on asking whom it asks, also where it has been
+    given to one person since.
+    """
+    answers = {each.name: each.answer for each in round_ if each.answer is not None}
+    barrier = _barrier(before, after, answers)
+    if barrier is not None:
+        return barrier
+    waiting = [each.name for each in round_ if each.waits]
+    opened = tuple(one for name, one in after.branches.items() if name not in waiting and name not in answers)
+    asked = tuple(
+        one for name, one in after.branches.items() if name in waiting and _asks(before, name) != one.assignee
+    )
+    return Carried(opened, asked, tuple(name for name in waiting if name not in after.branches))
+
+
+def _asks(review: Review, name: str) -> Any:
+    branch = review.branches.get(name)
+    return branch.assignee if branch is not None else None
+
+
+def _barrier(before: Review, after: Review, answers: Mapping[str, str]) -> Barrier | None:
+    if not answers.keys() <= after.branches.keys():
+        return Barrier.ANSWER_LOST
+    # Who was asked, and under what words, is part of what was answered.
+    if any(before.branches.get(name) != after.branches[name] for name in answers):
+        return Barrier.ANSWER_CHANGED
+    said = set(answers.values())
+    if said and _meaning(before, said) != _meaning(after, said):
+        return Barrier.ANSWER_CHANGED
+    return None if verdict(after, answers) is None else Barrier.VERDICT_DUE
+
+
+def _meaning(review: Review, said: Collection[str]) -> tuple[Any, ...]:
+    """What could be answered and for what it counts, and the words of what was."""
+    counts = {code: choice.counts for code, choice in review.answers.items()}
+    words = {code: choice.label for code, choice in review.answers.items() if code in said}
+    return counts, words, review.veto

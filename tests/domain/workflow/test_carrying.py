@@ -1,0 +1,157 @@
+"""What becomes of a review under way under another version, from plain values."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saraban.kit.errors import Text
+from saraban.workflow.domain import dsl, migrating
+from saraban.workflow.domain.carrying import Asked, Barrier, Carried, continued, replaced
+from saraban.workflow.domain.migrating import Outcome, Standing
+from saraban.workflow.domain.review import AGAINST, FOR, Assignee, Branch, Choice, Review, verdict
+from tests.domain.workflow.actors import subject
+
+WORD, OTHER = Text("คำ", "Word"), Text("อื่น", "Other")
+ANSWERS = {"yes": Choice(WORD, "for"), "note": Choice(WORD, "neither"), "no": Choice(WORD, "against")}
+A, B, C = (Branch(name, WORD, Assignee("team", "T")) for name in "abc")
+ELSEWHERE = Assignee("team", "U")
+
+
+def review(*branches: Branch, completion: Any = "all", **changes: Any) -> Review:
+    known = {"answers": ANSWERS, "then": {FOR: "passed", AGAINST: "failed"}, "completion": completion}
+    return Review(branches={branch.name: branch for branch in branches}, **(known | changes))
+
+
+def waits(*names: str) -> list[Asked]:
+    return [Asked(name) for name in names]
+
+
+def said(name: str, answer: str = "yes") -> Asked:
+    return Asked(name, waits=False, answer=answer)
+
+
+def changed(**changes: Choice) -> dict[str, Choice]:
+    return ANSWERS | changes
+
+
+class TestContinued:
+    @pytest.mark.parametrize(
+        ("after", "round_", "expected"),
+        [
+            (review(A, B), waits("a", "b"), Carried()),
+            (review(B, A), [said("a"), *waits("b")], Carried()),
+            (review(A, B, C), [said("a"), *waits("b")], Carried(opened=(C,))),
+            (review(A), waits("a", "b"), Carried(closed=("b",))),
+            (review(A, replace(B, assignee=ELSEWHERE)), waits("a", "b"), Carried(asked=(replace(B, assignee=ELSEWHERE),))),
+            (review(A, replace(B, label=OTHER)), [said("a"), *waits("b")], Carried()),
+            (review(A, B), [*waits("a"), Asked("b", waits=False)], Carried(opened=(B,))),
+            (review(A), [*waits("a"), Asked("b", waits=False)], Carried()),
+            (review(A, B, answers={"ok": ANSWERS["yes"], "no": ANSWERS["no"]}), waits("a", "b"), Carried()),
+            (review(A, B, answers=changed(yes=Choice(WORD, "for", comment_required=True))), [said("a"), *waits("b")], Carried()),
+            (review(A, B, answers=changed(no=Choice(OTHER, "against"))), [said("a"), *waits("b")], Carried()),
+            (review(A, B, completion=2, hidden=True, then={FOR: "x", AGAINST: "y"}), [said("a"), *waits("b")], Carried()),
+        ],
+    )  # fmt: skip
+    def test_says_branch_by_branch_how_it_goes_on(
+        self, after: Review, round_: Collection[Asked], expected: Carried
+    ) -> None:
+        assert continued(review(A, B), after, round_) == expected
+
+    @pytest.mark.parametrize(
+        ("after", "barrier"),
+        [
+            (review(B, C), Barrier.ANSWER_LOST),
+            (review(replace(A, assignee=ELSEWHERE), B), Barrier.ANSWER_CHANGED),
+            (review(replace(A, label=OTHER), B), Barrier.ANSWER_CHANGED),
+            (review(A, B, answers=changed(yes=Choice(OTHER, "for"))), Barrier.ANSWER_CHANGED),
+            (review(A, B, answers=changed(note=Choice(WORD, "for"))), Barrier.ANSWER_CHANGED),
+            (review(A, B, answers=changed(more=Choice(WORD, "for"))), Barrier.ANSWER_CHANGED),
+            (review(A, B, veto=frozenset({"no"})), Barrier.ANSWER_CHANGED),
+            (review(A, B, completion=1), Barrier.VERDICT_DUE),
+            (review(A), Barrier.VERDICT_DUE),
+        ],
+    )
+    def test_leaves_what_was_answered_alone(self, after: Review, barrier: Barrier) -> None:
+        assert continued(review(A, B), after, [said("a"), *waits("b")]) is barrier
+
+    def test_a_review_that_nobody_could_win_any_more_is_a_verdict_too(self) -> None:
+        before, after = review(A, B, C, completion=2), review(A, B, completion=2)
+
+        assert continued(before, after, [said("a", "no"), *waits("b", "c")]) is Barrier.VERDICT_DUE
+
+    @given(st.data())
+    def test_never_loses_an_answer_nor_finds_a_verdict(self, data: st.DataObject) -> None:
+        rules, names = st.sampled_from(["all", 1, 2]), st.sets(st.sampled_from("abc"), min_size=2)
+        by_name = {"a": A, "b": B, "c": C}
+        before, after = (
+            review(*(by_name[name] for name in sorted(data.draw(names))), completion=data.draw(rules)) for _ in range(2)
+        )
+        answers = {name: data.draw(st.sampled_from([None, *ANSWERS])) for name in before.branches}
+        round_ = [said(name, code) if code else Asked(name) for name, code in answers.items()]
+
+        found = continued(before, after, round_)
+
+        given_ = {name: code for name, code in answers.items() if code}
+        if isinstance(found, Carried):
+            assert given_.keys() <= after.branches.keys()
+            assert verdict(after, given_) is None
+            left = {one.name for one in round_ if one.waits} - set(found.closed)
+            assert left | {one.name for one in found.opened} | given_.keys() == after.branches.keys()
+        else:
+            assert given_
+
+
+class TestReplaced:
+    def test_ends_without_a_verdict_while_nobody_has_answered(self) -> None:
+        round_ = [*waits("a"), Asked("b", waits=False)]
+
+        assert replaced(None, round_) == Carried(closed=("a",))
+        assert replaced(review(A, C), round_) == Carried(opened=(A, C), closed=("a",))
+        assert replaced(review(A), []) == Carried(opened=(A,))
+
+    def test_is_not_left_with_an_answer(self) -> None:
+        assert replaced(review(A, B), [said("a"), *waits("b")]) is Barrier.ANSWER_LOST
+        assert replaced(None, [said("a")]) is Barrier.ANSWER_LOST
+
+
+WORDS = {"th": "คำ", "en": "Word"}
+THEN = {"for": {"to": "closed"}, "against": {"to": "draft"}}
+
+
+def version(*teams: str, name: str = "review", **more: Any) -> Any:
+    branches = [{"name": team.lower(), "label": WORDS, "assignee": {"team": team}} for team in teams]
+    states = [
+        {"name": "draft", "label": WORDS, "initial": True, "on": {"send": {"to": name, "label": WORDS}}},
+        {"name": name, "label": WORDS, "review": {"branches": branches, "then": THEN, **more}},
+        {"name": "closed", "label": WORDS, "terminal": True},
+    ]
+    return dsl.read({"workflow": "MOVED", "states": states})
+
+
+class TestExamine:
+    @pytest.mark.parametrize(
+        ("to", "mapping", "round_", "silent", "outcome"),
+        [
+            (version("A", "B", "C"), {}, [said("a", "approve"), *waits("b")], False, Outcome.STAYS),
+            (version("A", "B", "C"), {}, [said("a", "approve"), *waits("b")], True, Outcome.NOBODY),
+            (version("B", "C"), {}, [said("a", "approve"), *waits("b")], False, Outcome.ANSWER_LOST),
+            (version("A", "B", veto=True), {}, [said("a", "approve"), *waits("b")], False, Outcome.ANSWER_CHANGED),
+            (version("A", "B", completion="any"), {}, [said("a", "approve"), *waits("b")], False, Outcome.VERDICT_DUE),
+            (version("A", name="check"), {}, waits("a", "b"), False, Outcome.STATE_GONE),
+            (version("A", name="check"), {"review": "check"}, waits("a", "b"), False, Outcome.MOVES),
+            (version("A", "B", name="check"), {"review": "check"}, [said("a", "approve")], False, Outcome.ANSWER_LOST),
+        ],
+    )
+    def test_takes_a_review_along_or_says_why_not(
+        self, to: Any, mapping: dict[str, str], round_: list[Asked], silent: bool, outcome: Outcome
+    ) -> None:
+        stands = Standing(version("A", "B"), "review", {}, subject(), round=tuple(round_))
+
+        found = migrating.examine(to, stands, mapping, [], silent=silent)
+
+        assert found.outcome is outcome
+        assert (found.carried is not None) is found.goes
