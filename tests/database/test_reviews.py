@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,11 +17,13 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import KeyReused
 from saraban.kit.problem import to_problem
+from saraban.projects import service as projects
 from saraban.projects.models import Project
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.models.review import WorkflowBranch
-from saraban.workflow.service import asking, migrating
+from saraban.workflow.service import Command, asking, migrating
 from saraban.workflow.service.migrating import Plan
+from saraban.workflow.service.transition import transition
 from tests.factories.letterbox import NOW, Office, new_office
 from tests.factories.review import answer, branches, reviewed, seat, under_review
 
@@ -62,6 +65,13 @@ async def stored(office: Office) -> tuple[WorkflowInstance, Counter[str], Counte
     return row, Counter(history), Counter(statuses), int(waiting or 0)
 
 
+async def project_of(office: Office) -> UUID:
+    async with office.db.reading() as session:
+        project: UUID | None = await session.scalar(sa.select(Project.public_id).where(Project.id == office.project))
+    assert project is not None
+    return project
+
+
 class TestRepeatedAnswer:
     async def test_has_one_effect_and_is_known_by_its_branch(self, office: Office) -> None:
         instance = await under_review(office, branches=many(2), completion="all")
@@ -81,9 +91,7 @@ class TestTeams:
     async def test_that_change_lock_the_reviews_of_their_own_project_alone(self, office: Office) -> None:
         here = await under_review(office, branches=many(1), completion="all")
         await under_review(office, {"scope": Scope(frozenset(), None, None)}, branches=many(1))
-        async with office.db.reading() as session:
-            project = await session.scalar(sa.select(Project.public_id).where(Project.id == office.project))
-        assert project is not None
+        project = await project_of(office)
         locked = []
 
         async def ask(session: AsyncSession) -> None:
@@ -93,7 +101,8 @@ class TestTeams:
             sa.event.remove(bind, "before_execute", seen)
 
         def seen(_bind: Any, clause: Any, *_: Any) -> None:
-            if isinstance(clause, sa.Select) and clause._for_update_arg is not None:
+            held = isinstance(clause, sa.Select) and clause._for_update_arg is not None
+            if held and WorkflowInstance.__table__ in clause.get_final_froms():
                 locked.append(clause.compile().params)
 
         await office.db.transact(ask)
@@ -121,6 +130,62 @@ class TestAccounts:
             waiting.append((await stored(office))[3])
 
         assert waiting == [1, 0, 1]
+
+
+class TestRights:
+    @pytest.mark.parametrize(
+        ("change", "assignee", "waits"),
+        [("grant", {"role": "Editor"}, 1), ("revoke", {"role": "Editor"}, 0), ("unseat", {"team": "DESIGN"}, 0)],
+    )
+    async def test_that_change_while_a_step_opens_a_review_are_those_that_it_asks_by(
+        self, office: Office, change: str, assignee: dict[str, str], waits: int
+    ) -> None:
+        await office.define(reviewed(branches=[{"name": "one", "label": WORDS, "assignee": assignee}]))
+        instance = (await office.start(office.letter(), code="REVIEWED")).instance_public_id
+        sender = await office.person("dc.contractor")
+        if change == "grant":
+            await CHANGES["revoke"](office)
+        asked, told = asyncio.Event(), asyncio.Event()
+
+        async def enter(session: AsyncSession) -> None:
+            named: Any = {"caller": sender, "subjects": office.subjects, "now": NOW, "address": ""}
+            await transition(session, public_id=instance, command=Command("submit"), **named)
+            asked.set()
+            await told.wait()
+
+        entering = asyncio.create_task(office.db.transact(enter))
+        await asked.wait()
+        changing = asyncio.create_task(CHANGES[change](office))
+        await asyncio.wait({changing}, timeout=0.4)  # as far as it comes beside the step
+        told.set()
+        await asyncio.gather(entering, changing)
+
+        assert (await stored(office))[3] == waits
+
+
+async def change_role(office: Office, *, change: Any) -> None:
+    """As the terminal does it, and then as the worker hears of it."""
+    system, person = await office.person("system"), await office.person("reviewer.consultant")
+    role: Any = {"by": system, "username": person.username, "role": "Editor", "organization_code": "คคง."}
+    await office.db.transact(lambda session: change(session, **role, address="", now=NOW))
+    told: Any = {"subjects": office.subjects, "public_id": person.public_id, "now": NOW}
+    await office.db.transact(lambda session: asking.ask_person_again(session, **told))
+
+
+async def unseat(office: Office) -> None:
+    admin, person = await office.person("admin"), await office.person("reviewer.consultant")
+    project = await project_of(office)
+    seat_: Any = {"caller": admin, "project_public_id": project, "code": "DESIGN", "user_public_id": person.public_id}
+    await office.db.transact(lambda session: projects.remove_member(session, **seat_, now=NOW, address=""))
+    told: Any = {"subjects": office.subjects, "project_public_id": project, "now": NOW}
+    await office.db.transact(lambda session: asking.ask_again(session, **told))
+
+
+CHANGES: dict[str, Any] = {
+    "grant": partial(change_role, change=identity.grant_role),
+    "revoke": partial(change_role, change=identity.revoke_role),
+    "unseat": unseat,
+}
 
 
 class TestMigration:

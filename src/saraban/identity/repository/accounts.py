@@ -26,6 +26,12 @@ async def for_update(session: AsyncSession, *, user_id: int) -> User | None:
     return await session.scalar(statement.execution_options(populate_existing=True))
 
 
+async def hold_rights(session: AsyncSession, *, alone: bool) -> None:
+    """This will hold the row that stands for what everybody may do, together with others or alone."""
+    first = sa.select(Role.role_id).order_by(Role.role_id).limit(1)
+    await session.execute(first.with_for_update(read=not alone))
+
+
 async def everyone(session: AsyncSession) -> Sequence[Any]:
     """One row for each account: the user, its organization's code, its role names."""
     roles = sa.func.aggregate_strings(Role.role_name, ", ").label("roles")

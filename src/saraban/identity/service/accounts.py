@@ -1,7 +1,8 @@
 """
 Opens, closes and unlocks accounts, gives them roles and takes them back; used by the command line.
 
-Whatever changes what somebody may do is told as `account.changed`, for those who keep lists of who is asked.
+Whatever changes what somebody may do is told as `account.changed`, for those who keep lists of who is asked, and excludes
+those who write such a list at that moment (`rights`).
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Role, User, UserAssignment
 from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import tokens
-from saraban.identity.service import passwords, places
+from saraban.identity.service import passwords, places, rights
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import DomainError, FieldProblem, Forbidden, Invalid, Kind, NotFound, Text, invalid
 
@@ -114,6 +115,7 @@ async def set_active(
     session: AsyncSession, *, by: Caller, username: str, active: bool, address: str, now: datetime
 ) -> None:
     """This will open or close an account; a closed one is refused at its next request."""
+    await rights.change(session)
     user = await _manageable(session, by=by, username=username, permission="user.edit" if active else "user.delete")
     user.is_active, user.updated_at = active, now
     if not active:
@@ -175,6 +177,7 @@ async def grant_role(
     :raises RoleDoesNotFit: when the role is made for another level
     :raises Forbidden: when `by` may not assign there, or the role may more than `by` may
     """
+    await rights.change(session)
     user = await _existing(session, username)
     wanted = await _wanted(session, by, role, organization_code, project_code, contract_code)
     if await repository.assignment(session, user_id=user.user_id, **wanted.where):
@@ -204,6 +207,7 @@ async def revoke_role(
     :raises RoleDoesNotFit: when the role is made for another level
     :raises Forbidden: when `by` could not have given it
     """
+    await rights.change(session)
     user = await _existing(session, username)
     wanted = await _wanted(session, by, role, organization_code, project_code, contract_code)
     assignment = await repository.assignment(session, user_id=user.user_id, **wanted.where)

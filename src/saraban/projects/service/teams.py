@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.identity.service import Member
+from saraban.identity.service import Member, rights
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import NotFound, invalid
 from saraban.projects.models import Project, ReviewTeam, ReviewTeamMember
@@ -97,7 +97,7 @@ async def save_team(
     :raises NotFound: when it is to be changed and there is none
     :raises Forbidden: when the caller does not manage the project
     """
-    project = await managed(session, caller, project_public_id)
+    project = await _changed(session, caller, project_public_id)
     team = await repository.team(session, project_id=project.id, code=code)
     if team is None and new is False:
         raise NotFound(f"The project has no review team {code}.")
@@ -122,7 +122,7 @@ async def remove_team(
 
     :raises NotFound: when there is no such team
     """
-    project = await managed(session, caller, project_public_id)
+    project = await _changed(session, caller, project_public_id)
     team = await _team(session, project, code)
     await repository.remove_members(session, team_id=team.id)
     await session.delete(team)
@@ -146,7 +146,7 @@ async def save_member(
     :raises NotFound: when there is no such team, or no such person who takes part in the project
     :raises Invalid: when no contract of the project has the discipline
     """
-    project = await managed(session, caller, project_public_id)
+    project = await _changed(session, caller, project_public_id)
     team = await _team(session, project, code)
     user_id = await _participant(session, project, user_public_id)
     discipline = order.discipline_code
@@ -181,7 +181,7 @@ async def remove_member(
 
     :raises NotFound: when there is no such team, or the person is not in it
     """
-    project = await managed(session, caller, project_public_id)
+    project = await _changed(session, caller, project_public_id)
     team = await _team(session, project, code)
     rows = await repository.members(session, team_ids=[team.id])
     row = next((each.ReviewTeamMember for each in rows if each.public_id == user_public_id), None)
@@ -190,6 +190,13 @@ async def remove_member(
     await session.delete(row)
     details = {"team": code, "user": str(user_public_id)}
     await _told(session, "review_team.member_removed", project, details, caller=caller, now=now, address=address)
+
+
+async def _changed(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
+    """The project whose teams are changed: never while somebody writes down whom they are."""
+    project = await managed(session, caller, public_id)
+    await rights.change(session)
+    return project
 
 
 async def _team(session: AsyncSession, project: Project, code: str) -> ReviewTeam:

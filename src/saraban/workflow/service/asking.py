@@ -1,5 +1,9 @@
 """
 Whom an instance under review waits for: written again with each answer, and when teams, roles or accounts change.
+
+Nobody is missed between the two: `branches.people` keeps the rights by which it reads whom to ask until that is committed,
+and whoever changes teams, roles or accounts waits for it (`identity.service.rights`). So by the time a change is heard of
+here, every review that was opened or answered by the rights of before is there to be found.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -13,6 +13,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
+from saraban.identity.service import rights
 from saraban.kit.errors import Text
 from saraban.kit.ids import new_id
 from saraban.projects import service as projects
@@ -70,13 +71,15 @@ def row_of(instance: Instance, opened_version: int, name: str, review: Review, n
 
 async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFacts) -> frozenset[int]:
     """
-    This will give everybody who may see the subject and answer for a branch that still waits.
+    This will give everybody who may see the subject and answer for a branch that still waits, for those who write it down:
+    what people may do is not changed until the transaction ends.
 
     Who submitted it is among them only where a branch names him.
     """
     waiting = await repository.pending(session, instance_id=instance_id)
     if not waiting:
         return frozenset()
+    await rights.keep(session)
     asked = [assignee_of(row) for row in waiting]
     return await answerers(session, asked, facts=facts, state=waiting[0].state)
 
