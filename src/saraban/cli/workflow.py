@@ -65,8 +65,8 @@ def migrate(
 ) -> None:
     """Move the documents that are under way to another version of their workflow; look with --dry-run first.
 
-    What cannot go on there (its state is gone, its context does not fit, nobody could act) is named and stays on its
-    version. May be broken off and run again. Exit code 6 when something stayed.
+    What cannot go on there (its state is gone, its context does not fit, nobody could act, a review has answers that would
+    not stay what they are) is named and stays on its version. May be broken off and run again. Exit code 6 when something stayed.
 
     Examples:
 

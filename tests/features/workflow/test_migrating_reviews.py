@@ -1,15 +1,17 @@
 """Documents under parallel review moved to another version: nothing that was answered is lost, and nothing moves by itself."""
 
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
 
 from saraban.identity.models import User
+from saraban.workflow.domain.migrating import Outcome
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.models.review import WorkflowBranch
+from saraban.workflow.schemas.steering import MigratedOut
 from saraban.workflow.service import VersionConflict, migrating
 from saraban.workflow.service.migrating import Line, Plan
 from tests.factories.letterbox import NOW, Office
@@ -187,3 +189,7 @@ class TestReviewThatBeginsOrEnds:
         assert (await go(asked, mapping={"review": "checking"})).found.outcome.value == "moves"
         assert "PENDING" not in {row.status for row in await rows(asked, WorkflowBranch)}
         assert await waited_for(asked) == {}
+
+
+def test_every_outcome_can_be_told_by_the_api() -> None:
+    assert set(get_args(MigratedOut.model_fields["outcome"].annotation)) == set(Outcome)
