@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.bulk import Driver, deletion, insertion_of, send, update
 from saraban.kit.db import Code, Database, UtcDateTime
-from saraban.kit.ready import Ready
+from saraban.kit.ready import Question, Ready, answers
 from saraban.workflow.models import UuidText
 
 ODD = ["plain", 'it\'s "quoted"', "100 % {of} it", "ไทย\\n", "", "a;b -- c", "\x1a\u2028", "\\'; --", "'", "\\", "'\\"]
@@ -89,6 +89,27 @@ class TestRows:
 
         with pytest.raises(DBAPIError):
             await Ready(sa.select(nowhere.c.id)).rows(session)
+
+
+class TestAnswers:
+    async def test_come_to_each_question_in_its_own_words(self, session: AsyncSession) -> None:
+        none, some, first = await answers(
+            session,
+            Question(OF, {"uuid": TWO, "since": AT}, list),
+            Question(NAMED, {"names": ODD[2:4]}, lambda rows: [(row[0], row[4]) for row in rows]),
+            Question(OF, {"uuid": ONE, "since": AT}, lambda rows: rows[0][0]),
+        )
+
+        assert (none, some, first) == ([], [(3, AT), (4, AT)], 1)
+
+    async def test_fail_when_one_of_them_does_and_leave_the_connection_usable(self, session: AsyncSession) -> None:
+        nowhere = Ready(sa.select(sa.table("nowhere", sa.column("id", sa.Integer())).c.id))
+        fine = Question(NAMED, {"names": ODD}, len)
+
+        with pytest.raises(DBAPIError):
+            await answers(session, fine, Question(nowhere, {}, len), fine)
+
+        assert await answers(session, fine) == [len(ODD)]
 
 
 class TestChanges:

@@ -122,6 +122,18 @@ class TestTogether:
             ("pending_approval", 3, True)
         }
 
+    async def test_show_the_files_that_came_with_the_step_before(self, office: Office) -> None:
+        instances = [await office.pending() for _ in range(3)]
+        file = await office.upload(REVIEWER)
+        await office.act(instances[1], "approve", by=REVIEWER, attachment_public_ids=(file,))
+        await at_once(*[await asked(office, instances[at]) for at in (0, 2)])
+        calls = [await asked(office, each, by="approver.owner") for each in instances]
+
+        answers = await asyncio.gather(*calls)
+
+        shown = [[one["publicId"] for one in answer.body["stepAttachments"]] for answer in answers]
+        assert shown == [[], [str(file)], []]
+
     async def test_the_trail_names_the_request_of_each(self, office: Office) -> None:
         instances = [await office.pending() for _ in range(4)]
         calls = [await asked(office, each) for each in instances]

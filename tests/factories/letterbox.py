@@ -6,7 +6,7 @@ It implements `SubjectPort` as documents do, so that the workflow is tested with
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.attachments.models import Attachment
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
@@ -126,6 +127,24 @@ class Office:
         instance = (await self.start(self.letter(**changes))).instance_public_id
         await self.act(instance, "submit", by="dc.contractor")
         return instance
+
+    async def upload(self, username: str) -> UUID:
+        """This will leave a file of somebody that belongs to nothing yet."""
+        owner, public_id = await self.person(username), new_id()
+        values = {
+            "public_id": public_id,
+            "original_filename": "ผลตรวจ.pdf",
+            "stored_filename": f"{public_id}.pdf",
+            "file_path": f"{public_id}.pdf",
+            "mime_type": "application/pdf",
+            "file_size": 9,
+            "checksum": "0" * 64,
+            "uploaded_by_user_id": owner.user_id,
+            "created_at": NOW,
+            "expires_at": NOW + timedelta(hours=24),
+        }
+        await self.db.transact(lambda session: session.execute(sa.insert(Attachment).values(values)))
+        return public_id
 
     async def define(self, raw: dict[str, Any], *, by: str = "admin", activate: bool = True) -> Any:
         caller = await self.person(by)

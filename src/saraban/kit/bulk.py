@@ -100,16 +100,20 @@ class Driver:
             self._tell(fault, text)
             raise
 
-    async def read(self, text: str) -> Sequence[Any]:
+    async def read(self, texts: Sequence[str]) -> list[Sequence[Any]]:
         """
-        This will execute one statement on MariaDB, and give its rows as the driver has them.
+        This will execute selects on MariaDB, in one round trip, and give the rows of each as the driver has them.
 
-        :raises DBAPIError: as SQLAlchemy would
+        :raises DBAPIError: as SQLAlchemy would, for the first that failed
         """
+        text = ";".join(texts)
         try:
             async with self._connection.cursor() as cursor:
                 await cursor.execute(text)
-                return await cursor.fetchall() if cursor.description else ()
+                found = [await cursor.fetchall()]
+                while len(found) < len(texts) and await cursor.nextset():
+                    found.append(await cursor.fetchall())
+                return found
         except BaseException as fault:
             self._tell(fault, text)
             raise
@@ -138,8 +142,14 @@ class Driver:
 async def send(session: AsyncSession, statements: Sequence[Statement]) -> None:
     """This will execute statements in the session's transaction, if there are any."""
     if statements:
-        await session.flush()
+        await flushed(session)
         await (await Driver.of(session)).run(statements)
+
+
+async def flushed(session: AsyncSession) -> None:
+    """This will write what the session still holds, before statements that go past it; mostly that is nothing."""
+    if session.new or session.dirty or session.deleted:
+        await session.flush()
 
 
 async def insert_many(driver: Driver, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -185,19 +195,26 @@ def insertion_of(driver: Driver, table: sa.Table, rows: Sequence[Mapping[str, An
 
 
 def update(
-    driver: Driver, table: sa.Table, values: Mapping[str, Any], *, where: Mapping[str, Sequence[Any]]
+    driver: Driver,
+    table: sa.Table,
+    values: Mapping[str, Any],
+    *,
+    where: Mapping[str, Sequence[Any]],
+    by_key: bool = False,
 ) -> Statement:
     """
     This will give the one statement that changes rows.
 
     :param where: for each column the values that it may have
+    :param by_key: the primary key is among these columns, and MariaDB need not weigh its other indexes
     """
     given: list[Any] = []
     quote = driver.dialect.identifier_preparer.quote
     changes = ", ".join(
         f"{quote(name)} = {_value(driver, table, name, value, given)}" for name, value in values.items()
     )
-    text = f"UPDATE {quote(table.name)} SET {changes} WHERE {_among(driver, table, where, given)}"  # noqa: S608  quoted
+    hint = " USE INDEX (PRIMARY)" if by_key and not driver.on_sqlite else ""
+    text = f"UPDATE {quote(table.name)}{hint} SET {changes} WHERE {_among(driver, table, where, given)}"  # noqa: S608  quoted
     return Statement(text, given if driver.on_sqlite else None)
 
 

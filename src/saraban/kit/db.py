@@ -260,14 +260,18 @@ class Database:
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncSession]:
-        async with AsyncSession(self._writing_engine, expire_on_commit=False) as session:
-            try:
-                async with session.begin():
-                    yield session
-            finally:  # a commit that failed may have reached the database all the same
-                self._tell(session)
-            if self.listener is not None and session.info.get(_NEWS):
-                self.listener()
+        session = AsyncSession(self._writing_engine, expire_on_commit=False)
+        try:
+            yield session
+            await session.commit()
+        except BaseException:
+            await asyncio.shield(asyncio.ensure_future(session.close()))  # rolls back; a second cancellation must wait
+            raise
+        finally:  # a commit that failed may have reached the database all the same
+            self._tell(session)
+        session.sync_session.close()  # its connection went back with the commit, so there is nothing to wait for
+        if self.listener is not None and session.info.get(_NEWS):
+            self.listener()
 
     def _tell(self, session: AsyncSession) -> None:
         for topic, word in session.info.get(_TOLD, ()):

@@ -7,9 +7,10 @@ asyncio driver takes four times as long as such a statement. The types of the co
 `kit.bulk` quotes it. On SQLite, where the way to the file's own thread costs more than either, they are sent like all others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,6 +18,8 @@ from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
 from saraban.kit.bulk import Convert, Driver, Statement
+
+Found = TypeVar("Found")
 
 
 class Ready:
@@ -32,17 +35,24 @@ class Ready:
 
     async def rows(self, session: AsyncSession, **given: Any) -> Sequence[Any]:
         """This will give the rows of a select as tuples, in the order of its columns."""
-        driver = await Driver.of(session)
-        if driver.on_sqlite:
-            return (await session.execute(self.statement, given)).all()
-        text, binds, results = self._on(driver.dialect)
-        found = await driver.read(text.format(**_quoted(driver, binds, given)))
-        if not any(results):
+        return await answered(session, Question(self, given, _as_they_are))
+
+    def text(self, driver: Driver, given: Mapping[str, Any]) -> str:
+        """This will give the statement as MariaDB reads it."""
+        text, binds, _ = self._on(driver.dialect)
+        return text.format(**_quoted(driver, binds, given))
+
+    def converted(self, driver: Driver, found: Sequence[Any]) -> Sequence[Any]:
+        """This will give the rows of a select, as its columns' types have them."""
+        _, _, results = self._on(driver.dialect)
+        if not results:
             return found
-        return [
-            tuple(value if convert is None else convert(value) for value, convert in zip(row, results, strict=True))
-            for row in found
-        ]
+        rows = []
+        for row in map(list, found):
+            for place, convert in results:
+                row[place] = convert(row[place])
+            rows.append(tuple(row))
+        return rows
 
     async def due(self, session: AsyncSession, **given: Any) -> list[Statement]:
         """
@@ -54,11 +64,10 @@ class Ready:
         if driver.on_sqlite:
             await session.execute(self.statement, given)
             return []
-        text, binds, _ = self._on(driver.dialect)
-        return [Statement(text.format(**_quoted(driver, binds, given)))]
+        return [Statement(self.text(driver, given))]
 
-    def _written(self, dialect: sa.Dialect) -> tuple[str, dict[str, tuple[Convert, bool]], list[Convert]]:
-        """The text with marks, how each parameter is converted and whether it is a list, and how each column is."""
+    def _written(self, dialect: sa.Dialect) -> tuple[str, dict[str, tuple[Convert, bool]], list[tuple[int, Any]]]:
+        """The text with marks, how each parameter is converted and whether it is a list, and which columns are, and how."""
         binds: dict[str, tuple[Convert, bool]] = {}
         for part in iterate(self.statement):
             if isinstance(part, BindParameter) and _is_named(part):
@@ -72,13 +81,41 @@ class Ready:
         text = str(
             traverse(self.statement, {}, marked).compile(dialect=dialect, compile_kwargs={"literal_binds": True})
         )
-        results: list[Convert] = []
-        if isinstance(self.statement, sa.Select):
-            results = [
-                column.type.dialect_impl(dialect).result_processor(dialect, None)
-                for column in self.statement.selected_columns
-            ]
-        return text, binds, results
+        columns = self.statement.selected_columns if isinstance(self.statement, sa.Select) else ()
+        converts = [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns]
+        return text, binds, [(place, convert) for place, convert in enumerate(converts) if convert is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[Found]):
+    """
+    A select that is to be sent, alone or with others.
+
+    :param read: what its rows are, to whoever asks
+    """
+
+    ready: Ready
+    given: Mapping[str, Any]
+    read: Callable[[Sequence[Any]], Found]
+
+
+async def answered(session: AsyncSession, question: Question[Found]) -> Found:
+    """This will send a select and give its answer."""
+    (found,) = await answers(session, question)
+    return found  # type: ignore[no-any-return]
+
+
+async def answers(session: AsyncSession, *questions: Question[Any]) -> list[Any]:
+    """This will give the answer to each, in one round trip on MariaDB."""
+    driver = await Driver.of(session)
+    if driver.on_sqlite:
+        return [one.read((await session.execute(one.ready.statement, one.given)).all()) for one in questions]
+    found = await driver.read([one.ready.text(driver, one.given) for one in questions])
+    return [one.read(one.ready.converted(driver, rows)) for one, rows in zip(questions, found, strict=True)]
+
+
+def _as_they_are(rows: Sequence[Any]) -> Sequence[Any]:
+    return rows
 
 
 def _is_named(part: BindParameter[Any]) -> bool:
@@ -86,7 +123,7 @@ def _is_named(part: BindParameter[Any]) -> bool:
     return part.required
 
 
-def _quoted(driver: Driver, binds: dict[str, tuple[Convert, bool]], given: dict[str, Any]) -> dict[str, str]:
+def _quoted(driver: Driver, binds: dict[str, tuple[Convert, bool]], given: Mapping[str, Any]) -> dict[str, str]:
     return {
         name: _list(driver, convert, given[name]) if several else driver.quoted(convert, given[name])
         for name, (convert, several) in binds.items()

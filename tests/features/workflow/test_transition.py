@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
@@ -405,27 +404,9 @@ class TestTerminate:
 
 
 class TestStepFiles:
-    async def upload(self, office: Office, username: str) -> UUID:
-        owner = await office.person(username)
-        public_id = new_id()
-        values = {
-            "public_id": public_id,
-            "original_filename": "ผลตรวจ.pdf",
-            "stored_filename": f"{public_id}.pdf",
-            "file_path": f"{public_id}.pdf",
-            "mime_type": "application/pdf",
-            "file_size": 9,
-            "checksum": "0" * 64,
-            "uploaded_by_user_id": owner.user_id,
-            "created_at": NOW,
-            "expires_at": NOW + timedelta(hours=24),
-        }
-        await office.db.transact(lambda session: session.execute(sa.insert(Attachment).values(values)))
-        return public_id
-
     async def test_come_with_the_step_and_stay_one_step_longer(self, office: Office) -> None:
         instance = await office.pending()
-        file = await self.upload(office, "reviewer.consultant")
+        file = await office.upload("reviewer.consultant")
 
         await office.act(instance, "approve", by="reviewer.consultant", attachment_public_ids=(file,))
         await office.act(instance, "approve", by="approver.owner")
@@ -441,7 +422,7 @@ class TestStepFiles:
 
     async def test_are_read_by_those_who_see_the_subject(self, office: Office) -> None:
         instance = await office.pending()
-        file = await self.upload(office, "reviewer.consultant")
+        file = await office.upload("reviewer.consultant")
         await office.act(instance, "approve", by="reviewer.consultant", attachment_public_ids=(file,))
         viewer = await office.person("viewer")
 
@@ -456,7 +437,7 @@ class TestStepFiles:
 
     async def test_of_somebody_else_are_refused_and_stay_theirs(self, office: Office) -> None:
         instance = await office.pending()
-        file = await self.upload(office, "dc.contractor")
+        file = await office.upload("dc.contractor")
 
         with pytest.raises(InvalidAttachments):
             await office.act(instance, "approve", by="reviewer.consultant", attachment_public_ids=(file,))

@@ -1,5 +1,6 @@
 """What other features know of projects, parties and master data: keys for their joins, codes for their prints."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -23,6 +24,24 @@ class OrganizationRef:
     code: str
     name: str
     role: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """An organization in a project or contract, with the part that it has there."""
+
+    id: int
+    public_id: UUID
+    code: str
+    part: Part
+
+
+def by_part(parties: Iterable[Party]) -> dict[str, frozenset[int]]:
+    """This will give the keys of the organizations by the part that they have."""
+    found: dict[str, set[int]] = {}
+    for party in parties:
+        found.setdefault(party.part, set()).add(party.id)
+    return {part: frozenset(keys) for part, keys in found.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,14 @@
 """Finds one row by its public id or code, only if it is active and belongs to the project that is asked about."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization, OrganizationRole
-from saraban.kit.ready import Ready
+from saraban.kit.ready import Question, Ready
 from saraban.projects.models import (
     Contract,
     ContractOrganization,
@@ -21,6 +21,7 @@ from saraban.projects.models import (
 )
 
 Rows = Sequence[Any]
+Found = TypeVar("Found")
 
 
 async def project(session: AsyncSession, *, public_id: UUID) -> Project | None:
@@ -101,11 +102,11 @@ async def sub_types(
     return await _of_contracts(session, statement, CorrespondenceSubType.contract_id, project_id, contract_id)
 
 
-async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> Rows:
-    """One row for each organization that takes part: its key, its own role, the contract's word for its role."""
+def parties(read: Callable[[Rows], Found], *, project_id: int, contract_id: int | None) -> Question[Found]:
+    """For each organization that takes part: its key, its public id, its code, its own role, the contract's word for it."""
     if contract_id is None:
-        return list(await _PROJECT_PARTIES.rows(session, key=project_id))
-    return list(await _CONTRACT_PARTIES.rows(session, key=contract_id))
+        return Question(_PROJECT_PARTIES, {"key": project_id}, read)
+    return Question(_CONTRACT_PARTIES, {"key": contract_id}, read)
 
 
 def _parties(statement: Any) -> Any:
@@ -118,12 +119,24 @@ def _parties(statement: Any) -> Any:
 
 
 _PROJECT_PARTIES = _parties(
-    sa.select(ProjectOrganization.organization_id, OrganizationRole.role_name, sa.null().label("role_in_contract"))
+    sa.select(
+        ProjectOrganization.organization_id,
+        Organization.public_id,
+        Organization.organization_code,
+        OrganizationRole.role_name,
+        sa.null().label("role_in_contract"),
+    )
     .join(Organization, Organization.id == ProjectOrganization.organization_id)
     .where(ProjectOrganization.project_id == sa.bindparam("key"))
 )
 _CONTRACT_PARTIES = _parties(
-    sa.select(ContractOrganization.organization_id, OrganizationRole.role_name, ContractOrganization.role_in_contract)
+    sa.select(
+        ContractOrganization.organization_id,
+        Organization.public_id,
+        Organization.organization_code,
+        OrganizationRole.role_name,
+        ContractOrganization.role_in_contract,
+    )
     .join(Organization, Organization.id == ContractOrganization.organization_id)
     .where(ContractOrganization.contract_id == sa.bindparam("key"))
 )

@@ -4,11 +4,13 @@ from saraban.projects.domain.reference import (
     ContractRef,
     DisciplineRef,
     OrganizationRef,
+    Party,
     PrintableCodes,
     ProjectRef,
     RfaTypeRef,
     SubTypeRef,
     TypeRef,
+    by_part,
 )
 from saraban.projects.service.calendar import (
     add_day,
@@ -28,6 +30,7 @@ from saraban.projects.service.lookup import (
     find_type,
     parties,
     printable_codes,
+    taking_part,
 )
 from saraban.projects.service.managing import lock_project
 from saraban.projects.service.reading import (
@@ -58,6 +61,7 @@ __all__ = [
     "ContractRef",
     "DisciplineRef",
     "OrganizationRef",
+    "Party",
     "PrintableCodes",
     "ProjectRef",
     "RfaTypeRef",
@@ -65,6 +69,7 @@ __all__ = [
     "TeamSeat",
     "TypeRef",
     "add_day",
+    "by_part",
     "contracts",
     "correspondence_types",
     "disciplines",
@@ -95,5 +100,6 @@ __all__ = [
     "seats",
     "set_weekend",
     "sub_types",
+    "taking_part",
     "work_calendar",
 ]

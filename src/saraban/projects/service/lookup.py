@@ -5,6 +5,7 @@ Disciplines, RFA types and sub types belong to contracts: a code that several co
 contract to be named (ruling N7).
 """
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -12,16 +13,19 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.organization import part_of
 from saraban.kit.errors import Invalid, invalid, unknown
+from saraban.kit.ready import Question, answered
 from saraban.kit.text import fold
 from saraban.projects.domain.reference import (
     ContractRef,
     DisciplineRef,
     OrganizationRef,
+    Party,
     PrintableCodes,
     ProjectRef,
     RfaTypeRef,
     SubTypeRef,
     TypeRef,
+    by_part,
 )
 from saraban.projects.repository import lookup as repository
 
@@ -127,13 +131,22 @@ async def find_sub_type(
     return SubTypeRef(row.id, row.code, row.number or "", row.contract_id)
 
 
+def taking_part(*, project_id: int, contract_id: int | None) -> Question[list[Party]]:
+    """This will ask for the organizations that take part with their role there; a contract's word for it comes first."""
+
+    def read(rows: Sequence[Any]) -> list[Party]:
+        return [
+            Party(key, public_id, code, part_of(role_in_contract or role_name))
+            for key, public_id, code, role_name, role_in_contract in rows
+        ]
+
+    return repository.parties(read, project_id=project_id, contract_id=contract_id)
+
+
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
-    """This will give the organizations that take part, by their role there; a contract's word for it comes first."""
-    found: dict[str, set[int]] = {}
-    rows = await repository.parties(session, project_id=project_id, contract_id=contract_id)
-    for organization_id, role_name, role_in_contract in rows:
-        found.setdefault(part_of(role_in_contract or role_name), set()).add(organization_id)
-    return {part: frozenset(ids) for part, ids in found.items()}
+    """This will give the keys of the same by their role."""
+    known = await answered(session, taking_part(project_id=project_id, contract_id=contract_id))
+    return by_part(known)
 
 
 async def printable_codes(session: AsyncSession, *, project_id: int) -> PrintableCodes:

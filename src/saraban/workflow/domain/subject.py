@@ -29,6 +29,7 @@ class SubjectFacts:
     :param entity_id: public id, as text, of what the instance moves (the revision of a document)
     :param scope: the organizations, project and contract whose grants count for it
     :param parties: role in the project or contract (`OWNER`, `CONTRACTOR`, …) -> organizations that hold it
+    :param organizations: public id and code of those that are known by now, by key; others have to be looked up
     :param assignee_user_ids: named people who have still to act
     :param public_id: of the document, for links
     :param context: further facts for conditions, read as `document.<name>`
@@ -51,6 +52,7 @@ class SubjectFacts:
     due_date: date | None = None
     priority: str | None = None
     context: dict[str, Any] = field(default_factory=dict)
+    organizations: Mapping[int, tuple[UUID, str]] = field(default_factory=dict)
     edit_permission: str = "document.edit"
     zone: ZoneInfo = BANGKOK
     seen_by: Callable[[Caller, str], bool] = field(default=_everybody, compare=False, repr=False)

@@ -5,21 +5,16 @@ An instance is handed out detached from the session: it changes by compare-and-s
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import orjson
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased, defer
 
 from saraban.attachments.models import Attachment
 from saraban.identity.models import Organization, Permission, Role, User
-from saraban.kit.bulk import Driver, Statement, deletion, insertion_of, update
-from saraban.kit.db import table_of
-from saraban.kit.ids import new_id
 from saraban.kit.pagination import Cursor
 from saraban.kit.ready import Ready
 from saraban.workflow.models import (
@@ -32,32 +27,12 @@ from saraban.workflow.models import (
 )
 from saraban.workflow.repository.rows import detached
 
-
-@dataclass(frozen=True, slots=True)
-class Awaited:
-    """Whom an instance waits for in its state, by key, and since when."""
-
-    instance_id: UUID
-    state: str
-    organizations: Collection[int]
-    users: Collection[int]
-    since: datetime
-
-
 NO_STATE_SYNC = {"synchronize_session": False}
 
 # The statements of every transition are made once: making one takes as long as a fifth of its execution.
 _KEY = sa.bindparam("key", type_=UuidText())
-_KEYS = sa.bindparam("keys", type_=UuidText(), expanding=True)
 _INSTANCE = sa.select(WorkflowInstance).where(WorkflowInstance.id == _KEY)
 _LOCKED = _INSTANCE.with_for_update()
-# Whoever is held by another transaction is left out: the others need not wait for it.
-_FREE = Ready(
-    sa.select(*(table_of(WorkflowInstance).columns[name] for name in Instance.__slots__))
-    .where(WorkflowInstance.id.in_(_KEYS))
-    .order_by(WorkflowInstance.id)
-    .with_for_update(skip_locked=True)
-)
 _STAND = sa.select(
     WorkflowInstance.entity_type,
     WorkflowInstance.entity_id,
@@ -65,19 +40,6 @@ _STAND = sa.select(
     WorkflowInstance.current_state,
     WorkflowInstance.version_no,
 ).where(WorkflowInstance.id == _KEY)
-_HISTORIES = table_of(WorkflowHistory)
-_INSTANCES = table_of(WorkflowInstance)
-_WRITTEN = (
-    "definition_id",
-    "current_state",
-    "status",
-    "context",
-    "due_on",
-    "assigned_user_id",
-    "last_transition_at",
-    "updated_at",
-)
-_ITEMS = table_of(WorkflowWorkItem)
 
 
 _NUMBERS: Any = sa.bindparam("keys", expanding=True)
@@ -173,12 +135,6 @@ async def stand(session: AsyncSession, public_id: UUID) -> Any | None:
     return (await session.execute(_STAND, {"key": public_id})).one_or_none()
 
 
-async def free_instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[Instance]:
-    """Those of some instances that nobody holds, locked until the transaction ends."""
-    rows = await _FREE.rows(session, keys=list(ids))
-    return [Instance(*row) for row in rows]
-
-
 async def instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[Instance]:
     rows = (await session.scalars(sa.select(WorkflowInstance).where(WorkflowInstance.id.in_(ids)))).all()
     return [detached(session, row) for row in rows]
@@ -206,47 +162,6 @@ async def compare_and_set(session: AsyncSession, *, public_id: UUID, expected: i
         .execution_options(**NO_STATE_SYNC)
     )
     return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
-
-
-def moves(driver: Driver, rows: Sequence[Instance]) -> list[Statement]:
-    """
-    This will give the compare-and-sets of `version_no` that write what steps have changed.
-
-    One statement for all that come to the same state at the same version; together they must change every row.
-
-    :param rows: as they stand after the step, the new version number included
-    """
-    alike: dict[tuple[Any, ...], list[Instance]] = {}
-    for row in rows:
-        new = (orjson.dumps(value) if name == "context" else value for name, value in _new(row).items())
-        alike.setdefault((row.version_no, *new), []).append(row)
-    return [
-        update(
-            driver,
-            _INSTANCES,
-            {"version_no": those[0].version_no, **_new(those[0])},
-            where={"id": [row.id for row in those], "version_no": [those[0].version_no - 1]},
-        )
-        for those in alike.values()
-    ]
-
-
-def _new(row: Instance) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in _WRITTEN}
-
-
-def steps(driver: Driver, histories: Sequence[Mapping[str, Any]]) -> Statement:
-    """This will give the statement that writes rows of histories; the values are by column."""
-    return insertion_of(driver, _HISTORIES, histories)
-
-
-def items(driver: Driver, awaited: Sequence[Awaited]) -> list[Statement]:
-    """This will give the statements that make the work items of instances exactly these."""
-    if not awaited:
-        return []
-    rows = [row for one in awaited for row in _items(one)]
-    removal = deletion(driver, _ITEMS, where={"instance_id": [one.instance_id for one in awaited]})
-    return [removal, insertion_of(driver, _ITEMS, rows)] if rows else [removal]
 
 
 async def latest_step(session: AsyncSession, instance_id: UUID) -> WorkflowHistory | None:
@@ -318,24 +233,6 @@ async def bare_steps(session: AsyncSession, instance_ids: Collection[UUID]) -> S
         .order_by(WorkflowHistory.created_at, WorkflowHistory.id)
     )
     return (await session.scalars(statement)).all()
-
-
-async def await_these(session: AsyncSession, one: Awaited) -> None:
-    """This will make the work items of an instance exactly these."""
-    await session.flush()
-    driver = await Driver.of(session)
-    await driver.run(items(driver, [one]))
-
-
-def _items(one: Awaited) -> list[dict[str, Any]]:
-    common = {"instance_id": str(one.instance_id), "state": one.state, "created_at": one.since}
-    return [
-        *(
-            {"id": str(new_id()), **common, "organization_id": key, "user_id": None}
-            for key in sorted(one.organizations)
-        ),
-        *({"id": str(new_id()), **common, "organization_id": None, "user_id": key} for key in sorted(one.users)),
-    ]
 
 
 async def inbox_page(

@@ -20,6 +20,7 @@ from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.review import BranchView
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import Instance, WorkflowHistory, WorkflowInstance
+from saraban.workflow.repository import steps as stepping
 from saraban.workflow.service import branches as reviews
 from saraban.workflow.service import definitions
 from saraban.workflow.service.reading import readers
@@ -118,7 +119,7 @@ async def terminate(
         )
     )
     await reviews.close(session, instance_id=row.id, now=now)
-    await repository.await_these(session, repository.Awaited(row.id, CANCELLED.name, (), (), now))
+    await stepping.await_these(session, stepping.Awaited(row.id, CANCELLED.name, (), (), now))
 
 
 async def refresh_waiting(session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime) -> None:
@@ -145,13 +146,13 @@ class Entered:
 async def await_next(session: AsyncSession, entered: Entered) -> None:
     """This will make the work items of an instance those of its present state."""
     waiting = await ahead(session, entered)
-    await repository.await_these(session, awaited(entered, waiting))
+    await stepping.await_these(session, awaited(entered, waiting))
 
 
-def awaited(entered: Entered, waiting: engine.Waiting) -> repository.Awaited:
+def awaited(entered: Entered, waiting: engine.Waiting) -> stepping.Awaited:
     """This will give the work items of an instance, as they are written."""
     row = entered.row
-    return repository.Awaited(row.id, row.current_state, waiting.organizations, waiting.users, entered.at)
+    return stepping.Awaited(row.id, row.current_state, waiting.organizations, waiting.users, entered.at)
 
 
 async def ahead(session: AsyncSession, entered: Entered) -> engine.Waiting:

@@ -41,7 +41,7 @@ async def told(session: AsyncSession, news: Sequence[News]) -> list[events.News]
     """This will give `workflow.transitioned`, told in order for each instance, and each webhook that a step names."""
     notified = [_notified(one) for one in news]
     everybody = [*notified, *(one.waiting for one in news)]
-    organizations = await repository.organizations(session, {key for each in everybody for key in each.organizations})
+    organizations = await _organizations(session, news, {key for each in everybody for key in each.organizations})
     users = await repository.user_public_ids(session, {key for each in everybody for key in each.users})
     found = []
     for one, others in zip(news, notified, strict=True):
@@ -55,6 +55,14 @@ async def told(session: AsyncSession, news: Sequence[News]) -> list[events.News]
         found += [_event(TRANSITIONED, one, payload)]
         found += [_event(WEBHOOK, one, {**payload, "topic": topic}) for topic in topics]
     return found
+
+
+async def _organizations(
+    session: AsyncSession, news: Sequence[News], asked: Collection[int]
+) -> dict[int, tuple[UUID, str]]:
+    """Public id and code by key; the subjects know most of them."""
+    known = {key: words for one in news for key, words in one.facts.organizations.items()}
+    return known | await repository.organizations(session, [key for key in asked if key not in known])
 
 
 def _event(name: str, news: News, payload: Mapping[str, Any]) -> events.News:

@@ -17,15 +17,15 @@ from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.kit.bulk import Driver, Statement
+from saraban.kit.bulk import Driver, Statement, flushed
 from saraban.kit.ids import new_id
-from saraban.workflow import repository
 from saraban.workflow.domain import engine
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import Instance
+from saraban.workflow.repository import steps as stepping
 from saraban.workflow.service import asking, branches, instances
 from saraban.workflow.service import news as news_of
 from saraban.workflow.service.commands import Command, VersionConflict
@@ -41,6 +41,7 @@ class Held:
 
     :param seat: in whose place the caller acts, None in his own right
     :param seats: all in whose place he could, as far as they had to be asked for
+    :param has_files: False where it is known that no step of it has any
     """
 
     row: Instance
@@ -50,6 +51,7 @@ class Held:
     caller: Caller
     seat: Caller | None = None
     seats: tuple[Caller, ...] = ()
+    has_files: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ async def settle_all(session: AsyncSession, decided: Sequence[Decided]) -> list[
     decided = [replace(one, now=not_before(one.held.row.updated_at, now)) for one in decided]
     taken = await _take(session, decided)
     stand = [await _go_on(session, one, after) for one, after in zip(decided, taken, strict=True)]
-    files = await instances.step_files(session, [after.row.id for after in stand])
+    files = await instances.step_files(session, [after.row.id for after in stand if after.has_files])
     return [await _envelope(session, after, files.get(after.row.id, ())) for after in stand]
 
 
@@ -181,15 +183,15 @@ async def _write(
         for (one, after), waiting, key in zip(pairs, ahead, keys, strict=True)
     ]
     told = await news_of.told(session, news)
-    await session.flush()
+    await flushed(session)
     driver = await Driver.of(session)
-    moves = repository.moves(driver, [after.row for after in stand])
+    moves = stepping.moves(driver, [after.row for after in stand])
     changed = await driver.run(
         [
             *moves,
             *due,
-            repository.steps(driver, histories),
-            *repository.items(driver, awaited),
+            stepping.steps(driver, histories),
+            *stepping.items(driver, awaited),
             events.insertion(session, driver, told),
             audit.insertion(driver, [_entry(one, after) for one, after in pairs]),
         ]
@@ -216,7 +218,7 @@ async def _on_terms(session: AsyncSession, one: Decided) -> Decided:
 
 async def _ask(
     session: AsyncSession, pairs: Sequence[tuple[Decided, Held]]
-) -> tuple[list[engine.Waiting], list[repository.Awaited]]:
+) -> tuple[list[engine.Waiting], list[stepping.Awaited]]:
     """Whom the instances wait for, and whom to tell of it; of those of whom nobody else is asked, the one person."""
     ahead, awaited = [], []
     for one, after in pairs:

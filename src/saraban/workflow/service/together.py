@@ -24,9 +24,9 @@ from saraban.kit.db import Database, Fault, fault_of
 from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import Answer, Remember
 from saraban.kit.trace import trace_id
-from saraban.workflow import repository
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import Instance
+from saraban.workflow.repository import steps as stepping
 from saraban.workflow.service import definitions, instances
 from saraban.workflow.service import transition as moves
 from saraban.workflow.service.commands import Command, check_payload, check_version
@@ -220,16 +220,19 @@ class Steps:
         for member in members:
             member.watch = None
         found: dict[str, dict[str, Instance]] = {}
-        for row in await repository.free_instances(session, asked):
+        with_files = set()
+        for row, has_files in await stepping.free_instances(session, asked):
             if row.entity_type in self._subjects:
                 found.setdefault(row.entity_type, {}).setdefault(row.entity_id, row)
+            if has_files:
+                with_files.add(row.id)
         decided: list[Decided] = []
         for kind, rows in found.items():
             callers = {entity_id: asked[row.id].asking.caller for entity_id, row in rows.items()}
             facts = await self._subjects.port(kind).facts_for(session, callers)
             for entity_id, known in facts.items():
                 row = rows[entity_id]
-                one = await self._decided(session, asked[row.id], row, known)
+                one = await self._decided(session, asked[row.id], row, known, has_files=row.id in with_files)
                 decided += [one] if one is not None else []
         if not decided:
             return {}
@@ -248,7 +251,7 @@ class Steps:
         return answers
 
     async def _decided(
-        self, session: AsyncSession, member: _Member, row: Instance, facts: SubjectFacts
+        self, session: AsyncSession, member: _Member, row: Instance, facts: SubjectFacts, *, has_files: bool
     ) -> Decided | None:
         """The step that the request may take now, None where anything stands against it."""
         asking, command, seen = member.asking, member.asking.command, member.seen
@@ -256,7 +259,8 @@ class Steps:
         if lost or row.status != instances.ACTIVE:
             return None
         definition = await definitions.load(session, row.definition_id)
-        held = Held(row, self._subjects.port(row.entity_type), facts, definition, asking.caller)
+        port = self._subjects.port(row.entity_type)
+        held = Held(row, port, facts, definition, asking.caller, has_files=has_files)
         try:
             check_payload(command)
             check_version(command, row.version_no)

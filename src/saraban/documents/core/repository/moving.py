@@ -4,10 +4,9 @@ What a workflow reads of documents, and writes to them: a few columns of the row
 A step reads them under its lock and an inbox for each of its rows, so the statements are made once, and are short.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -19,14 +18,13 @@ from saraban.documents.core.repository.documents import DocumentRow, may_see_rev
 from saraban.identity.models import Organization
 from saraban.kit.bulk import Statement
 from saraban.kit.db import UtcDateTime, table_of
-from saraban.kit.ready import Ready
+from saraban.kit.ready import Question, Ready
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Discipline, Project
 
 MAIN = "TO"
 
 
-@dataclass(frozen=True, slots=True)
-class Movable:
+class Movable(NamedTuple):
     """One revision of one document, as a workflow knows it; the fields are the columns of the statement, in its order."""
 
     document_id: int
@@ -46,6 +44,7 @@ class Movable:
     type_code: str
     project_public_id: UUID
     project_code: str
+    originator_public_id: UUID
     originator_code: str
     discipline_code: str | None
 
@@ -71,16 +70,18 @@ class Movable:
             row.type.type_code,
             row.project.public_id,
             row.project.project_code,
+            row.originator.public_id,
             row.originator.organization_code,
             row.discipline.discipline_code if row.discipline else None,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SentTo:
+class SentTo(NamedTuple):
     """An organization that a document is sent to, `TO` or `CC`."""
 
     organization_id: int
+    public_id: UUID
+    code: str
     recipient_type: str
 
 
@@ -108,6 +109,7 @@ _ANY: Any = (  # sa.Select; it has more columns than its type can count
         CorrespondenceType.type_code,
         Project.public_id.label("project_public_id"),
         Project.project_code,
+        Organization.public_id.label("originator_public_id"),
         Organization.organization_code,
         Discipline.discipline_code,
     )
@@ -129,7 +131,14 @@ _REACH = ("projects", "contracts", "organizations", "member_of")
 _ALL = Ready(_ANY)
 _SEEN = Ready(_ANY.where(may_see_revision(Reach(everything=False, **{name: _many(name) for name in _REACH}))))
 _RECIPIENTS = Ready(
-    sa.select(_link.correspondence_id, _link.recipient_organization_id, _link.recipient_type)
+    sa.select(
+        _link.correspondence_id,
+        _link.recipient_organization_id,
+        Organization.public_id,
+        Organization.organization_code,
+        _link.recipient_type,
+    )
+    .join(Organization, Organization.id == _link.recipient_organization_id)
     .where(_link.correspondence_id.in_(_many("documents")))
     .order_by(_link.correspondence_id, _link.position)
 )
@@ -144,16 +153,19 @@ async def movable(
     if reach is not None and not everything:
         asked |= {name: list(getattr(reach, name)) for name in _REACH}
     rows = await (_ALL if everything else _SEEN).rows(session, **asked)
-    return [Movable(*values) for values in rows]
+    return [Movable._make(values) for values in rows]
 
 
-async def sent_to(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[SentTo]]:
-    """This will give the recipients of each document, the main one first."""
-    found: dict[int, list[SentTo]] = {document_id: [] for document_id in document_ids}
-    rows = await _RECIPIENTS.rows(session, documents=list(document_ids))
-    for document_id, organization_id, recipient_type in rows:
-        found[document_id].append(SentTo(organization_id, recipient_type))
-    return found
+def sent_to(document_ids: Collection[int]) -> Question[dict[int, list[SentTo]]]:
+    """This will ask for the recipients of each document, the main one first."""
+
+    def read(rows: Sequence[Any]) -> dict[int, list[SentTo]]:
+        found: dict[int, list[SentTo]] = {document_id: [] for document_id in document_ids}
+        for document_id, *sent in rows:
+            found[document_id].append(SentTo._make(sent))
+        return found
+
+    return Question(_RECIPIENTS, {"documents": list(document_ids)}, read)
 
 
 _revisions = table_of(_revision)

@@ -14,6 +14,7 @@ from saraban.documents.core.repository.moving import MAIN, Movable, SentTo
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
+from saraban.kit.ready import answers
 from saraban.projects import service as projects
 from saraban.workflow.domain.subject import SubjectFacts
 
@@ -27,6 +28,7 @@ class Surroundings:
     row: Movable
     recipients: Sequence[SentTo]
     parties: Parties
+    taking_part: Sequence[projects.Party]
 
     @property
     def main_role(self) -> str | None:
@@ -47,17 +49,17 @@ async def surroundings(session: AsyncSession, *, rows: Sequence[Movable]) -> dic
     """This will read what is around these revisions, by their public ids."""
     if not rows:
         return {}
-    recipients = await repository.sent_to(session, document_ids={row.document_id for row in rows})
-    places = {(row.project_id, row.contract_id) for row in rows}
-    parties = {
-        place: await projects.parties(session, project_id=place[0], contract_id=place[1])
-        for place in sorted(places, key=lambda place: (place[0], place[1] or 0))
-    }
+    places = sorted({(row.project_id, row.contract_id) for row in rows}, key=lambda place: (place[0], place[1] or 0))
+    recipients, *known = await answers(
+        session,
+        repository.sent_to({row.document_id for row in rows}),
+        *(projects.taking_part(project_id=project, contract_id=contract) for project, contract in places),
+    )
+    taking_part = dict(zip(places, known, strict=True))
+    parties = {place: projects.by_part(those) for place, those in taking_part.items()}
     return {
-        str(row.revision_public_id): Surroundings(
-            row, recipients[row.document_id], parties[row.project_id, row.contract_id]
-        )
-        for row in rows
+        str(row.revision_public_id): Surroundings(row, recipients[row.document_id], parties[place], taking_part[place])
+        for row, place in ((row, (row.project_id, row.contract_id)) for row in rows)
     }
 
 
@@ -88,6 +90,11 @@ def facts_in(kind: Kind, around: Surroundings, *, zone: ZoneInfo) -> SubjectFact
             "originatorCode": row.originator_code,
             "revision": row.label,
             "discipline": row.discipline_code,
+        },
+        organizations={
+            **{party.id: (party.public_id, party.code) for party in around.taking_part},
+            **{one.organization_id: (one.public_id, one.code) for one in around.recipients},
+            row.originator_id: (row.originator_public_id, row.originator_code),
         },
         edit_permission=kind.edit,
         zone=zone,

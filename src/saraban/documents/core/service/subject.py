@@ -59,10 +59,12 @@ class DocumentSubject:
     async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, SubjectFacts]:
         around = await self._read(session, reach=None, revision_ids=ids_of(callers))
         session.info.setdefault(_READ, {}).update(around)
+        # Not by person: one who was given a right meanwhile asks with and without it.
+        reaches = {id(caller): reach(caller) for caller in callers.values()}
         return {
             key: facts_in(self.register.kind, one, zone=self.zone)
             for key, one in around.items()
-            if may_see(reach(callers[key]), placement(one))
+            if may_see(reaches[id(callers[key])], placement(one))
         }
 
     async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Applied:
