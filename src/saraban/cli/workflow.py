@@ -50,7 +50,7 @@ def list_(code: Annotated[str | None, typer.Argument(metavar="CODE", help="Of th
         mark = say("ใช้อยู่", "active") if one.is_active else ""
         typer.echo(f"{one.code:<28} {one.version:>4}  {mark:<7} {states or '–'}")
     if not found:
-        typer.echo(say("ไม่มีผังสายงาน", "There is no workflow."))
+        typer.echo(say("ยังไม่มี Workflow", "There is no workflow."))
 
 
 def migrate(
@@ -88,12 +88,13 @@ def migrate(
 
 
 def _states(pairs: list[str]) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for pair in pairs:
         old, is_pair, new = pair.partition("=")
         if not (is_pair and old and new):
             raise typer.BadParameter(say(f"ต้องเป็น OLD=NEW: {pair}", f"This must be OLD=NEW: {pair}"))
-        found[old] = new
+        if found.setdefault(old, new) != new:
+            raise typer.BadParameter(say(f"ระบุ {old} ไว้สองทาง", f"{old} is mapped twice."))
     return found
 
 

@@ -119,7 +119,7 @@ async def mark_delivered(session: AsyncSession, *, keys: Sequence[int], now: dat
         await session.execute(
             sa.update(OutboxEvent)
             .where(OutboxEvent.id.in_(keys))
-            .values(delivered_at=now, claimed_by=None, claimed_until=None)
+            .values(attempts=OutboxEvent.attempts + 1, delivered_at=now, claimed_by=None, claimed_until=None)
             .execution_options(synchronize_session=False)
         )
 

@@ -65,7 +65,7 @@ async def delegate(page: ThisPage, db: Db, clock: Now, request: Request) -> Resp
 
     async def work(session: AsyncSession) -> None:
         order: DelegationIn = order_from(request, DelegationIn, _payload(form))
-        wanted = Wanted(**{**order.model_dump(), "workflow_codes": tuple(order.workflow_codes)})
+        wanted = Wanted(**order.model_dump())
         await delegating.delegate(
             session, caller=page.caller, wanted=wanted, now=clock.now(), zone=clock.zone, address=page.address
         )
@@ -95,7 +95,8 @@ def _payload(form: Any) -> dict[str, Any]:
     """What was left empty is left out: what is needed is then asked for by name."""
     names = ("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
     typed = {name: value for name in names if (value := text(form, name))}
-    return typed | {"workflowCodes": texts(form, "workflowCodes")}
+    codes = texts(form, "workflowCodes")
+    return typed | ({"workflowCodes": codes} if codes else {})
 
 
 def name_of(code: str) -> Text:

@@ -4,8 +4,10 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Request
 
-from saraban.kit.errors import invalid
+from saraban.kit import etags
+from saraban.kit.errors import FieldProblem, invalid
 from saraban.kit.http import at_once
+from saraban.workflow.domain import lines
 from saraban.workflow.service import Steps, Subjects
 from saraban.workflow.service.kept import KeptDefinitions
 
@@ -22,6 +24,11 @@ def kept_definitions(request: Request) -> KeptDefinitions:
     return request.app.state.definitions  # type: ignore[no-any-return]
 
 
+async def written_twice(request: Request) -> tuple[FieldProblem, ...]:
+    """This will name the keys that the body of the request has twice, which its reader does not see any more."""
+    return lines.twice_in(await request.body())
+
+
 def if_match(
     if_match: Annotated[
         str | None,
@@ -33,11 +40,16 @@ def if_match(
         ),
     ] = None,
 ) -> frozenset[str] | None:
-    """This will give the version numbers of an `If-Match` header, `*` among them if it is there."""
+    """
+    This will give the version numbers of an `If-Match` header, `*` among them if it is there.
+
+    A weak tag keeps its `W/`, so that it is no version's and the answer is 412 (RFC 9110 compares strongly here).
+    """
     if if_match is None:
         return None
-    tags = frozenset(part.strip().removeprefix("W/").strip('"') for part in if_match.split(","))
-    if not all(tag == "*" or (tag.isascii() and tag.isdigit()) for tag in tags):
+    tags = frozenset(tag.replace('"', "") for tag in etags.named(if_match))
+    numbers = {tag.removeprefix("W/") for tag in tags - {etags.ANY}}
+    if not all(tag.isascii() and tag.isdigit() for tag in numbers):
         raise invalid(
             "header:If-Match",
             "malformed",
@@ -50,4 +62,5 @@ def if_match(
 Kept = Annotated[KeptDefinitions, Depends(at_once(kept_definitions))]
 TakesSteps = Annotated[Steps, Depends(at_once(steps))]
 RegisteredSubjects = Annotated[Subjects, Depends(at_once(subjects))]
+WrittenTwice = Annotated[tuple[FieldProblem, ...], Depends(written_twice)]
 IfMatch = Annotated[frozenset[str] | None, Depends(at_once(if_match))]

@@ -88,9 +88,14 @@ class TestExamine:
 class TestMapping:
     def test_leads_to_states_that_are_there_and_are_no_end(self) -> None:
         with pytest.raises(Invalid) as refused:
-            migrating.check_mapping(version(), {"old/one": "nowhere", "open": "closed", "draft": "open"})
+            migrating.check_mapping(
+                version(),
+                {"old/one": "nowhere", "open": "closed", "draft": "open", "slip": "open"},
+                known={"old/one", "open", "draft"},
+            )
 
-        assert [(fault.pointer, fault.code) for fault in refused.value.fields] == [
-            ("/mapping/old~1one", "unknown_state"),
-            ("/mapping/open", "terminal_state"),
+        assert [(fault.pointer, fault.code, fault.values) for fault in refused.value.fields] == [
+            ("/mapping/old~1one", "unknown_state", {"name": "nowhere"}),
+            ("/mapping/open", "terminal_state", {}),
+            ("/mapping/slip", "unknown_state", {"name": "slip"}),
         ]

@@ -414,13 +414,16 @@ class TestWorkflow:
             (("--to", "1", "--as", "padmin"), 4),
             (("--to", "9", "--as", "admin"), 5),
             (("--to", "1", "--as", "admin", "--map", "a=nowhere"), 3),
+            (("--to", "1", "--as", "admin", "--map", "bogus_state=pending_review"), 3),
             (("--to", "1", "--as", "admin", "--map", "nothing"), 2),
+            (("--to", "1", "--as", "admin", "--map", "draft=draft", "--map", "draft=pending_review"), 2),
             (("--to", "1", "--as", "nobody"), 3),
         ]
 
         for words, exit_code in refusals:
             code, _, told = command("workflow", "migrate", "RFA_APPROVAL", *words)
             assert (code, bool(told)) == (exit_code, True), words
+            assert "bogus_state" in told or "bogus_state=pending_review" not in words
 
 
 async def _two_letters_under_an_old_version(settings: Settings) -> Letterbox:

@@ -62,8 +62,9 @@ class TestDelegate:
             ({"to": "svc.loadtest"}, "/delegatePublicId"),
             ({"workflowCodes": ["RFA_APPROVAL", "NOWHERE"]}, "/workflowCodes/1"),
             ({"projectPublicId": "01930b5e-0000-7000-8000-0000000000ff"}, "/projectPublicId"),
+            ({"workflowCodes": []}, "/workflowCodes"),
         ],
-        ids=["past", "order", "long", "self", "stranger", "program", "workflow", "project"],
+        ids=["past", "order", "long", "self", "stranger", "program", "workflow", "project", "no workflow"],
     )
     async def test_names_the_field_that_is_wrong(
         self, desk: Desk, app: FastAPI, changes: dict[str, Any], pointer: str

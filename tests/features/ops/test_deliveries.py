@@ -63,6 +63,13 @@ class TestList:
         assert await ask(state="dead") == [str(dead)]
         assert await ask(state="waiting", olderThanSeconds=60) == [str(waiting)]
         assert await ask(state="delivered") == [str(done)]
+        items = (await admin.get(EVENTS)).json()["items"]
+        assert {item["publicId"]: item["attempts"] for item in items} == {
+            str(late): 0,
+            str(waiting): 0,
+            str(dead): 1,
+            str(done): 1,
+        }
         assert await ask(name="thing.broken", olderThanSeconds=60) == [str(dead)]
         assert await ask(name="thing.unknown") == []
 

@@ -68,9 +68,10 @@ class TestTransitions:
 
         stale = await act(reviewer, instance, action="approve", headers={"If-Match": '"1"'})
         wrong = await act(reviewer, instance, action="approve", headers={"If-Match": "yesterday"})
-        fresh = await act(reviewer, instance, action="approve", headers={"If-Match": '"2"'})
+        weak = await act(reviewer, instance, action="approve", headers={"If-Match": 'W/"2"'})
+        fresh = await act(reviewer, instance, action="approve", headers={"If-Match": 'W/"2", "2"'})
 
-        assert [each.status_code for each in (stale, wrong, fresh)] == [412, 422, 200]
+        assert [each.status_code for each in (stale, wrong, weak, fresh)] == [412, 422, 412, 200]
 
     async def test_repeat_the_stored_answer(self, office: Office, signed_in: SignIn) -> None:
         instance = await pending(office, signed_in)
@@ -182,6 +183,29 @@ class TestDefinitions:
         (fault, *_) = bad.json()["errors"]
         assert fault["pointer"] == "/dsl/states/0/on/submit/to"
         assert "nowhere" in fault["message"]["th"]
+
+    async def test_that_name_something_twice_are_refused_however_they_are_sent(self, signed_in: SignIn) -> None:
+        admin = await signed_in("admin")
+        lax = '"submit": {"to": "pending_review", "label": {"th": "ส่ง", "en": "Send"}},\n'
+        text = json.dumps(RFA, ensure_ascii=False, indent=1).replace('"submit": {', f'{lax}"submit": {{', 1)
+        line = text[: text.index('"submit"')].count("\n") + 1
+        headers = {"Content-Type": "application/json", "Accept-Language": "th"}
+
+        as_text = await admin.post(f"{API}/workflow/definitions/validate", json={"text": text})
+        as_body = await admin.post(
+            f"{API}/workflow/definitions/validate", content=f'{{"dsl":{text}}}'.encode(), headers=headers
+        )
+        published = await admin.post(
+            f"{API}/workflow/definitions", content=f'{{"dsl":{text}}}'.encode(), headers=headers
+        )
+
+        for answer, root in ((as_text, "/text"), (as_body, "/dsl")):
+            (fault,) = answer.json()["errors"]
+            assert (fault["pointer"], fault["code"]) == (f"{root}/states/0/on/submit", "duplicate_key")
+            assert f"in line {line} and in line {line + 1}" in fault["message"]["en"]
+            assert f"บรรทัด {line} และ {line + 1}" in fault["message"]["th"]
+        assert (published.status_code, published.json()["code"]) == (422, "INVALID_WORKFLOW_DSL")
+        assert f"บรรทัด {line} และ {line + 1}" in published.json()["errors"][0]["message"]
 
     async def test_publish_once_under_one_key(self, signed_in: SignIn) -> None:
         admin = await signed_in("admin")

@@ -257,6 +257,7 @@ class TestMigrate:
             ({"version": 9}, NotFound),
             ({"mapping": {"reading": "nowhere"}}, Invalid),
             ({"mapping": {"reading": "closed"}}, Invalid),
+            ({"mapping": {"bogus_state": "reading"}}, Invalid),
         ]
 
         for more, error in asked:

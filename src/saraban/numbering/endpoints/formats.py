@@ -6,6 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query, Response
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.kit import etags
 from saraban.kit.errors import invalid
 from saraban.kit.http import (
     Address,
@@ -271,10 +272,16 @@ def _warning(other: numbering.FormatRow, language: str) -> FormatWarning:
     return FormatWarning(code="FORMATS_CAN_MEET", message=message, config_public_id=other.format.public_id)
 
 
+_NO_VERSION = 0  # they are counted from 1
+
+
 def _version(if_match: str | None) -> int | None:
     if if_match is None or if_match.strip() == "*":
         return None
-    text = if_match.strip().removeprefix("W/").strip('"')
+    text = if_match.strip()
+    if etags.is_weak(text):
+        return _NO_VERSION
+    text = text.strip('"')
     if not (text.isascii() and text.isdigit()):
         raise invalid("header:If-Match", "malformed", "If-Match ไม่ถูกต้อง", "If-Match is not a version of this format.")
     return int(text)

@@ -4,7 +4,7 @@ Whether a running instance can go on under another version of its workflow, and 
 What one instance is told is the same in a dry run and under the lock; only the second is acted upon.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -105,14 +105,19 @@ class Found:
         return not self.outcome.stands_still
 
 
-def check_mapping(definition: Definition, mapping: Mapping[str, str]) -> None:
+def check_mapping(definition: Definition, mapping: Mapping[str, str], *, known: Collection[str]) -> None:
     """
-    :raises Invalid: where a state is mapped to none of the version's, or to an end: nobody is finished by a migration
+    :param known: the states of all versions of the workflow
+    :raises Invalid: where a state is mapped that no version has, or to none of the version's, or to an end: nobody is
+        finished by a migration
     """
     fields = []
     for old, new in mapping.items():
         at = "/mapping/" + old.replace("~", "~0").replace("/", "~1")
-        if new not in definition.states:
+        if old not in known:
+            words = Text("ไม่มีเวอร์ชันใดที่มีสถานะ “{name}”", "No version has a state “{name}”.")
+            fields.append(FieldProblem(at, "unknown_state", words, {"name": old[:50]}))
+        elif new not in definition.states:
             words = Text("เวอร์ชันนี้ไม่มีสถานะ “{name}”", "The version has no state “{name}”.")
             fields.append(FieldProblem(at, "unknown_state", words, {"name": new[:50]}))
         elif definition.states[new].terminal:

@@ -45,7 +45,7 @@ async def delegate(
     The delegate may take the steps that you may take, and nothing else: no reading, editing or managing. Both names stand in
     the history. What is lent to you cannot be lent on.
     """
-    moment, wanted = now.now(), service.Wanted(**{**body.model_dump(), "workflow_codes": tuple(body.workflow_codes)})
+    moment, wanted = now.now(), service.Wanted(**body.model_dump())
 
     async def work(session: AsyncSession, remember: Remember) -> Answer:
         view = await service.delegate(session, caller=caller, wanted=wanted, now=moment, zone=now.zone, address=address)

@@ -44,6 +44,12 @@ async def instances(session: AsyncSession, ids: Collection[UUID], *, lock: bool)
     return [detached(session, row) for row in rows]
 
 
+async def states(session: AsyncSession, *, code: str) -> frozenset[str]:
+    """The names of the states of all versions."""
+    found = await session.scalars(sa.select(_D.compiled).where(_D.workflow_code == code))
+    return frozenset(name for compiled in found for name in compiled["states"])
+
+
 async def standing(session: AsyncSession, *, code: str | None) -> Sequence[Any]:
     """Rows of (code, version, is active, state or None, how many run there), by code and version, the newest first."""
     running = sa.and_(_I.definition_id == _D.id, _I.status == "ACTIVE")

@@ -25,8 +25,11 @@ class DelegationIn(Schema):
     delegate_public_id: UUID = Field(description="An active person of one of your organizations.")
     starts_on: Day = Field(examples=["2026-12-01"])
     ends_on: Day = Field(description="At most 366 days.", examples=["2026-12-07"])
-    workflow_codes: list[Annotated[str, Line(50)]] = Field(
-        default_factory=list, max_length=50, description="Empty for every workflow.", examples=[["RFA_APPROVAL"]]
+    workflow_codes: list[Annotated[str, Line(50)]] | None = Field(
+        None,
+        max_length=50,
+        description="One at least; left out, or null, for every workflow.",
+        examples=[["RFA_APPROVAL"]],
     )
     project_public_id: UUID | None = Field(None, description="Null for every project.")
     reason: Annotated[str, Line(500)] | None = Field(None, examples=["ลาพักร้อน"])
@@ -40,7 +43,7 @@ class DelegationOut(Schema):
     delegate: PersonOut
     starts_on: date = Field(examples=["2026-12-01"])
     ends_on: date = Field(examples=["2026-12-07"])
-    workflow_codes: list[str] = Field(examples=[["RFA_APPROVAL"]])
+    workflow_codes: list[str] = Field(description="Empty for every workflow.", examples=[["RFA_APPROVAL"]])
     project: DelegatedProjectOut | None
     reason: str | None = Field(examples=["ลาพักร้อน"])
     status: Literal["upcoming", "active", "ended", "revoked"] = Field(examples=["upcoming"])

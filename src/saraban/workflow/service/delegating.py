@@ -4,7 +4,7 @@ Lending one's own steps while away: who, to whom, from when to when, about what.
 What counts at a moment is for `standing` to say.
 """
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
@@ -19,6 +19,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.identity.service import Member
 from saraban.identity.service.callers import display_name
+from saraban.kit import etags
 from saraban.kit.calendar import local_date
 from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text, invalid
 from saraban.kit.ids import new_id
@@ -34,6 +35,10 @@ from saraban.workflow.service.standing import facts_of
 
 MANAGES = "user.edit"
 MOST_COLLEAGUES = 100
+_NONE_CHOSEN = (
+    "เลือก Workflow อย่างน้อยหนึ่งรายการ หรือไม่ต้องส่งฟิลด์นี้เพื่อมอบหมายทั้งหมด",
+    "Name one workflow at least, or leave this out to delegate all of them.",
+)
 
 Status = Literal["upcoming", "active", "ended", "revoked"]
 
@@ -48,12 +53,12 @@ class DelegationChanged(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What somebody asks for; `workflow_codes` empty and `project_public_id` None mean everything."""
+    """What somebody asks for; `workflow_codes` and `project_public_id` None mean everything."""
 
     delegate_public_id: UUID
     starts_on: date
     ends_on: date
-    workflow_codes: tuple[str, ...] = ()
+    workflow_codes: Sequence[str] | None = None
     project_public_id: UUID | None = None
     reason: str | None = None
 
@@ -139,7 +144,7 @@ async def revoke(
     if found is None or not await _may_revoke(session, caller, found):
         raise NotFound(f"There is no delegation {public_id}.")
     row = found.row
-    if if_match is not None and if_match.strip() not in {"*", f'"{row.version}"'}:
+    if if_match is not None and not etags.matches(if_match, f'"{row.version}"'):
         raise DelegationChanged
     if row.revoked_at is not None or row.ends_before <= now:
         return
@@ -205,11 +210,16 @@ async def _colleague(session: AsyncSession, caller: Caller, public_id: UUID) -> 
     return found
 
 
-async def _codes(session: AsyncSession, wanted: Collection[str]) -> list[str]:
-    known = set(await repository.codes(session)) if wanted else set()
+async def _codes(session: AsyncSession, wanted: Sequence[str] | None) -> list[str]:
+    """An empty choice is a slip of a program; it must not lend everything."""
+    if wanted is None:
+        return []
+    if not wanted:
+        raise invalid("/workflowCodes", "required", *_NONE_CHOSEN)
+    known = set(await repository.codes(session))
     for place, code in enumerate(wanted):
         if code not in known:
-            th, en = "ไม่มีสายงาน “{value}”", "There is no workflow “{value}”."
+            th, en = "ไม่มี Workflow “{value}”", "There is no workflow “{value}”."
             raise invalid(f"/workflowCodes/{place}", "unknown", th, en, value=code)
     return sorted(set(wanted))
 

@@ -136,12 +136,13 @@ async def migrate(
     :param most: how many to look at, all when left out
     :raises Forbidden: when the caller may not manage definitions
     :raises NotFound: when there is no such version
-    :raises Invalid: for a mapping to states that the version does not have, or to its ends
+    :raises Invalid: for a mapping of states that no version has, to states that this one does not have, or to its ends
     """
     caller.require_somewhere(PERMISSION)
     async with db.reading() as session:
         definition_id, definition = await _version(session, plan)
-    migrating.check_mapping(definition, plan.mapping)
+        known = await rows.states(session, code=plan.code) if plan.mapping else frozenset()
+    migrating.check_mapping(definition, plan.mapping, known=known)
     run = _Run(plan, caller, subjects, definition_id, definition, now, address)
     left = most
     while left is None or left > 0:

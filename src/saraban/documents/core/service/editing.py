@@ -23,6 +23,7 @@ from saraban.documents.core.service.recording import begin, claim_files, tell
 from saraban.documents.core.service.register import Register
 from saraban.documents.core.service.rights import require_create, require_edit
 from saraban.identity.domain.caller import Caller
+from saraban.kit import etags
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, FieldProblem, Kind, Text, invalid
@@ -175,8 +176,7 @@ def check_version(if_match: str, present: str) -> None:
     """
     :raises DocumentChanged: when `If-Match` names neither the present version nor any
     """
-    named = {part.strip().removeprefix("W/") for part in if_match.split(",")}
-    if not {present, "*"} & named:
+    if not etags.matches(if_match, present):
         raise DocumentChanged
 
 
