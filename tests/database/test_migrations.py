@@ -50,6 +50,7 @@ STEPS = [
     "0034",
     "0035",
     "0036",
+    "0037",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
