@@ -129,6 +129,7 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "circulations_renumber": (*_DRAW, *_RENUMBER),
     "circulations_cancel": ("CIRCULATION_CLOSED", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD"),
     "workflow_publish_definition": ("INVALID_WORKFLOW_DSL", "WORKFLOW_DEFINITION_CONFLICT"),
+    "workflow_activate_definition": ("INVALID_WORKFLOW_DSL",),
     "workflow_take_step": (
         *("WF_INVALID_TRANSITION", "WORKFLOW_ACTION_FORBIDDEN", "WORKFLOW_CONDITION_NOT_MET"),
         *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED", "INVALID_ATTACHMENTS"),

@@ -38,6 +38,11 @@ async def facts(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
     return {row[0]: RfaFacts(*row[1:]) for row in await session.execute(statement)}
 
 
+async def type_code(session: AsyncSession, *, document_id: int) -> str:
+    statement = sa.select(RfaType.type_code).join(Rfa, Rfa.rfa_type_id == RfaType.id).where(Rfa.id == document_id)
+    return (await session.scalars(statement)).one()
+
+
 async def add(session: AsyncSession, row: Rfa | RfaRevision) -> None:
     session.add(row)
     await session.flush()

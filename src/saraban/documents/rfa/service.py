@@ -70,8 +70,19 @@ async def _revised(session: AsyncSession, revision: CorrespondenceRevision) -> N
     await repository.add(session, RfaRevision(id=revision.id, rfa_status_code_id=status))
 
 
+async def _type_code(session: AsyncSession, row: core.DocumentRow) -> str:
+    return await repository.type_code(session, document_id=row.head.id)
+
+
 REGISTER = core.Register(
-    RFA, summary=RfaSummary, answer=RfaAnswer, in_list=_in_list, in_full=_in_full, moved=_moved, revised=_revised
+    RFA,
+    summary=RfaSummary,
+    answer=RfaAnswer,
+    in_list=_in_list,
+    in_full=_in_full,
+    moved=_moved,
+    revised=_revised,
+    type_code=_type_code,
 )
 
 

@@ -187,8 +187,14 @@ _MATRIX: tuple[tuple[str, str, str, str], ...] = (
 # Where the product gives more than the matrix does:
 # - N14: a Project Admin (our Project Manager) edits the number formats of that project and may look at its counters;
 #   an Org Admin may read formats. Resetting a counter stays with the Superadmin.
+# - Who chooses on which workflow the documents of a project start has to be able to read workflows.
 ADDED: dict[str, frozenset[str]] = {
-    PROJECT_MANAGER: frozenset({"numbering.view_formats", "numbering.manage_formats", "numbering.view_counters"}),
+    PROJECT_MANAGER: frozenset(
+        {
+            *("numbering.view_formats", "numbering.manage_formats", "numbering.view_counters"),
+            "workflow.view_definitions",
+        }
+    ),
     ORG_ADMIN: frozenset({"numbering.view_formats"}),
 }
 

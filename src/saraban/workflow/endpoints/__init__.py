@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from saraban.workflow.endpoints import definitions, delegations, instances, review, steering
+from saraban.workflow.endpoints import choices, definitions, delegations, instances, review, steering
 
 router = APIRouter(tags=["workflow"])
-for subject in (definitions, delegations, instances, review, steering):
+for subject in (choices, definitions, delegations, instances, review, steering):
     router.include_router(subject.router)

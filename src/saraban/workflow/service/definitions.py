@@ -24,7 +24,10 @@ from saraban.kit.pagination import Page, cut
 from saraban.workflow import repository
 from saraban.workflow.domain import dsl, lines
 from saraban.workflow.domain.definition import Definition, compiled
+from saraban.workflow.domain.registers import Matter
 from saraban.workflow.models import WorkflowDefinition
+from saraban.workflow.repository import choices
+from saraban.workflow.service.fitting import check_fit, unfit
 
 _CACHED = 512
 CHANGED = "workflow definition"  # what hearers at the database are told, as `code:version`
@@ -73,21 +76,25 @@ async def load(session: AsyncSession, definition_id: UUID) -> Definition:
     return known
 
 
-async def active(session: AsyncSession, *, code: str) -> tuple[UUID, Definition]:
+async def active(session: AsyncSession, *, code: str, matter: Matter | None = None) -> tuple[UUID, Definition]:
     """
     This will give the version that a new instance runs on, as the database has it at this moment.
 
+    :param matter: what the instance is for: a workflow that is chosen for it comes before `code`
     :raises WorkflowNotDefined: when no version is active
     """
-    definition_id = await repository.active_id(session, code)
+    if matter is None:
+        definition_id = await repository.active_id(session, code)
+    else:
+        definition_id = await choices.starting_id(session, matter, otherwise=code)
     if definition_id is None:
-        raise WorkflowNotDefined(f"No version of {code} is active.")
+        raise WorkflowNotDefined(f"No version of {code}, or of what is chosen instead, is active.")
     return definition_id, await load(session, definition_id)
 
 
 async def validate(session: AsyncSession, *, raw: Any) -> tuple[FieldProblem, ...]:
     """This will say what `create` would refuse, and save nothing."""
-    return dsl.problems(raw, known=await _known(session, raw))
+    return await _problems(session, raw)
 
 
 async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[FieldProblem, ...], dict[str, int]]:
@@ -104,7 +111,7 @@ async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[Fiel
     except lines.TooDeep:
         deep = Text("นิยามใหญ่หรือซ้อนลึกเกินไป", "The definition is too large or too deeply nested.")
         return (FieldProblem("/text", "too_large", deep),), {"": 1}
-    return dsl.problems(raw, known=await _known(session, raw), root="/text"), places
+    return await _problems(session, raw, root="/text"), places
 
 
 def line_of(fault: FieldProblem, places: Mapping[str, int]) -> int | None:
@@ -128,7 +135,7 @@ async def create(
     This will keep a definition as the next version of its code.
 
     :param caller: None for the definitions that ship with the product
-    :raises WorkflowNotValid: when it cannot be published
+    :raises WorkflowNotValid: when it cannot be published, or does not fit the documents that start on it
     """
     definition = dsl.read(raw, known=await _known(session, raw))
     versions = await repository.locked_versions(session, definition.code)
@@ -136,6 +143,7 @@ async def create(
     if raw.get("version", version) != version:
         th, en = "เวอร์ชันถัดไปคือ {next}", "The next version is {next}; leave this out, or say so."
         raise invalid("/dsl/version", "not_next", th, en, next=version)
+    await check_fit(session, definition)
     row = WorkflowDefinition(
         id=new_id(),
         workflow_code=definition.code,
@@ -166,12 +174,16 @@ async def set_active(
     This will make one version the only active one of its code, or stop new instances from starting on it.
 
     Running instances keep their version (ruling W5).
+
+    :raises WorkflowNotValid: when it does not fit the documents that start on it
     """
     versions = await repository.locked_versions(session, code)
     row = next((each for each in versions if each.version == version), None)
     if row is None:
         raise NotFound(f"There is no version {version} of {code}.")
     if is_active:
+        # It may have been published before documents came to start on it.
+        await check_fit(session, await load(session, row.id))
         await _activate(session, row, versions, caller=caller, now=now, address=address)
     elif row.is_active:
         row.is_active, row.updated_at = False, now
@@ -240,6 +252,14 @@ async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
         in_force = next((each for each in versions if each.is_active), None)
         ours = in_force.created_by_user_id is None if in_force else not versions
         await create(session, caller=None, raw=raw, activate=ours, now=now, address="")
+
+
+async def _problems(session: AsyncSession, raw: Any, *, root: str = "/dsl") -> tuple[FieldProblem, ...]:
+    try:
+        definition = dsl.read(raw, known=await _known(session, raw), root=root)
+    except dsl.WorkflowNotValid as fault:
+        return tuple(fault.fields)
+    return await unfit(session, definition, root=root)
 
 
 async def _known(session: AsyncSession, raw: Any) -> dsl.Known:

@@ -17,6 +17,7 @@ from saraban.workflow import repository
 from saraban.workflow.domain import acting, engine, steering
 from saraban.workflow.domain.definition import CANCELLED, Definition
 from saraban.workflow.domain.moment import not_before
+from saraban.workflow.domain.registers import Matter
 from saraban.workflow.domain.review import BranchView
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import Instance, WorkflowHistory, WorkflowInstance
@@ -40,16 +41,18 @@ async def start(
     caller: Caller,
     now: datetime,
     context: Mapping[str, Any] | None = None,
+    matter: Matter | None = None,
 ) -> Envelope:
     """
     This will start an instance of the active version, in the transaction that creates its subject.
 
     A first draft waits for nobody but its author, so it is in no inbox; one that comes back is.
 
-    :raises WorkflowNotDefined: when no version of `code` is active
+    :param matter: what starts: the workflow that is chosen for it comes before `code`
+    :raises WorkflowNotDefined: when no version of the workflow is active
     :raises Invalid: when the context does not fit the definition's schema
     """
-    definition_id, definition = await definitions.active(session, code=code)
+    definition_id, definition = await definitions.active(session, code=code, matter=matter)
     engine.check_context(definition, context or {})
     stored = WorkflowInstance(
         id=new_id(),

@@ -115,8 +115,11 @@ async def _respond(
     if response.status == "REJECTED" and not (response.comment or "").strip():
         raise invalid("/comment", "required", "การไม่รับต้องระบุเหตุผล", "A rejection needs a comment.")
     row, parts, envelope = await current(session, caller=caller, public_id=public_id)
-    seat, part = await _whose(session, caller, row, parts, named=response.on_behalf_of, now=now)
-    if envelope is None or envelope.current_state != domain.ROUTING or envelope.terminal:
+    if envelope is None:
+        raise NotRouting
+    code = envelope.workflow_code
+    seat, part = await _whose(session, caller, row, parts, named=response.on_behalf_of, workflow_code=code, now=now)
+    if envelope.current_state != domain.ROUTING or envelope.terminal:
         raise NotRouting
     await take_answer(session, part, status=response.status, comment=response.comment, now=now)
     row = (await repository.visible(session, organizations=None, public_ids=[public_id]))[0]
@@ -130,15 +133,20 @@ async def _respond(
 
 
 async def _whose(
-    session: AsyncSession, caller: Caller, row: SheetRow, parts: list[PartRow], *, named: UUID | None, now: datetime
+    session: AsyncSession,
+    caller: Caller,
+    row: SheetRow,
+    parts: list[PartRow],
+    *,
+    named: UUID | None,
+    workflow_code: str,
+    now: datetime,
 ) -> tuple[Caller, PartRow]:
     """Whose part is answered: the caller's own while it is open, then that of the one who has delegated it."""
     own = part_for(caller, parts)
     if named == caller.public_id or (named is None and own is not None and domain.is_open(part_of(own))):
         return caller, _checked(caller, row, own)
-    seats = await standing_for(
-        session, caller, workflow_code=domain.WORKFLOW_CODE, project_id=row.sheet.project_id, now=now
-    )
+    seats = await standing_for(session, caller, workflow_code=workflow_code, project_id=row.sheet.project_id, now=now)
     if named is not None:
         seat = acting.seat_of(seats, named)
         return seat, _checked(seat, row, part_for(seat, parts))

@@ -26,6 +26,7 @@ from saraban.kit.idempotency import Answer
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.workflow import service as workflow
+from saraban.workflow.domain.registers import Matter
 
 _ONE_SHEET = ("uq_circulation_per_organization", "circulations.correspondence_id")
 
@@ -196,6 +197,7 @@ async def _write(
         facts=facts_of(row, parts),
         caller=caller,
         now=now,
+        matter=Matter(domain.KIND, sheet.project_id, domain.TYPE_CODE),
     )
     await tell(session, "created", "create", caller=caller, row=row, address=address, now=now)
     return row

@@ -44,18 +44,16 @@ async def offers(session: AsyncSession, *, caller: Caller, public_id: UUID, now:
         edit=envelope.can_edit and caller.may(domain.CREATE, scope),
         cancel=caller.may(domain.CREATE if in_draft else domain.CLOSE, scope),
         respond=(own := part_for(caller, asked)) is not None and may_answer(caller, row, own),
-        respond_for=await _others(session, caller, row, asked, now=now),
+        respond_for=await _others(session, caller, row, asked, workflow_code=envelope.workflow_code, now=now),
     )
 
 
 async def _others(
-    session: AsyncSession, caller: Caller, row: SheetRow, parts: list[PartRow], *, now: datetime
+    session: AsyncSession, caller: Caller, row: SheetRow, parts: list[PartRow], *, workflow_code: str, now: datetime
 ) -> tuple[Represented, ...]:
     if not any(domain.is_open(part_of(one)) for one in parts):
         return ()
-    seats = await standing_for(
-        session, caller, workflow_code=domain.WORKFLOW_CODE, project_id=row.sheet.project_id, now=now
-    )
+    seats = await standing_for(session, caller, workflow_code=workflow_code, project_id=row.sheet.project_id, now=now)
     return tuple(
         Represented(seat.public_id, seat.display_name)
         for seat in seats

@@ -120,7 +120,7 @@ async def _write(
             session, reach=None, revision_ids=[revision.public_id], type_codes=register.kind.type_codes
         )
     )[0]
-    await begin(session, register.kind, caller=caller, row=row, now=now, zone=zone)
+    await begin(session, register, caller=caller, row=row, now=now, zone=zone)
     await tell(session, register.kind, "created", "create", caller=caller, row=row, address=address, now=now)
     return row
 

@@ -321,7 +321,7 @@ async def _revise(
         now=now,
     )
     fresh = await _reload(session, register, [revision.public_id])
-    await begin(session, register.kind, caller=caller, row=fresh, now=now, zone=zone)
+    await begin(session, register, caller=caller, row=fresh, now=now, zone=zone)
     await tell(session, register.kind, "revised", "revise", caller=caller, row=fresh, address=address, now=now)
     return fresh
 

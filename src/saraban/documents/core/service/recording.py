@@ -13,9 +13,11 @@ from saraban.documents.core.domain.kind import Kind
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.facts import facts_of
+from saraban.documents.core.service.register import Register
 from saraban.events import service as events
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
+from saraban.workflow.domain.registers import Matter
 
 
 async def claim_files(
@@ -37,9 +39,10 @@ async def claim_files(
 
 
 async def begin(
-    session: AsyncSession, kind: Kind, *, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
+    session: AsyncSession, register: Register, *, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
 ) -> None:
-    """This will start the workflow of a revision, in the transaction that writes it."""
+    """This will start the workflow of a revision, the one that is chosen for it, in the transaction that writes it."""
+    kind = register.kind
     facts = await facts_of(session, kind, rows=[row], zone=zone)
     await workflow.start(
         session,
@@ -48,6 +51,7 @@ async def begin(
         facts=facts[str(row.revision.public_id)],
         caller=caller,
         now=now,
+        matter=Matter(kind.name, row.project.id, await register.type_code(session, row)),
     )
 
 

@@ -20,6 +20,7 @@ from saraban.kit.bulk import Statement
 
 Extras = Callable[[AsyncSession, Sequence[DocumentRow], Reach], Awaitable[Mapping[int, Mapping[str, Any]]]]
 Revised = Callable[[AsyncSession, CorrespondenceRevision], Awaitable[None]]
+TypeCode = Callable[[AsyncSession, DocumentRow], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,10 @@ async def no_own_status(
     return ()
 
 
+async def document_type(_session: AsyncSession, row: DocumentRow) -> str:
+    return row.type.type_code
+
+
 async def no_own_row(_session: AsyncSession, _revision: CorrespondenceRevision) -> None:
     return None
 
@@ -63,6 +68,7 @@ class Register:
     :param in_full: the same for one document
     :param moved: sets the subtype's own status columns of revisions for a workflow state that they have reached
     :param revised: adds the subtype's own row for a new revision
+    :param type_code: by which of its documents differ in the workflow they start on: the document type, or one of its own
     """
 
     kind: Kind
@@ -72,6 +78,7 @@ class Register:
     in_full: Extras = nothing_more
     moved: Moved = no_own_status
     revised: Revised = no_own_row
+    type_code: TypeCode = document_type
 
 
 class Follower(Protocol):

@@ -1,0 +1,147 @@
+"""
+The registers of documents as the workflow knows them: on which workflow each starts where nobody chose one, and what a
+workflow must be like so that documents of the register can run on it.
+
+The registers themselves lie above and say the same of themselves; a test holds the two against each other.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from saraban.kit.errors import FieldProblem, Text
+from saraban.workflow.domain.definition import Definition, Require
+from saraban.workflow.domain.faults import Faults
+
+DRAFT: Final = "draft"
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """
+    :param name: the word for it in audit actions, events and addresses
+    :param code: the workflow that its documents start on where nobody chose another
+    :param types: the document types it keeps, of which each can have a choice of its own; empty where there is one only
+    :param by_rfa_type: its documents differ by the RFA types of the contracts instead
+    :param needs: states that its own verbs ask for, and that are no ends
+    :param open: names of states by which its documents show that they are under way
+    :param ends: names of states by which its documents show that they are finished
+    :param parties: who there is in it to be asked by `party`
+    :param between: its documents go from one organization to another, which have parts in the contract
+    """
+
+    name: str
+    code: str
+    says: Text
+    types: tuple[str, ...] = ()
+    by_rfa_type: bool = False
+    needs: frozenset[str] = frozenset()
+    open: frozenset[str] = frozenset()
+    ends: frozenset[str] = frozenset()
+    parties: frozenset[str] = frozenset({"originator", "recipient"})
+    between: bool = True
+
+
+CORRESPONDENCE: Final = Register(
+    "correspondence",
+    "CORRESPONDENCE_FLOW_V1",
+    Text("หนังสือโต้ตอบ", "Correspondence"),
+    types=("LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "NOTICE", "OTHER"),
+    open=frozenset({DRAFT, "in_review"}),
+    ends=frozenset({"approved", "rejected", "revision_requested"}),
+)
+RFA: Final = Register(
+    "rfa",
+    "RFA_APPROVAL",
+    Text("คำขออนุมัติ (RFA)", "Requests for approval"),
+    by_rfa_type=True,
+    open=frozenset({DRAFT, "pending_review", "pending_approval"}),
+    ends=frozenset({"approved", "rejected", "revision_requested"}),
+)
+TRANSMITTAL: Final = Register(
+    "transmittal",
+    "TRANSMITTAL_FLOW_V1",
+    Text("ใบนำส่ง", "Transmittals"),
+    open=frozenset({DRAFT, "submitted"}),
+    ends=frozenset({"completed", "returned"}),
+)
+CIRCULATION: Final = Register(
+    "circulation",
+    "CIRCULATION_FLOW_V1",
+    Text("ใบเวียน", "Circulation sheets"),
+    needs=frozenset({"routing"}),
+    open=frozenset({DRAFT, "routing"}),
+    ends=frozenset({"completed"}),
+    parties=frozenset({"originator", "assignee"}),
+    between=False,
+)
+REGISTERS: Final[Mapping[str, Register]] = MappingProxyType(
+    {one.name: one for one in (CORRESPONDENCE, RFA, TRANSMITTAL, CIRCULATION)}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """
+    A document that starts, as far as it decides on which workflow.
+
+    :param type_code: its document type, of an RFA the RFA type
+    """
+
+    kind: str
+    project: int
+    type_code: str
+
+
+def misfits(definition: Definition, registers: Sequence[Register], *, root: str = "/dsl") -> tuple[FieldProblem, ...]:
+    """This will say why documents of these registers could not run on a definition, each fault at its place."""
+    found = Faults(root)
+    for register in registers:
+        _begins(definition, register, found)
+        _states(definition, register, found)
+        _people(definition, register, found)
+    return tuple(found.problems)
+
+
+def _begins(definition: Definition, register: Register, found: Faults) -> None:
+    if definition.initial != DRAFT:
+        at = f"/states/{list(definition.states).index(definition.initial)}/name"
+        th = f"{register.says.th}เริ่มจากสถานะ “{DRAFT}” แต่สถานะแรกของสายงานนี้คือ “{{name}}”"
+        en = f"{register.says.en} begin in the state “{DRAFT}”; the first state of this workflow is “{{name}}”."
+        found.add(at, "register_start", th, en, name=definition.initial)
+
+
+def _states(definition: Definition, register: Register, found: Faults) -> None:
+    for name in sorted(register.needs - definition.states.keys()):
+        th = f"{register.says.th}ต้องมีสถานะ “{{name}}” ซึ่งเป็นสถานะที่ผู้เกี่ยวข้องตอบ"
+        en = f"{register.says.en} are answered in the state “{{name}}”, which this workflow does not have."
+        found.add("/states", "register_state", th, en, name=name)
+    for index, state in enumerate(definition.states.values()):
+        if state.name in register.open and state.terminal:
+            th = f"{register.says.th}ที่อยู่ในสถานะ “{{name}}” แสดงว่ากำลังดำเนินการ สถานะสุดท้ายต้องใช้ชื่ออื่น"
+            en = f"{register.says.en} in the state “{{name}}” show that they are under way: an end needs another name."
+            found.add(f"/states/{index}/name", "register_open", th, en, name=state.name)
+        if state.name in register.ends and not state.terminal:
+            th = f"{register.says.th}ที่อยู่ในสถานะ “{{name}}” แสดงว่าเสร็จแล้ว สถานะที่ยังต้องดำเนินการต่อต้องใช้ชื่ออื่น"
+            en = f"{register.says.en} in the state “{{name}}” show that they are finished: a state with a next step needs another name."
+            found.add(f"/states/{index}/name", "register_end", th, en, name=state.name)
+
+
+def _people(definition: Definition, register: Register, found: Faults) -> None:
+    for index, state in enumerate(definition.states.values()):
+        for action, step in state.on.items():
+            for key, names in _nobody(step.require, register):
+                at = f"{found.below(f'/states/{index}/on', action)}/require/{key}"
+                th = f"{register.says.th}ไม่มี {{names}} จึงไม่มีใครดำเนินการนี้ได้เลย"
+                en = f"{register.says.en} have no {{names}}, so nobody could ever take this action."
+                found.add(at, "register_nobody", th, en, names=", ".join(sorted(names)))
+
+
+def _nobody(require: Require, register: Register) -> list[tuple[str, frozenset[str]]]:
+    found = []
+    if require.party and not require.party & register.parties:
+        found.append(("party", require.party))
+    if require.organization_roles and not register.between:
+        found.append(("organizationRoles", require.organization_roles))
+    return found

@@ -1,0 +1,93 @@
+"""Rows of choices, and the version that a document starts on: one statement for both."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import User
+from saraban.projects.models import Contract, Project, RfaType
+from saraban.workflow.domain.registers import Matter
+from saraban.workflow.models import WorkflowDefinition
+from saraban.workflow.models.choices import WorkflowChoice
+
+EVERYWHERE, EVERY_TYPE = 0, ""
+_C, _D = WorkflowChoice, WorkflowDefinition
+
+# The project before the installation, and within either a type before all: the greater key is the more specific.
+_CHOSEN = (
+    sa.select(_C.workflow_code)
+    .where(
+        _C.kind == sa.bindparam("kind"),
+        _C.reach.in_([EVERYWHERE, sa.bindparam("project")]),
+        _C.type_code.in_([EVERY_TYPE, sa.bindparam("type_code")]),
+    )
+    .order_by(_C.reach.desc(), _C.type_code.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+_STARTS = (
+    sa.select(_D.id)
+    .where(_D.workflow_code == sa.func.coalesce(_CHOSEN, sa.bindparam("otherwise")), _D.is_active)
+    .order_by(_D.version.desc())
+    .limit(1)
+)
+
+
+async def starting_id(session: AsyncSession, matter: Matter, *, otherwise: str) -> UUID | None:
+    """The active version of the workflow that is chosen for a document, or of the one `otherwise`."""
+    given = {"kind": matter.kind, "project": matter.project, "type_code": matter.type_code, "otherwise": otherwise}
+    return await session.scalar(_STARTS, given)
+
+
+async def choice(session: AsyncSession, *, kind: str, reach: int, type_code: str) -> WorkflowChoice | None:
+    return await session.scalar(
+        sa.select(_C).where(_C.kind == kind, _C.reach == reach, _C.type_code == type_code).with_for_update()
+    )
+
+
+async def choices(session: AsyncSession, *, reaches: Collection[int] | None = None) -> Sequence[Any]:
+    """Rows of (choice, project's public id and code, who chose, whether it has an active version), by place."""
+    active = sa.exists().where(_D.workflow_code == _C.workflow_code, _D.is_active)
+    statement = (
+        sa.select(
+            _C,
+            Project.public_id,
+            Project.project_code,
+            User.first_name,
+            User.last_name,
+            User.username,
+            active.label("in_force"),
+        )
+        .outerjoin(Project, Project.id == _C.project_id)
+        .join(User, User.user_id == _C.chosen_by_user_id)
+        .order_by(_C.kind, _C.type_code, _C.reach)
+    )
+    if reaches is not None:
+        statement = statement.where(_C.reach.in_(reaches))
+    return (await session.execute(statement)).all()
+
+
+async def kinds_of(session: AsyncSession, code: str) -> frozenset[str]:
+    """The kinds for which a workflow is chosen anywhere."""
+    return frozenset(await session.scalars(sa.select(_C.kind).where(_C.workflow_code == code).distinct()))
+
+
+async def in_force(session: AsyncSession) -> Sequence[Any]:
+    """Rows of (id, code, description) of every active version, by code."""
+    statement = sa.select(_D.id, _D.workflow_code, _D.description).where(_D.is_active).order_by(_D.workflow_code)
+    return (await session.execute(statement)).all()
+
+
+async def rfa_type_known(session: AsyncSession, *, code: str, project_id: int | None) -> bool:
+    """Whether a contract of the project, or any contract at all, has such an RFA type."""
+    statement = (
+        sa.select(RfaType.id)
+        .join(Contract, Contract.id == RfaType.contract_id)
+        .where(RfaType.type_code == code, RfaType.is_active, Contract.is_active, Contract.deleted_at.is_(None))
+    )
+    if project_id is not None:
+        statement = statement.where(Contract.project_id == project_id)
+    return await session.scalar(statement.limit(1)) is not None

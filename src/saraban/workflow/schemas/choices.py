@@ -1,0 +1,62 @@
+"""What the choice endpoints take and give: which workflow documents start on."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from saraban.kit.schema import Line, Schema
+from saraban.workflow.schemas.labels import LabelOut
+
+Kind = Literal["correspondence", "rfa", "transmittal", "circulation"]
+
+
+class ChoiceIn(Schema):
+    """The documents, and the workflow that the next of them start on."""
+
+    kind: Kind
+    type_code: Annotated[str, Line(50)] | None = Field(
+        None,
+        description="Of `correspondence` a document type, of `rfa` an RFA type; null for all of the kind.",
+        examples=["MEMO"],
+    )
+    project_public_id: UUID | None = Field(None, description="Null for the whole installation.")
+    workflow_code: Annotated[str, Line(50)] = Field(
+        description="One with an active version that the documents can run on.", examples=["SITE_MEMO"]
+    )
+
+
+class ChosenForOut(Schema):
+    public_id: UUID
+    project_code: str
+
+
+class ChoiceOut(Schema):
+    """`isInForce` is false where the workflow has no active version any more: then no such document can be written."""
+
+    kind: Kind
+    type_code: str | None = Field(examples=["MEMO"])
+    project: ChosenForOut | None = Field(description="Null for the whole installation.")
+    workflow_code: str = Field(examples=["SITE_MEMO"])
+    is_in_force: bool
+    chosen_by: str = Field(examples=["ปรียา จัดการดี"])
+    chosen_at: datetime
+
+
+class ChoiceList(Schema):
+    items: list[ChoiceOut]
+
+
+class StarterOut(Schema):
+    """Documents that start on a workflow; `byDefault` says that they do because nothing else is chosen for them."""
+
+    kind: Kind
+    type_code: str | None = Field(examples=["MEMO"])
+    project_code: str | None = Field(description="Null for those of every project.")
+    by_default: bool
+
+
+class WorkflowWarning(Schema):
+    code: Literal["NOTHING_STARTS_IT"]
+    message: LabelOut

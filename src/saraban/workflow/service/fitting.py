@@ -1,0 +1,25 @@
+"""Which registers a workflow has to fit: those that start on it where nobody chose, and those for which it is chosen."""
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.kit.errors import FieldProblem
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.dsl import WorkflowNotValid
+from saraban.workflow.domain.registers import REGISTERS, misfits
+from saraban.workflow.repository import choices as repository
+
+
+async def unfit(session: AsyncSession, definition: Definition, *, root: str = "/dsl") -> tuple[FieldProblem, ...]:
+    """This will say why the documents that start on this workflow could not run on a version of it."""
+    chosen = await repository.kinds_of(session, definition.code)
+    registers = [one for one in REGISTERS.values() if one.code == definition.code or one.name in chosen]
+    return misfits(definition, registers, root=root)
+
+
+async def check_fit(session: AsyncSession, definition: Definition) -> None:
+    """
+    :raises WorkflowNotValid: naming each place that does not fit the documents which start on it
+    """
+    faults = await unfit(session, definition)
+    if faults:
+        raise WorkflowNotValid(fields=faults)

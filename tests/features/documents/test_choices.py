@@ -1,0 +1,269 @@
+"""Which workflow documents start on: chosen by kind and type, for a project or for all, with nothing deployed."""
+
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+from fastapi import FastAPI
+
+from saraban.audit.models import AuditLog
+from tests.features.api.test_other_project import add_other_project
+from tests.features.documents.conftest import Desk, pointers
+from tests.features.workflow.test_views import counting
+
+API = "/api/v1/workflow"
+HERE: dict[str, Any] = {"kind": "correspondence"}
+
+
+def flow(code: str, *, first: str = "draft", middle: str = "checking", **require: Any) -> dict[str, Any]:
+    """A workflow of two steps."""
+    label = {"th": "คำ", "en": "Word"}
+    needs = {"permissions": ["workflow.action_review"], **(require or {"party": ["recipient"]})}
+    return {
+        "workflow": code,
+        "states": [
+            {
+                "name": first,
+                "label": label,
+                "initial": True,
+                "editable": True,
+                "on": {"submit": {"to": middle, "label": label, "require": {"party": ["originator"]}}},
+            },
+            {"name": middle, "label": label, "on": {"accept": {"to": "approved", "label": label, "require": needs}}},
+            {"name": "approved", "label": label, "terminal": True},
+        ],
+    }
+
+
+async def publish(admin: httpx.AsyncClient, raw: dict[str, Any], *, activate: bool = True) -> httpx.Response:
+    return await admin.post(f"{API}/definitions", json={"dsl": raw, "activate": activate})
+
+
+async def choose(client: httpx.AsyncClient, code: str, **place: Any) -> httpx.Response:
+    return await client.put(f"{API}/choices", json=HERE | place | {"workflowCode": code})
+
+
+@pytest_asyncio.fixture
+async def admin(desk: Desk) -> httpx.AsyncClient:
+    """Somebody who may do all of it, where MINE, OURS and THEIRS are in force."""
+    client = await desk.as_("admin")
+    for code in ("MINE", "OURS", "THEIRS"):
+        assert (await publish(client, flow(code))).status_code == 201
+    return client
+
+
+async def started(desk: Desk, **changes: Any) -> str:
+    letter = await desk.write("dc.contractor", "correspondences", desk.letter(**changes))
+    return str(letter["workflow"]["workflowCode"])
+
+
+class TestChoice:
+    async def test_has_the_next_document_start_on_a_workflow_of_ones_own(
+        self, desk: Desk, admin: httpx.AsyncClient
+    ) -> None:
+        before = await started(desk)
+        chosen = await choose(admin, "MINE", projectPublicId=desk.project)
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter())
+        sent = await desk.act("dc.contractor", letter, "submit")
+
+        assert chosen.status_code == 200, chosen.text
+        assert chosen.json()["project"] == {"publicId": desk.project, "projectCode": "LCBP3-C2"}
+        assert before == "CORRESPONDENCE_FLOW_V1"
+        assert letter["workflow"]["workflowCode"] == "MINE"
+        assert sent["workflow"]["currentState"] == "checking"
+
+    async def test_counts_the_more_the_more_specific_it_is(self, desk: Desk, admin: httpx.AsyncClient) -> None:
+        async def both() -> tuple[str, str]:
+            return await started(desk), await started(desk, correspondenceTypeCode="MEMO")
+
+        found = []
+        for code, place in (
+            ("MINE", {}),
+            ("OURS", {"typeCode": "MEMO"}),
+            ("THEIRS", {"projectPublicId": desk.project}),
+            ("MINE", {"projectPublicId": desk.project, "typeCode": "MEMO"}),
+        ):
+            await choose(admin, code, **place)
+            found.append(await both())
+
+        assert found == [("MINE", "MINE"), ("MINE", "OURS"), ("THEIRS", "THEIRS"), ("THEIRS", "MINE")]
+
+    async def test_of_another_project_or_kind_says_nothing_here(
+        self, app: FastAPI, desk: Desk, admin: httpx.AsyncClient
+    ) -> None:
+        other = await add_other_project(app.state.db)
+        await choose(admin, "MINE", projectPublicId=str(other["project"]))
+        await choose(admin, "MINE", kind="transmittal")
+
+        assert await started(desk) == "CORRESPONDENCE_FLOW_V1"
+
+    async def test_goes_by_the_type_of_an_rfa(self, desk: Desk, admin: httpx.AsyncClient) -> None:
+        report = {"kind": "rfa", "typeCode": "RPT", "projectPublicId": desk.project}
+        assert (await choose(admin, "MINE", **report)).status_code == 200
+
+        rfas = [await desk.write("dc.contractor", "rfas", desk.rfa(rfaTypeCode=code)) for code in ("RPT", "MAT")]
+
+        assert [rfa["workflow"]["workflowCode"] for rfa in rfas] == ["MINE", "RFA_APPROVAL"]
+
+    async def test_leaves_what_runs_where_it_is_and_counts_for_the_next_revision(
+        self, desk: Desk, admin: httpx.AsyncClient
+    ) -> None:
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        await choose(admin, "MINE")
+        await desk.act("dc.contractor", letter, "submit")
+        back = await desk.act("dc.consultant", letter, "request-revision", comment="page 2")
+        client = await desk.as_("dc.contractor")
+        address = f"/api/v1/correspondences/{letter['publicId']}"
+        revised = await client.post(f"{address}/revisions", json={})
+
+        assert back["workflow"]["workflowCode"] == "CORRESPONDENCE_FLOW_V1"
+        assert revised.status_code == 201, revised.text
+        assert revised.json()["workflow"]["workflowCode"] == "MINE"
+
+    async def test_is_replaced_listed_and_taken_back(self, desk: Desk, admin: httpx.AsyncClient) -> None:
+        for code in ("MINE", "OURS"):
+            await choose(admin, code, projectPublicId=desk.project, typeCode="RFI")
+        await choose(admin, "THEIRS")
+        listed = (await admin.get(f"{API}/choices", params={"projectPublicId": desk.project})).json()["items"]
+        place = {"kind": "correspondence", "typeCode": "RFI", "projectPublicId": desk.project}
+        gone, again = [await admin.delete(f"{API}/choices", params=place) for _ in range(2)]
+
+        assert [(one["typeCode"], one["workflowCode"], bool(one["project"])) for one in listed] == [
+            (None, "THEIRS", False),
+            ("RFI", "OURS", True),
+        ]
+        assert (gone.status_code, again.status_code) == (204, 404)
+        assert await started(desk, correspondenceTypeCode="RFI") == "THEIRS"
+
+    async def test_is_in_the_audit_trail_with_what_was_before(
+        self, app: FastAPI, desk: Desk, admin: httpx.AsyncClient
+    ) -> None:
+        await choose(admin, "MINE", projectPublicId=desk.project)
+        await choose(admin, "OURS", projectPublicId=desk.project)
+        await admin.delete(f"{API}/choices", params={"kind": "correspondence", "projectPublicId": desk.project})
+
+        async with app.state.db.reading() as session:
+            rows = await session.scalars(
+                sa.select(AuditLog).where(AuditLog.entity_type == "workflow_choice").order_by(AuditLog.created_at)
+            )
+            found = [(row.action, row.details_json["before"], row.details_json["workflowCode"]) for row in rows]
+        assert found == [
+            ("workflow.choose", None, "MINE"),
+            ("workflow.choose", "MINE", "OURS"),
+            ("workflow.take_back", "OURS", None),
+        ]
+
+    async def test_of_a_workflow_that_went_out_of_force_stops_new_documents_by_name(
+        self, desk: Desk, admin: httpx.AsyncClient
+    ) -> None:
+        await choose(admin, "MINE")
+        await admin.post(f"{API}/definitions/MINE/versions/1/deactivate")
+        refused = await (await desk.as_("dc.contractor")).post("/api/v1/correspondences", json=desk.letter())
+
+        assert refused.json()["code"] == "WORKFLOW_NOT_DEFINED"
+        assert [one["isInForce"] for one in (await admin.get(f"{API}/choices")).json()["items"]] == [False]
+
+    async def test_is_the_project_managers_for_the_project_and_nobody_elses(
+        self, app: FastAPI, desk: Desk, admin: httpx.AsyncClient
+    ) -> None:
+        other = await add_other_project(app.state.db)
+        manager, clerk = await desk.as_("padmin"), await desk.as_("dc.contractor")
+
+        allowed = await choose(manager, "MINE", projectPublicId=desk.project)
+        everywhere = await choose(manager, "MINE")
+        elsewhere = await choose(manager, "MINE", projectPublicId=str(other["project"]))
+        by_clerk = await choose(clerk, "MINE", projectPublicId=desk.project)
+        read_by_clerk = await clerk.get(f"{API}/choices")
+
+        assert allowed.status_code == 200, allowed.text
+        assert [one.status_code for one in (everywhere, by_clerk, read_by_clerk)] == [403, 403, 403]
+        assert pointers(elsewhere) == ["/projectPublicId"]
+        assert [one["workflowCode"] for one in (await manager.get(f"{API}/choices")).json()["items"]] == ["MINE"]
+
+
+UNFIT: dict[str, tuple[str, dict[str, Any], str]] = {
+    "another first state": ("correspondence", flow("ODD", first="start"), "/dsl/states/0/name"),
+    "a step for assignees": ("rfa", flow("ODD", party=["assignee"]), "/dsl/states/1/on/accept/require/party"),
+    "an end that goes on": ("transmittal", flow("ODD", middle="completed"), "/dsl/states/1/name"),
+    "a memo": ("circulation", flow("ODD", party=["originator"]), "/dsl/states"),
+    "a step for the consultant": (
+        "circulation",
+        flow("ODD", middle="routing", organizationRoles=["CONSULTANT"]),
+        "/dsl/states/1/on/accept/require/organizationRoles",
+    ),
+}
+SHIPPED = {
+    "correspondence": "CORRESPONDENCE_FLOW_V1",
+    "rfa": "RFA_APPROVAL",
+    "transmittal": "TRANSMITTAL_FLOW_V1",
+    "circulation": "CIRCULATION_FLOW_V1",
+}
+
+
+class TestFit:
+    @pytest.mark.parametrize("name", UNFIT)
+    async def test_is_asked_of_whatever_documents_start_on(self, desk: Desk, name: str) -> None:
+        kind, raw, place = UNFIT[name]
+        client = await desk.as_("admin")
+        assert (await publish(client, raw)).status_code == 201
+
+        chosen = await choose(client, "ODD", kind=kind)
+        shipped = await publish(client, raw | {"workflow": SHIPPED[kind]})
+        checked = await client.post(f"{API}/definitions/validate", json={"dsl": raw | {"workflow": SHIPPED[kind]}})
+
+        assert pointers(chosen) == ["/workflowCode"]
+        assert place.removeprefix("/dsl") in chosen.json()["errors"][0]["detail"]
+        assert shipped.json()["code"] == "INVALID_WORKFLOW_DSL"
+        assert place in pointers(shipped)
+        assert place in [one["pointer"] for one in checked.json()["errors"]]
+
+    async def test_is_asked_again_of_every_version_while_it_is_chosen(self, desk: Desk) -> None:
+        client = await desk.as_("admin")
+        odd = flow("MINE", first="start")
+        assert (await publish(client, odd, activate=False)).status_code == 201
+        assert (await publish(client, flow("MINE"))).status_code == 201
+        await choose(client, "MINE", typeCode="MEMO")
+
+        activated = await client.post(f"{API}/definitions/MINE/versions/1/activate")
+        published = await publish(client, odd, activate=False)
+        await client.delete(f"{API}/choices", params={"kind": "correspondence", "typeCode": "MEMO"})
+        free = await client.post(f"{API}/definitions/MINE/versions/1/activate")
+
+        assert pointers(activated) == pointers(published) == ["/dsl/states/0/name"]
+        assert free.status_code == 200
+
+    @pytest.mark.parametrize(
+        ("place", "pointer"),
+        [
+            ({"workflowCode": "NO_SUCH"}, "/workflowCode"),
+            ({"workflowCode": "RESTING"}, "/workflowCode"),
+            ({"typeCode": "RFA"}, "/typeCode"),
+            ({"kind": "transmittal", "typeCode": "TRANSMITTAL"}, "/typeCode"),
+            ({"kind": "rfa", "typeCode": "NO_SUCH"}, "/typeCode"),
+            ({"projectPublicId": "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"}, "/projectPublicId"),
+        ],
+    )
+    async def test_names_what_cannot_be_chosen(self, desk: Desk, place: dict[str, Any], pointer: str) -> None:
+        client = await desk.as_("admin")
+        await publish(client, flow("RESTING"), activate=False)
+
+        answer = await client.put(f"{API}/choices", json=HERE | {"workflowCode": "RFA_APPROVAL"} | place)
+
+        assert pointers(answer) == [pointer]
+
+
+class TestStatements:
+    async def test_of_writing_a_document_are_as_many_as_before_there_were_choices(
+        self, app: FastAPI, desk: Desk, admin: httpx.AsyncClient
+    ) -> None:
+        await started(desk)
+        with counting(app.state.db) as plain:
+            await started(desk)
+        await choose(admin, "MINE", projectPublicId=desk.project, typeCode="LETTER")
+        with counting(app.state.db) as chosen:
+            assert await started(desk) == "MINE"
+
+        assert len(chosen) == len(plain)
+        assert sum("workflow_choices" in sql for sql in chosen) == 1
