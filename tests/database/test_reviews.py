@@ -135,12 +135,22 @@ class TestAccounts:
 class TestRights:
     @pytest.mark.parametrize(
         ("change", "assignee", "waits"),
-        [("grant", {"role": "Editor"}, 1), ("revoke", {"role": "Editor"}, 0), ("unseat", {"team": "DESIGN"}, 0)],
+        [
+            ("grant", {"role": "Editor"}, 1),
+            ("revoke", {"role": "Editor"}, 0),
+            ("unseat", {"team": "DESIGN"}, 0),
+            ("grant", None, 1),
+            ("revoke", None, 0),
+        ],
     )
-    async def test_that_change_while_a_step_opens_a_review_are_those_that_it_asks_by(
-        self, office: Office, change: str, assignee: dict[str, str], waits: int
+    async def test_that_change_while_a_step_is_taken_are_those_that_it_asks_by(
+        self, office: Office, change: str, assignee: dict[str, str] | None, waits: int
     ) -> None:
-        await office.define(reviewed(branches=[{"name": "one", "label": WORDS, "assignee": assignee}]))
+        raw = reviewed(branches=[{"name": "one", "label": WORDS, "assignee": assignee}])
+        if assignee is None:  # a step that asks for the role, without a review
+            close = {"to": "passed", "label": WORDS, "require": {"roles": ["Editor"]}}
+            raw["states"][1] = {"name": "review", "label": WORDS, "on": {"close": close}}
+        await office.define(raw)
         instance = (await office.start(office.letter(), code="REVIEWED")).instance_public_id
         sender = await office.person("dc.contractor")
         if change == "grant":

@@ -96,7 +96,11 @@ class Office:
             number=f"N-{public_id.hex[-4:]}",
             title="Soil report",
         )
-        facts = replace(facts, seen_by=lambda person, _state: self.box.may_see(person, facts.entity_id), **changes)
+        sight = {
+            "seen_by": lambda person, _state: self.box.may_see(person, facts.entity_id),
+            "open_to": lambda _organization, _state: facts.entity_id not in self.box.hidden,
+        }
+        facts = replace(facts, **sight | changes)
         self.box.letters[facts.entity_id] = facts
         return facts
 

@@ -7,7 +7,7 @@ import pytest
 
 from saraban.kit.errors import Invalid
 from saraban.kit.problem import to_problem
-from saraban.workflow.domain import dsl, engine
+from saraban.workflow.domain import awaiting, dsl, engine
 from saraban.workflow.domain.definition import Definition, Require
 from saraban.workflow.service.definitions import shipped
 from tests.domain.workflow.actors import CONTRACT, SUBMITTER, person, subject
@@ -172,19 +172,19 @@ class TestPayload:
 
 class TestWaiting:
     def test_names_the_organizations_of_the_next_step(self) -> None:
-        assert engine.waiting(RFA, "pending_review", subject()).organizations == {2}
-        assert engine.waiting(RFA, "pending_approval", subject()).organizations == {1, 5}
-        assert engine.waiting(RFA, "approved", subject()) == engine.Waiting()
+        assert awaiting.waiting(RFA, "pending_review", subject()).organizations == {2}
+        assert awaiting.waiting(RFA, "pending_approval", subject()).organizations == {1, 5}
+        assert awaiting.waiting(RFA, "approved", subject()) == awaiting.Waiting()
 
     def test_names_the_assignees(self) -> None:
-        ahead = engine.waiting(CIRCULATION, "routing", subject(assignee_user_ids=frozenset({70, 71})))
+        ahead = awaiting.waiting(CIRCULATION, "routing", subject(assignee_user_ids=frozenset({70, 71})))
 
         assert ahead.users == {70, 71}
 
     def test_waits_for_nobody_because_of_an_optional_action(self) -> None:
         definition = with_action(require={"party": ["recipient"]}, optional=True)
 
-        assert engine.waiting(definition, "open", subject()) == engine.Waiting()
+        assert awaiting.waiting(definition, "open", subject()) == awaiting.Waiting()
 
 
 class TestCanEdit:

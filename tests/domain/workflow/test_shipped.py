@@ -17,7 +17,7 @@ import yaml
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import DomainError, Invalid
-from saraban.workflow.domain import dsl, engine
+from saraban.workflow.domain import awaiting, dsl, engine
 from saraban.workflow.domain.definition import Definition, State
 from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.service.definitions import shipped
@@ -138,7 +138,7 @@ def test_asks_for_a_comment_where_the_matrix_does(cell: Cell) -> None:
 def test_waits_for_whom_the_matrix_names(code: str, state: str) -> None:
     row = MATRICES[code]["states"][state]
     for situation in row.get("in", [""]):
-        waiting = engine.waiting(DEFINITIONS[code], state, document(code, situation))
+        waiting = awaiting.waiting(DEFINITIONS[code], state, document(code, situation))
 
         wanted = row["waits_for"][situation] if situation else row["waits_for"]
         assert waiting.organizations == {ORGANIZATIONS[name] for name in wanted.get("organizations", ())}

@@ -6,7 +6,7 @@ import pytest
 
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Invalid
-from saraban.workflow.domain import dsl, engine, steering
+from saraban.workflow.domain import awaiting, dsl, steering
 from saraban.workflow.domain.engine import TransitionNotPossible
 from tests.domain.workflow.actors import CONTRACT, PROJECT, person, subject
 
@@ -73,7 +73,7 @@ WHO: list[tuple[str, Any, bool, bool]] = [
 class TestWhoMay:
     @pytest.mark.parametrize(("caller", "pushes", "steers"), [row[1:] for row in WHO], ids=[row[0] for row in WHO])
     def test_is_nobody_who_asks_for_the_approval(self, caller: Any, pushes: bool, steers: bool) -> None:
-        waiting = engine.waiting(definition(), "open", subject())
+        waiting = awaiting.waiting(definition(), "open", subject())
 
         assert steering.may_push(caller, subject(), waiting) is pushes
         assert steering.may_steer(caller, subject()) is steers

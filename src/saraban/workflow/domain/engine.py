@@ -7,7 +7,6 @@ Time, rows and the document are the service's business; everything the decision 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
-from uuid import UUID
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Scope
@@ -102,15 +101,6 @@ class Step:
     def goes_on(self) -> bool:
         """Whether the engine may have to take another step by itself."""
         return any(event["type"] == "auto_action" for event in self.events)
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """Whom a state waits for: organizations, people by key, people that the definition names."""
-
-    organizations: frozenset[int] = frozenset()
-    users: frozenset[int] = frozenset()
-    named: frozenset[UUID] = frozenset()
 
 
 def advance(definition: Definition, state: str, action: str, facts: Facts) -> Step:
@@ -300,9 +290,9 @@ def _seats(require: Require, facts: Facts) -> frozenset[int] | None:
     seats = caller.organization_ids
     assigned = "assignee" in require.party and caller.user_id in subject.assignee_user_ids
     if require.party and not assigned:
-        seats &= _party(require, subject)
+        seats &= party(require, subject)
     if require.organization_roles:
-        seats &= _holders(require, subject)
+        seats &= with_part(require, subject)
     if not require.party and not require.organization_roles:
         # What somebody may do in an organization that this does not concern counts for nothing here.
         seats &= subject.scope.organizations
@@ -310,7 +300,8 @@ def _seats(require: Require, facts: Facts) -> frozenset[int] | None:
     return seats if seats or not needs_a_seat else None
 
 
-def _party(require: Require, subject: SubjectFacts) -> frozenset[int]:
+def party(require: Require, subject: SubjectFacts) -> frozenset[int]:
+    """This will give the organizations that the parties of `require` stand for."""
     organizations: frozenset[int] = frozenset()
     if "originator" in require.party:
         organizations |= {subject.originator_organization_id}
@@ -319,7 +310,8 @@ def _party(require: Require, subject: SubjectFacts) -> frozenset[int]:
     return organizations
 
 
-def _holders(require: Require, subject: SubjectFacts) -> frozenset[int]:
+def with_part(require: Require, subject: SubjectFacts) -> frozenset[int]:
+    """This will give the organizations with one of the parts that `require` names."""
     return frozenset[int]().union(*(subject.parties.get(role, frozenset()) for role in require.organization_roles))
 
 
@@ -349,33 +341,6 @@ def conditional_facts(facts: Facts, state: str) -> dict[str, Any]:
         "payload": dict(facts.payload),
         "actor": actor,
     }
-
-
-def waiting(definition: Definition, state: str, subject: SubjectFacts) -> Waiting:
-    """This will give whom a state waits for, from its actions that are not optional."""
-    organizations: set[int] = set()
-    users: set[int] = set()
-    named: set[UUID] = set()
-    for step in definition.state(state).on.values():
-        if step.optional:
-            continue
-        if step.require.user is not None:
-            named.add(step.require.user)
-            continue
-        if "assignee" in step.require.party:
-            users |= subject.assignee_user_ids
-        organizations |= _awaited(step.require, subject)
-    return Waiting(frozenset(organizations), frozenset(users), frozenset(named))
-
-
-def _awaited(require: Require, subject: SubjectFacts) -> frozenset[int]:
-    if require.party and require.organization_roles:
-        return _party(require, subject) & _holders(require, subject)
-    if require.party:
-        return _party(require, subject)
-    if require.organization_roles:
-        return _holders(require, subject)
-    return subject.recipient_organization_ids | {subject.originator_organization_id}
 
 
 def can_edit(state: State, caller: Caller, subject: SubjectFacts) -> bool:

@@ -10,9 +10,8 @@ from enum import StrEnum
 from typing import Any
 
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import EVERYTHING
 from saraban.kit.errors import FieldProblem, Invalid, Text
-from saraban.workflow.domain import carrying, engine
+from saraban.workflow.domain import awaiting, carrying
 from saraban.workflow.domain.carrying import Asked, Barrier, Carried
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.subject import SubjectFacts
@@ -47,8 +46,8 @@ WORDS: Mapping[Outcome, Text] = {
         "ข้อมูลที่จำไว้ไม่ตรงกับ context_schema ของเวอร์ชันใหม่", "What it remembers does not fit the schema."
     ),
     Outcome.NOBODY: Text(
-        "ในเวอร์ชันใหม่ไม่มีใครดำเนินการในสถานะนี้ได้ หรือไม่มีใครตอบสายพิจารณาที่เปิดใหม่ได้",
-        "Under the version nobody could act in that state, or answer a branch that it asks.",
+        "ในเวอร์ชันใหม่ไม่มีผู้ที่เห็นเอกสารนี้คนใดดำเนินการในสถานะนี้ได้ หรือตอบสายพิจารณาที่เปิดใหม่ได้",
+        "Under the version nobody who may see the document could act in that state, or answer a branch that it asks.",
     ),
     Outcome.ANSWER_LOST: Text(
         "การพิจารณาพร้อมกันมีคำตอบแล้ว ซึ่งเวอร์ชันใหม่ไม่มีที่ให้ ต้องรอให้การพิจารณาจบหรือผลักดันก่อน",
@@ -158,7 +157,7 @@ def examine(
     goes = Outcome.MOVES if moves else Outcome.STAYS
     if definition.states[to].review is not None:
         return Found(Outcome.NOBODY, to) if silent else Found(goes, to, carried=carried)
-    able = [person for person in people if may_act(definition, to, person, standing.facts)]
+    able = [person for person in people if awaiting.may_act(definition, to, person, standing.facts)]
     if not able:
         return Found(Outcome.NOBODY, to)
     keeps = not moves and standing.assigned_user_id in {person.user_id for person in able}
@@ -171,12 +170,6 @@ def carry(definition: Definition, standing: Standing, to: str) -> Carried | Barr
     if to != standing.state or before is None or after is None:
         return carrying.replaced(after, standing.round)
     return carrying.continued(before, after, standing.round)
-
-
-def may_act(definition: Definition, state: str, person: Caller, facts: SubjectFacts) -> bool:
-    """This will say whether a person could act in a state in his own right."""
-    plain = not person.may(EVERYTHING, facts.scope)
-    return plain and engine.may_act(definition, state, engine.Facts(person, facts))
 
 
 def target(definition: Definition, state: str, mapping: Mapping[str, str]) -> str | None:

@@ -13,8 +13,9 @@ from saraban.kit.errors import Invalid, Text, invalid
 from saraban.kit.text import fold
 from saraban.workflow.domain import engine
 from saraban.workflow.domain.answering import Seat, may_answer
+from saraban.workflow.domain.awaiting import Waiting
 from saraban.workflow.domain.definition import TERMINATED, Definition, Transition
-from saraban.workflow.domain.engine import Step, TransitionNotPossible, Waiting
+from saraban.workflow.domain.engine import Step, TransitionNotPossible
 from saraban.workflow.domain.review import LABELS, Assignee
 from saraban.workflow.domain.subject import SubjectFacts
 

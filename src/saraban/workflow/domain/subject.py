@@ -21,6 +21,10 @@ def _everybody(_person: Caller, _state: str) -> bool:
     return True
 
 
+def _every_organization(_organization: int, _state: str) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class SubjectFacts:
     """
@@ -35,6 +39,7 @@ class SubjectFacts:
     :param context: further facts for conditions, read as `document.<name>`
     :param zone: whose days are counted
     :param seen_by: whether a person may see it once it stands in a state: a step can open it to its recipients
+    :param open_to: the same for those of an organization who may view at all there; who may besides is asked by person
     :param edit_permission: what a member of the originator needs to edit it while the state allows editing
     """
 
@@ -56,6 +61,7 @@ class SubjectFacts:
     edit_permission: str = "document.edit"
     zone: ZoneInfo = BANGKOK
     seen_by: Callable[[Caller, str], bool] = field(default=_everybody, compare=False, repr=False)
+    open_to: Callable[[int, str], bool] = field(default=_every_organization, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

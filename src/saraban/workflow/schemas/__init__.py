@@ -166,6 +166,10 @@ class HistoryOut(Schema):
     forced: bool
     response_code: str | None = Field(None, examples=["1A"])
     automatic: bool = Field(default=False, description="The engine took it by itself after the step before.")
+    nobody: bool = Field(
+        default=False,
+        description="Nobody who may see the document could act in the state it leads to, or answer for a branch there.",
+    )
     assignment: AssignmentOut | None = None
     reassigned: ReassignedOut | None = None
     migrated: VersionsOut | None = None

@@ -1,9 +1,10 @@
 """
-Whom an instance under review waits for: written again with each answer, and when teams, roles or accounts change.
+The people whom an instance waits for because of what they are or hold: written again with each answer of a review, and when
+teams, roles or accounts change.
 
-Nobody is missed between the two: `branches.people` keeps the rights by which it reads whom to ask until that is committed,
-and whoever changes teams, roles or accounts waits for it (`identity.service.rights`). So by the time a change is heard of
-here, every review that was opened or answered by the rights of before is there to be found.
+Nobody is missed between the two: `branches.people` and `holders.asked_by_person` keep the rights by which they read whom to
+ask until that is committed, and whoever changes teams, roles or accounts waits for it (`identity.service.rights`). So by the
+time a change is heard of here, every step that was taken by the rights of before is there to be found.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,13 +17,14 @@ from saraban.events.service import Event, Handlers
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.projects import service as projects
-from saraban.workflow.domain import answering, engine
+from saraban.workflow.domain import answering, awaiting
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.models import Instance
 from saraban.workflow.models.review import WorkflowBranch
+from saraban.workflow.repository import holders as holding
 from saraban.workflow.repository import review as repository
-from saraban.workflow.service import branches, definitions, instances
+from saraban.workflow.service import branches, definitions, holders, instances
 from saraban.workflow.service.reading import facts_of
 from saraban.workflow.service.subjects import Subjects
 
@@ -31,16 +33,12 @@ async def ask(
     session: AsyncSession, *, row: Instance, definition: Definition, facts: SubjectFacts, now: datetime
 ) -> None:
     """This will make those who may still answer, beside those of its actions, the people whom an instance waits for."""
-    users = await branches.people(session, instance_id=row.id, facts=facts)
-    ahead = engine.waiting(definition, row.current_state, facts)
-    users |= ahead.users | await instances.named_of(session, ahead, facts=facts, state=row.current_state)
-    if row.assigned_user_id is not None:
-        users |= {row.assigned_user_id}
-    await repository.await_people(session, instance_id=row.id, state=row.current_state, users=users, now=now)
+    ahead = await instances.ahead(session, instances.Entered(row, definition, facts, now))
+    await repository.await_people(session, instance_id=row.id, state=row.current_state, users=ahead.users, now=now)
 
 
 def subscribe(handlers: Handlers, *, subjects: Subjects) -> None:
-    """This will let open reviews ask who belongs to a team now, and who has a role now; called once, in `bootstrap`."""
+    """This will let steps ask who belongs to a team now, and who has a role now; called once, in `bootstrap`."""
 
     async def team_changed(session: AsyncSession, event: Event) -> None:
         await ask_again(
@@ -67,11 +65,47 @@ async def ask_again(session: AsyncSession, *, subjects: Subjects, project_public
 
 async def ask_person_again(session: AsyncSession, *, subjects: Subjects, public_id: UUID, now: datetime) -> None:
     """
-    This will rewrite whom open reviews wait for, where they ask somebody since his roles or his account have changed,
-    or did until then.
+    This will rewrite whom instances wait for, where they ask somebody since his roles or his account have changed, or did
+    until then.
     """
-    there = await repository.waiting_for(session, public_id=public_id)
     person = (await identity.load_callers(session, [public_id])).get(public_id)
+    await _ask_to_answer(session, subjects, public_id, person, now=now)
+    await _ask_to_act(session, subjects, public_id, person, now=now)
+
+
+async def _ask_to_act(
+    session: AsyncSession, subjects: Subjects, public_id: UUID, person: Caller | None, *, now: datetime
+) -> None:
+    """Steps that ask people by name or for what they hold."""
+    there = await holding.waiting_for(session, public_id=public_id)
+    asks = person is not None and not person.is_service
+    more = await holding.standing_in(session, await holders.places_of(session, person)) if person and asks else ()
+    rows = {row.id: row for row in (*there, *more)}
+    known = {row.id: await definitions.load(session, row.definition_id) for row in rows.values()}
+    rows = {
+        key: row
+        for key, row in rows.items()
+        if awaiting.by_person(known[key], row.current_state) and not instances.is_first_draft(row, known[key])
+    }
+    facts = await _known(session, subjects, rows.values())
+    asked = frozenset(
+        key
+        for key, one in facts.items()
+        if person is not None and asks and awaiting.asks_for_himself(known[key], rows[key].current_state, person, one)
+    )
+    changed = asked ^ ({row.id for row in there} & rows.keys())
+    held = await holding.hold(session, instance_ids=changed & facts.keys()) if changed & facts.keys() else ()
+    for row in held:
+        definition = await definitions.load(session, row.definition_id)
+        if not instances.is_first_draft(row, definition):
+            await ask(session, row=row, definition=definition, facts=facts[row.id], now=now)
+
+
+async def _ask_to_answer(
+    session: AsyncSession, subjects: Subjects, public_id: UUID, person: Caller | None, *, now: datetime
+) -> None:
+    """Reviews under way."""
+    there = await repository.waiting_for(session, public_id=public_id)
     asking = await repository.asking(session, person=person) if person is not None and not person.is_service else ()
     rows = {row.id: row for row in (*there, *(instance for instance, _ in asking))}
     known = await _known(session, subjects, rows.values())

@@ -17,7 +17,6 @@ from saraban.identity.service import rights
 from saraban.kit.errors import Text
 from saraban.kit.ids import new_id
 from saraban.projects import service as projects
-from saraban.workflow import repository as instances_repository
 from saraban.workflow.domain.answering import Seat, may_answer
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.review import ANSWER, Assignee, BranchView, Kind, Offered, Person, Review
@@ -69,16 +68,16 @@ def row_of(instance: Instance, opened_version: int, name: str, review: Review, n
     }
 
 
-async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFacts) -> frozenset[int]:
+async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFacts) -> dict[Assignee, frozenset[int]]:
     """
-    This will give everybody who may see the subject and answer for a branch that still waits, for those who write it down:
-    what people may do is not changed until the transaction ends.
+    This will give, for each who is asked by a branch that still waits, everybody who may see the subject and answer; for
+    those who write it down: what people may do is not changed until the transaction ends.
 
     Who submitted it is among them only where a branch names him.
     """
     waiting = await repository.pending(session, instance_id=instance_id)
     if not waiting:
-        return frozenset()
+        return {}
     await rights.keep(session)
     asked = [assignee_of(row) for row in waiting]
     return await answerers(session, asked, facts=facts, state=waiting[0].state)
@@ -86,19 +85,26 @@ async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFact
 
 async def answerers(
     session: AsyncSession, asked: Collection[Assignee], *, facts: SubjectFacts, state: str
-) -> frozenset[int]:
-    """This will give everybody who may see the subject in a state and is one of those who are asked."""
+) -> dict[Assignee, frozenset[int]]:
+    """This will give everybody who may see the subject in a state and is one of those who are asked, for each of these."""
     named: dict[str, set[str]] = {}
     for one in asked:
         named.setdefault(one.kind, set()).add(one.name)
     scope = facts.scope
     found = await repository.role_holders(session, roles=named.get("role", ()), scope=scope)
+    seats: dict[int, set[Seat]] = {}
     if scope.project is not None and not named.keys().isdisjoint(SEATED):
         for seat in await projects.seats(session, project_ids=[scope.project]):
             if seat.team in named.get("team", ()) or seat.discipline in named.get("discipline", ()):
-                found |= {seat.user_id}
-    asked_by_name = await instances_repository.user_ids(session, [UUID(key) for key in named.get("user", ())])
-    return await readers(session, (found - {facts.submitter_user_id}) | asked_by_name, facts=facts, state=state)
+                seats.setdefault(seat.user_id, set()).add(Seat(seat.team, seat.discipline))
+    asked_by_name = [UUID(key) for key in named.get("user", ())]
+    people = await readers(session, found | seats.keys(), named=asked_by_name, facts=facts, state=state)
+    return {
+        one: frozenset(
+            person.user_id for person in people if may_answer(one, person, facts, seats.get(person.user_id, ()))
+        )
+        for one in asked
+    }
 
 
 async def seats_of(

@@ -45,10 +45,8 @@ def asked(round_: Round) -> tuple[Asked, ...]:
 
 async def silent(session: AsyncSession, carried: Carried, *, facts: SubjectFacts, state: str) -> bool:
     """This will say whether there is nobody to answer some branch of those that would be asked."""
-    for assignee in {branch.assignee for branch in carried.anew}:
-        if not await branches.answerers(session, [assignee], facts=facts, state=state):
-            return True
-    return False
+    asked = {branch.assignee for branch in carried.anew}
+    return not all((await branches.answerers(session, asked, facts=facts, state=state)).values())
 
 
 async def carry(

@@ -15,6 +15,8 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.ids import new_id
 from saraban.workflow import repository
 from saraban.workflow.domain import acting, engine, steering
+from saraban.workflow.domain.awaiting import Waiting
+from saraban.workflow.domain.awaiting import waiting as waiting_of
 from saraban.workflow.domain.definition import CANCELLED, Definition
 from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.registers import Matter
@@ -23,8 +25,7 @@ from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import Instance, WorkflowHistory, WorkflowInstance
 from saraban.workflow.repository import steps as stepping
 from saraban.workflow.service import branches as reviews
-from saraban.workflow.service import definitions
-from saraban.workflow.service.reading import readers
+from saraban.workflow.service import definitions, holders
 from saraban.workflow.service.standing import Standing
 from saraban.workflow.service.standing import standing as lent_to
 from saraban.workflow.service.terms import due_on
@@ -152,32 +153,34 @@ async def await_next(session: AsyncSession, entered: Entered) -> None:
     await stepping.await_these(session, awaited(entered, waiting))
 
 
-def awaited(entered: Entered, waiting: engine.Waiting) -> stepping.Awaited:
+def is_first_draft(row: Instance, definition: Definition) -> bool:
+    """This will say whether an instance has not left the state in which its author writes: that is in no inbox."""
+    return definition.state(row.current_state).editable and row.last_transition_at == row.created_at
+
+
+def awaited(entered: Entered, waiting: Waiting) -> stepping.Awaited:
     """This will give the work items of an instance, as they are written."""
     row = entered.row
     return stepping.Awaited(row.id, row.current_state, waiting.organizations, waiting.users, entered.at)
 
 
-async def ahead(session: AsyncSession, entered: Entered) -> engine.Waiting:
+async def ahead(session: AsyncSession, entered: Entered) -> Waiting:
     """
-    This will give whom an instance waits for in its present state, people by key.
+    This will give whom an instance waits for in its present state, people by key, and whether that is nobody who may see it.
 
     What was given to one person waits for that person alone.
     """
     row, definition, facts = entered.row, entered.definition, entered.facts
-    found = engine.waiting(definition, row.current_state, facts)
+    state = row.current_state
+    found = waiting_of(definition, state, facts)
     if row.assigned_user_id is not None:
-        found = engine.Waiting(users=frozenset({row.assigned_user_id}))
-    users = found.users | await named_of(session, found, facts=facts, state=row.current_state)
-    if definition.state(row.current_state).review is not None:
-        users |= await reviews.people(session, instance_id=row.id, facts=facts)
-    return engine.Waiting(found.organizations, users)
-
-
-async def named_of(session: AsyncSession, ahead: engine.Waiting, *, facts: SubjectFacts, state: str) -> frozenset[int]:
-    """This will give the people whom the definition names, by key, as far as they may see the subject."""
-    named = await repository.user_ids(session, ahead.named)
-    return await readers(session, named, facts=facts, state=state)
+        found = Waiting(users=frozenset({row.assigned_user_id}))
+    users = found.users | await holders.asked_by_person(session, found, facts=facts, state=state)
+    if definition.state(state).review is None:
+        found = Waiting(found.organizations, users)
+        return await holders.checked(session, found, definition=definition, state=state, facts=facts)
+    asked = await reviews.people(session, instance_id=row.id, facts=facts)
+    return Waiting(found.organizations, users.union(*asked.values()), nobody=not all(asked.values()))
 
 
 async def envelopes(

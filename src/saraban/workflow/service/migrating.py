@@ -20,7 +20,8 @@ from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
 from saraban.workflow import repository
-from saraban.workflow.domain import engine, migrating, steering
+from saraban.workflow.domain import migrating, steering
+from saraban.workflow.domain.awaiting import waiting as waiting_of
 from saraban.workflow.domain.carrying import Barrier
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
@@ -30,7 +31,7 @@ from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.models import Instance, WorkflowHistory
 from saraban.workflow.repository import migrating as rows
 from saraban.workflow.repository import review
-from saraban.workflow.service import asking, branches, carrying, definitions, instances
+from saraban.workflow.service import asking, branches, carrying, definitions, holders, instances
 from saraban.workflow.service.carrying import Round
 from saraban.workflow.service.reading import facts_of
 from saraban.workflow.service.subjects import Subjects
@@ -243,12 +244,13 @@ async def _found(session: AsyncSession, run: _Run, standing: Standing) -> Found:
 async def _people(
     session: AsyncSession, run: _Run, to: str, facts: SubjectFacts, assigned_user_id: int | None
 ) -> list[Caller]:
-    """Those whom the instance would wait for: the people of the organizations, and those who are named."""
-    waiting = engine.waiting(run.definition, to, facts)
+    """Those whom the instance would wait for: the people of the organizations, those who are named, and who hold what is asked."""
+    waiting = waiting_of(run.definition, to, facts)
     found = [one for key in sorted(waiting.organizations) for one in await _members(session, run, key)]
     keys = waiting.users | ({assigned_user_id} - {None})
     named = set(waiting.named) | set((await repository.user_public_ids(session, _keys(keys))).values())
-    return [*found, *(await identity.load_callers(session, sorted(named))).values()]
+    holding = (await holders.people(session, waiting.holders, facts=facts)).values()
+    return [*found, *(await identity.load_callers(session, sorted(named))).values(), *holding]
 
 
 def _keys(keys: Collection[int | None]) -> list[int]:
@@ -306,13 +308,13 @@ async def _review_on(session: AsyncSession, run: _Run, one: _Examined, now: date
 async def _wait_on(session: AsyncSession, run: _Run, row: Instance, facts: SubjectFacts, now: datetime) -> None:
     """It has waited since its last step, and goes on doing so; whom a branch asks from now on is asked from now on."""
     state = run.definition.states[row.current_state]
-    if state.editable and row.last_transition_at == row.created_at:
-        return  # a first draft
+    if instances.is_first_draft(row, run.definition):
+        return
     here = instances.Entered(row, run.definition, facts, row.last_transition_at)
     if state.review is None:
         await instances.await_next(session, here)
         return
-    waiting = engine.waiting(run.definition, state.name, facts)
+    waiting = waiting_of(run.definition, state.name, facts)
     await review.await_organizations(
         session, instance_id=row.id, state=state.name, organizations=waiting.organizations, since=here.at
     )

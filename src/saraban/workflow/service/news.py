@@ -14,8 +14,9 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import Text
 from saraban.workflow import repository
 from saraban.workflow.domain import steering
+from saraban.workflow.domain.awaiting import Waiting
 from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.engine import Step, Waiting
+from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.models import Instance
 

@@ -31,6 +31,12 @@ DURATION = Histogram(
     buckets=(50, 100, 250, 500, 1000, 2500, 5000),
 )
 
+STUCK = Counter(
+    "workflow_steps_to_nobody_total",
+    "Steps after which there was nobody who may see the document and act, or answer for a branch, by workflow and state.",
+    ["workflow_code", "state"],
+)
+
 _TAKEN = "workflow_steps"
 _ADMITTED = "workflow_admitted"
 _log = structlog.get_logger("saraban.workflow")
@@ -38,17 +44,18 @@ _log = structlog.get_logger("saraban.workflow")
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A step that has been written."""
+    """A step that has been written; `nobody`: who may see it can act in the state it led to."""
 
     action: str
     from_state: str
     to_state: str
     user: UUID
+    nobody: bool = False
 
 
-def took(session: AsyncSession, instance_id: UUID, step: Step, *, by: Caller) -> None:
+def took(session: AsyncSession, instance_id: UUID, step: Step, *, by: Caller, nobody: bool = False) -> None:
     """This will remember a step with the session in which it was written, until its commit is reported."""
-    taken = Taken(step.action, step.state, step.next_state, by.public_id)
+    taken = Taken(step.action, step.state, step.next_state, by.public_id, nobody)
     session.info.setdefault(_TAKEN, {}).setdefault(instance_id, []).append(taken)
 
 
@@ -145,3 +152,12 @@ def _write(watch: Watch, step: Taken, outcome: str, duration: float) -> None:
         outcome=outcome,
         workflowCode=watch.workflow_code,
     )
+    if step.nobody:
+        STUCK.labels(watch.workflow_code, step.to_state).inc()
+        _log.warning(
+            "workflow.nobody",
+            instanceId=str(watch.instance_id),
+            state=step.to_state,
+            workflowCode=watch.workflow_code,
+            says="Nobody who may see the document can act here: force the step, or reassign it.",
+        )

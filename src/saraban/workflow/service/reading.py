@@ -4,6 +4,7 @@ nor told of it.
 """
 
 from collections.abc import Collection, Iterable
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -15,13 +16,13 @@ from saraban.workflow.models import Instance
 from saraban.workflow.service.subjects import Subjects
 
 
-async def readers(session: AsyncSession, users: Collection[int], *, facts: SubjectFacts, state: str) -> frozenset[int]:
-    """This will give those of some people, by key, who may see a subject that stands in a state; two queries."""
-    if not users:
-        return frozenset()
-    public_ids = await repository.user_public_ids(session, sorted(users))
-    people = await identity.load_callers(session, sorted(public_ids.values()))
-    return frozenset(person.user_id for person in people.values() if facts.seen_by(person, state))
+async def readers(
+    session: AsyncSession, users: Collection[int], *, named: Iterable[UUID] = (), facts: SubjectFacts, state: str
+) -> list[Caller]:
+    """This will give those of some people, by key or by name, who may see a subject that stands in a state; two queries."""
+    public_ids = await repository.user_public_ids(session, sorted(users)) if users else {}
+    people = await identity.load_callers(session, sorted({*public_ids.values(), *named}))
+    return [person for person in people.values() if facts.seen_by(person, state)]
 
 
 async def facts_of(

@@ -20,6 +20,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.bulk import Driver, Statement, flushed
 from saraban.kit.ids import new_id
 from saraban.workflow.domain import engine
+from saraban.workflow.domain.awaiting import Waiting
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.moment import not_before
@@ -164,20 +165,26 @@ async def _take(session: AsyncSession, decided: Sequence[Decided]) -> list[Held]
     for one, after in zip(settled, stand, strict=True):
         if one.kept.applies:
             await branches.turn(session, instance=after.row, definition=after.definition, now=one.now)
-    await _write(session, settled, stand, due)
-    for one, after in zip(settled, stand, strict=True):
-        took(session, after.row.id, one.step, by=after.caller)
+    ahead = await _write(session, settled, stand, due)
+    for one, after, waiting in zip(settled, stand, ahead, strict=True):
+        took(session, after.row.id, one.step, by=after.caller, nobody=waiting.nobody)
     return stand
 
 
 async def _write(
     session: AsyncSession, decided: Sequence[Decided], stand: Sequence[Held], due: Sequence[Statement]
-) -> None:
-    """Instances by compare-and-set, histories, work items, events and the trail: in one round trip on MariaDB."""
+) -> Sequence[Waiting]:
+    """
+    Instances by compare-and-set, histories, work items, events and the trail: in one round trip on MariaDB.
+
+    Gives whom the instances wait for.
+    """
     pairs = list(zip(decided, stand, strict=True))
     keys = [new_id() for _ in pairs]
-    histories = [_history(one, after.row, key) for (one, after), key in zip(pairs, keys, strict=True)]
     ahead, awaited = await _ask(session, pairs)
+    histories = [
+        _history(one, after.row, key, waiting) for (one, after), key, waiting in zip(pairs, keys, ahead, strict=True)
+    ]
     news = [
         news_of.News(after.row, after.definition, one.step, after.facts, waiting, after.caller, key, after.seat)
         for (one, after), waiting, key in zip(pairs, ahead, keys, strict=True)
@@ -207,6 +214,7 @@ async def _write(
                 history_id=key,
                 now=one.now,
             )
+    return ahead
 
 
 async def _on_terms(session: AsyncSession, one: Decided) -> Decided:
@@ -218,14 +226,14 @@ async def _on_terms(session: AsyncSession, one: Decided) -> Decided:
 
 async def _ask(
     session: AsyncSession, pairs: Sequence[tuple[Decided, Held]]
-) -> tuple[list[engine.Waiting], list[stepping.Awaited]]:
+) -> tuple[list[Waiting], list[stepping.Awaited]]:
     """Whom the instances wait for, and whom to tell of it; of those of whom nobody else is asked, the one person."""
     ahead, awaited = [], []
     for one, after in pairs:
         if one.kept.asks is not None:
             # In a review one branch asks another person: whoever is asked besides keeps his place in the inbox.
             await asking.ask(session, row=after.row, definition=after.definition, facts=after.facts, now=one.now)
-            ahead.append(engine.Waiting(users=frozenset({one.kept.asks})))
+            ahead.append(Waiting(users=frozenset({one.kept.asks})))
             continue
         entered = instances.Entered(after.row, after.definition, after.facts, one.now)
         waiting = await instances.ahead(session, entered)
@@ -244,9 +252,10 @@ async def _by_itself(session: AsyncSession, after: Held, step: Step) -> tuple[He
     return None if following is None else (ours, following)
 
 
-def _history(one: Decided, moved: Instance, key: UUID) -> dict[str, Any]:
+def _history(one: Decided, moved: Instance, key: UUID, waiting: Waiting) -> dict[str, Any]:
     step, caller, seat = one.step, one.held.caller, one.held.seat
-    details: dict[str, Any] = {"events": list(step.events), "versionNo": moved.version_no, **one.kept.details}
+    known = {"events": list(step.events), "versionNo": moved.version_no, **one.kept.details}
+    details: dict[str, Any] = known | ({"nobody": True} if waiting.nobody else {})
     if one.command.payload:
         details["payload"] = dict(one.command.payload)
     if step.response_code is not None:

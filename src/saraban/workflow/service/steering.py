@@ -18,8 +18,9 @@ from saraban.kit.db import Database
 from saraban.kit.errors import Forbidden, Invalid, NotFound, Text, invalid
 from saraban.kit.idempotency import Answer
 from saraban.workflow import repository
-from saraban.workflow.domain import engine, steering
+from saraban.workflow.domain import steering
 from saraban.workflow.domain.answering import BranchClosed
+from saraban.workflow.domain.awaiting import waiting as waiting_of
 from saraban.workflow.domain.definition import Definition, State
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.steering import FORCE, REASSIGN, TERMINATE
@@ -27,7 +28,7 @@ from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import Instance
 from saraban.workflow.models.review import PENDING
 from saraban.workflow.repository import review
-from saraban.workflow.service import branches, definitions
+from saraban.workflow.service import branches, definitions, holders
 from saraban.workflow.service.perform import Asking, once
 from saraban.workflow.service.reading import seen
 from saraban.workflow.service.subjects import Subjects
@@ -183,7 +184,7 @@ async def _give_branch(
 
 async def _in_charge(session: AsyncSession, held: Held) -> dict[str, str] | None:
     """The one person for whom it has waited: to whom it was given, or whom the definition names; None for organizations."""
-    waiting = engine.waiting(held.definition, held.row.current_state, held.facts)
+    waiting = waiting_of(held.definition, held.row.current_state, held.facts)
     keys = [key for key in (held.row.assigned_user_id,) if key is not None]
     named = list((await repository.user_public_ids(session, keys)).values()) or sorted(waiting.named)
     if len(named) != 1:
@@ -204,13 +205,14 @@ async def people(session: AsyncSession, *, caller: Caller, subjects: Subjects, p
     """
     row, facts = await _read(session, caller=caller, subjects=subjects, public_id=public_id)
     definition = await definitions.load(session, row.definition_id)
-    waiting = engine.waiting(definition, row.current_state, facts)
+    waiting = waiting_of(definition, row.current_state, facts)
     here = definition.state(row.current_state)
     if here.terminal or here.review is not None or not steering.may_push(caller, facts, waiting):
         return ()
     places = waiting.organizations or facts.scope.organizations
     members = await identity.users_of(session, places)
     found = await identity.load_callers(session, [one.public_id for one in members][:MOST_PEOPLE])
+    found |= {one.public_id: one for one in (await holders.people(session, waiting.holders, facts=facts)).values()}
     able = [
         person
         for person in found.values()
@@ -235,7 +237,7 @@ async def _done(db: Database, asking: Asking, decide: Decide, *, door: str, addr
 
 
 def _require(held: Held, *, anywhere: bool) -> None:
-    waiting = engine.waiting(held.definition, held.row.current_state, held.facts)
+    waiting = waiting_of(held.definition, held.row.current_state, held.facts)
     allowed = (
         steering.may_steer(held.caller, held.facts) if anywhere else steering.may_push(held.caller, held.facts, waiting)
     )
@@ -267,7 +269,7 @@ def _offered(definition: Definition, state: str, caller: Caller, facts: SubjectF
     here = definition.state(state)
     if here.terminal:
         return NOTHING
-    pushes = steering.may_push(caller, facts, engine.waiting(definition, state, facts))
+    pushes = steering.may_push(caller, facts, waiting_of(definition, state, facts))
     steers = steering.may_steer(caller, facts)
     ways = tuple(
         Way(step.action, step.label, tuple(definition.states[name] for name in step.targets))

@@ -75,6 +75,7 @@ class TakenStep:
     :param migrated: the versions `before` and `after`
     :param assignment: to whom the state it leads to was given, and why that was dropped, if it was
     :param on_behalf_of: in whose place the actor acted, who was away
+    :param nobody: at that moment nobody who may see it could act in the state it leads to, or answer for a branch of it
     """
 
     public_id: UUID
@@ -96,6 +97,7 @@ class TakenStep:
     reassigned: Mapping[str, Any] | None = None
     migrated: Mapping[str, int] | None = None
     on_behalf_of: Represented | None = None
+    nobody: bool = False
 
 
 async def find(
@@ -178,6 +180,7 @@ def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow], told
         forced=bool((step.details or {}).get("forced")),
         response_code=(step.details or {}).get("responseCode"),
         automatic=bool((step.details or {}).get("automatic")),
+        nobody=bool((step.details or {}).get("nobody")),
         assignment=_assignment((step.details or {}).get("assigned")),
         reassigned=(step.details or {}).get("reassigned"),
         migrated=(step.details or {}).get("migrated"),

@@ -99,6 +99,7 @@ def facts_in(kind: Kind, around: Surroundings, *, zone: ZoneInfo) -> SubjectFact
         edit_permission=kind.edit,
         zone=zone,
         seen_by=_readers(around),
+        open_to=_open(around),
     )
 
 
@@ -120,6 +121,17 @@ def _readers(around: Surroundings) -> Callable[[Caller, str], bool]:
 
     def may(person: Caller, state: str) -> bool:
         return may_see(reach_of(person.grants, person.organization_ids), placement(around, state=state))
+
+    return may
+
+
+def _open(around: Surroundings) -> Callable[[int, str], bool]:
+    """The organizations whose own right to view opens the revision in a state."""
+
+    def may(organization: int, state: str) -> bool:
+        place = placement(around, state=state)
+        taking_part = place.issued and (organization in place.recipients or organization in place.parties)
+        return taking_part or organization == place.originator
 
     return may
 

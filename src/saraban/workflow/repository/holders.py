@@ -1,0 +1,77 @@
+"""Who holds what, and the running instances whose states ask for it; decides nothing."""
+
+from collections.abc import Collection, Mapping, Sequence
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.permission import Scope
+from saraban.identity.models import Permission, Role, RolePermission, User, UserAssignment
+from saraban.workflow.models import Instance, WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.repository.rows import detached
+
+_ROW = WorkflowInstance
+
+
+async def people(
+    session: AsyncSession, *, roles: Collection[str], permissions: Collection[str], scope: Scope
+) -> frozenset[UUID]:
+    """The public ids of people, no programs, who hold a role or a permission for what the scope names, or everywhere."""
+    given = UserAssignment
+    here = sa.or_(
+        given.organization_id.in_(scope.organizations),
+        sa.and_(given.organization_id.is_(None), given.project_id == scope.project),
+        sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id == scope.contract),
+        sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None)),
+    )
+    gives = (
+        sa.exists()
+        .where(RolePermission.role_id == Role.role_id)
+        .where(Permission.permission_id == RolePermission.permission_id)
+        .where(Permission.permission_name.in_(permissions), Permission.is_active)
+    )
+    statement = (
+        sa.select(User.public_id)
+        .join(given, given.user_id == User.user_id)
+        .join(Role, Role.role_id == given.role_id)
+        .where(User.is_active, User.is_service.is_(False), User.deleted_at.is_(None), Role.deleted_at.is_(None))
+        .where(here, sa.or_(Role.role_name.in_(roles), gives))
+    )
+    return frozenset((await session.scalars(statement)).all())
+
+
+async def versions_running(session: AsyncSession) -> Sequence[UUID]:
+    """The versions under which instances run."""
+    runs = sa.exists().where(_ROW.definition_id == WorkflowDefinition.id, _ROW.status == "ACTIVE")
+    return (await session.scalars(sa.select(WorkflowDefinition.id).where(runs))).all()
+
+
+async def standing_in(session: AsyncSession, states: Mapping[UUID, Collection[str]]) -> Sequence[Instance]:
+    """
+    The running instances that stand in one of the states of a version.
+
+    :param states: by the key of the version
+    """
+    if not states:
+        return []
+    there = [sa.and_(_ROW.definition_id == key, _ROW.current_state.in_(names)) for key, names in states.items()]
+    return await _running(session, sa.or_(*there))
+
+
+async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[Instance]:
+    """The running instances that have somebody among those whom they wait for, his account open or closed."""
+    item = WorkflowWorkItem
+    mine = sa.exists().where(item.instance_id == _ROW.id, User.user_id == item.user_id, User.public_id == public_id)
+    return await _running(session, mine)
+
+
+async def hold(session: AsyncSession, *, instance_ids: Collection[UUID]) -> Sequence[Instance]:
+    """Those of some instances that run still, under their row locks, in the order of their ids."""
+    return await _running(session, _ROW.id.in_(list(instance_ids)), locked=True)
+
+
+async def _running(session: AsyncSession, which: sa.ColumnElement[bool], *, locked: bool = False) -> Sequence[Instance]:
+    statement = sa.select(_ROW).where(_ROW.status == "ACTIVE", which).order_by(_ROW.id)
+    rows = (await session.scalars(statement.with_for_update() if locked else statement)).all()
+    return [detached(session, row) for row in rows]

@@ -1,0 +1,207 @@
+"""Whom a step waits for where no organization stands for them, who of them may see it, and what is said where nobody may."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from prometheus_client import REGISTRY
+
+from saraban.events.models import OutboxEvent
+from saraban.identity import service as identity
+from saraban.workflow.models import WorkflowWorkItem
+from saraban.workflow.service import migrating, observe, steering
+from saraban.workflow.service.migrating import Plan
+from tests.factories.letterbox import NOW, Office
+from tests.factories.review import WORDS, reviewed
+from tests.features.workflow.test_observe import lines_of
+from tests.features.workflow.test_review import CONTROL, change, history, inbox, rows, waited_for
+
+PM = {"roles": ["Project Manager"]}
+CONTROLS = {"roles": ["Document Control"]}
+
+
+def asking(require: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A letter that is sent, and then waits for what `require` says."""
+    states = [
+        {
+            "name": "draft",
+            "label": WORDS,
+            "initial": True,
+            "editable": True,
+            "on": {"submit": {"to": "deciding", "label": WORDS, "require": {"permissions": ["correspondence.submit"]}}},
+        },
+        {"name": "deciding", "label": WORDS, "on": {"close": {"to": "closed", "label": WORDS, "require": require}}},
+        {"name": "closed", "label": WORDS, "terminal": True},
+    ]
+    return {"workflow": "ASKING", "states": states, **more}
+
+
+async def waiting(office: Office, require: dict[str, Any], *, hidden_from_all_but: set[str] | None = None) -> UUID:
+    await office.define(asking(require))
+    letter = office.letter()
+    if hidden_from_all_but is not None:
+        office.box.hidden[letter.entity_id] = hidden_from_all_but | {"dc.contractor", "system"}
+    instance = (await office.start(letter, code="ASKING")).instance_public_id
+    await office.act(instance, "submit", by="dc.contractor")
+    return instance
+
+
+async def organizations_waited_for(office: Office) -> set[int]:
+    return {item.organization_id for item in await rows(office, WorkflowWorkItem) if item.organization_id}
+
+
+def stuck() -> float:
+    labels = {"workflow_code": "ASKING", "state": "deciding"}
+    return REGISTRY.get_sample_value("workflow_steps_to_nobody_total", labels) or 0
+
+
+class TestHolders:
+    @pytest.mark.parametrize(
+        ("require", "asked"),
+        [
+            (PM, {"padmin"}),
+            (CONTROLS, {"dc.contractor", "dc.consultant"}),
+            (CONTROLS | {"notSubmitter": True}, {"dc.consultant"}),
+            ({"permissions": ["numbering.manage_formats"]}, {"padmin"}),
+            ({"roles": ["Project Manager"], "permissions": ["numbering.reset_counter"]}, set()),
+        ],
+    )
+    async def test_of_what_a_step_asks_for_are_asked_and_told(
+        self, office: Office, require: dict[str, Any], asked: set[str]
+    ) -> None:
+        await office.define(asking(require))
+        contractor = await office.person("dc.contractor")
+        letter = office.letter(submitter_user_id=contractor.user_id)
+        instance = (await office.start(letter, code="ASKING")).instance_public_id
+        assert await rows(office, WorkflowWorkItem) == []  # a first draft waits for nobody but its author
+
+        await office.act(instance, "submit", by="dc.contractor")
+
+        assert (await waited_for(office), await organizations_waited_for(office)) == (asked, set())
+        told = (await rows(office, OutboxEvent))[-1].payload["waiting"]
+        assert set(told["users"]) == {str((await office.person(one)).public_id) for one in asked}
+        assert told["organizations"] == []
+        for username in ("padmin", "dc.consultant", "dc.contractor", "reviewer.consultant", "viewer"):
+            found = [item.envelope.instance_public_id for item in await inbox(office, by=username)]
+            assert found == ([instance] if username in asked else []), username
+
+    async def test_are_not_asked_where_an_organization_is(self, office: Office) -> None:
+        await waiting(office, {"party": ["recipient"], **CONTROLS})
+
+        assert (await waited_for(office), await organizations_waited_for(office)) == (
+            set(),
+            {office.organizations["คคง."]},
+        )
+
+    async def test_can_be_given_the_step_alone(self, office: Office) -> None:
+        instance = await waiting(office, PM)
+        admin = await office.person("admin")
+        async with office.db.reading() as session:
+            found = await steering.people(session, caller=admin, subjects=office.subjects, public_id=instance)
+
+        assert "padmin" in {person.username for person in found}
+
+    async def test_are_those_of_today_in_every_step_but_a_first_draft(self, office: Office) -> None:
+        await waiting(office, CONTROLS)
+        await office.start(office.letter(), code="ASKING")  # asks for a permission, and is its author's
+        before = await waited_for(office)
+
+        await change(office, identity.grant_role, "viewer", **CONTROL)
+        given, found = await waited_for(office), await inbox(office, by="viewer")
+        await change(office, identity.revoke_role, "viewer", **CONTROL)
+        taken = await waited_for(office)
+        await change(office, identity.set_active, "dc.consultant", active=False)
+        closed = await waited_for(office)
+        await change(office, identity.set_active, "dc.consultant", active=True)
+
+        assert given == before | {"viewer"}
+        assert len(found) == 1
+        assert taken == before
+        assert closed == before - {"dc.consultant"}
+        assert await waited_for(office) == before
+        assert len(await rows(office, WorkflowWorkItem)) == 2
+
+    async def test_are_asked_again_when_they_may_see_it_whether_by_name_or_not(self, office: Office) -> None:
+        person = await office.person("dc.consultant")
+        await waiting(office, {"user": str(person.public_id)}, hidden_from_all_but=set())
+        unseen = await waited_for(office)
+        (hidden,) = office.box.hidden.values()
+
+        hidden.add("dc.consultant")
+        await change(office, identity.grant_role, "dc.consultant", role="Editor", organization_code="คคง.")
+
+        assert (unseen, await waited_for(office)) == (set(), {"dc.consultant"})
+
+
+class TestNobody:
+    @pytest.mark.parametrize(
+        ("require", "nobody"),
+        [
+            (PM, True),
+            ({"user": "dc.consultant"}, True),
+            ({"party": ["recipient"]}, True),
+            ({"organizationRoles": ["OWNER"]}, True),
+            ({"party": ["originator"]}, False),
+            (CONTROLS, False),
+        ],
+    )
+    async def test_who_may_see_it_is_told_of_and_kept(
+        self, office: Office, require: dict[str, Any], nobody: bool
+    ) -> None:
+        if "user" in require:
+            require = {"user": str((await office.person(require["user"])).public_id)}
+        before = stuck()
+
+        with lines_of(observe, "_log") as lines:
+            instance = await waiting(office, require, hidden_from_all_but=set())
+
+        (step,) = await history(office, instance, by="dc.contractor")
+        assert step.nobody is nobody
+        assert stuck() - before == nobody
+        assert [line["log_level"] for line in lines if line["event"] == "workflow.nobody"] == ["warning"] * nobody
+
+    async def test_is_asked_for_by_a_branch_unnoticed(self, office: Office) -> None:
+        person = await office.person("reviewer.consultant")
+        branches = [
+            {"name": "a", "label": WORDS, "assignee": {"role": "Document Control"}},
+            {"name": "b", "label": WORDS, "assignee": {"user": str(person.public_id)}},
+        ]
+        await office.define(reviewed(branches=branches))
+        letter = office.letter()
+        office.box.hidden[letter.entity_id] = {"dc.contractor", "dc.consultant", "admin"}
+        instance = (await office.start(letter, code="REVIEWED")).instance_public_id
+        await office.act(instance, "submit", by="dc.contractor")
+
+        (step,) = await history(office, instance, by="dc.contractor")
+        assert step.nobody
+
+    async def test_is_missed_in_a_plain_step(self, office: Office) -> None:
+        instance = await office.pending()
+
+        (step,) = await history(office, instance)
+        assert not step.nobody
+
+
+class TestMigration:
+    @pytest.mark.parametrize(
+        ("require", "seen_by", "outcome"),
+        [
+            (PM, None, "stays"),
+            (PM, {"dc.consultant"}, "nobody"),
+            ({"roles": ["Org Admin"]}, None, "nobody"),
+            ({"organizationRoles": ["OWNER"]}, {"dc.consultant"}, "nobody"),
+            ({"organizationRoles": ["OWNER"]}, {"approver.owner"}, "stays"),
+        ],
+    )
+    async def test_finds_those_who_hold_it_and_see_it(
+        self, office: Office, require: dict[str, Any], seen_by: set[str] | None, outcome: str
+    ) -> None:
+        await waiting(office, {"party": ["recipient"]}, hidden_from_all_but=seen_by)
+        await office.define(asking(require))
+        plan = Plan("ASKING", 2, {}, dry_run=False)
+        given: Any = {"caller": await office.person("admin"), "subjects": office.subjects, "now": NOW, "address": ""}
+        lines = [line async for batch in migrating.migrate(office.db, plan=plan, **given) for line in batch.lines]
+
+        assert [line.found.outcome.value for line in lines] == [outcome]
+        if outcome == "stays" and require == PM:
+            assert await waited_for(office) == {"padmin"}
