@@ -254,7 +254,14 @@ def _handlers(
 ) -> Handlers:
     handlers = Handlers(first_delay=timedelta(seconds=settings.event_retry_pause))
     notifications.subscribe(handlers, post=post)
-    sender = webhooks.Sender(db, clock=clock, post=GuardedPost(), limiter=limiter, per_minute=settings.webhook_limit)
+    sender = webhooks.Sender(
+        db,
+        clock=clock,
+        post=GuardedPost(),
+        limiter=limiter,
+        per_minute=settings.webhook_limit,
+        each_per_minute=settings.webhook_limit_each,
+    )
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=settings.webhook_retry_pause))
     asking.subscribe(handlers, subjects=subjects)
     return handlers

@@ -59,6 +59,9 @@ class Settings(BaseSettings):
     webhook_limit: int = Field(
         50, ge=0, description="Messages to webhooks that leave in a minute, of all projects together; 0: no limit."
     )
+    webhook_limit_each: int = Field(
+        25, ge=0, description="The same of one webhook alone, so that a busy one leaves room for the others; 0: no limit."
+    )
     trusted_proxies: str = Field("", description="Comma-separated addresses whose X-Forwarded-For is believed.")
     db_pool_size: int = Field(
         10, ge=1, description="Connections kept per process; as many again under load, and two for who asks."

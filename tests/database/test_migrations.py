@@ -51,6 +51,7 @@ STEPS = [
     "0035",
     "0036",
     "0037",
+    "0038",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -1,4 +1,4 @@
-"""`saraban webhook list | create | own | rotate | remove | test | outcomes`: who outside is told of events."""
+"""`saraban webhook list | create | own | on | off | rotate | remove | test | outcomes`: who outside is told of events."""
 
 from typing import TYPE_CHECKING, Annotated, TypeVar
 from uuid import UUID
@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
     noun = typer.Typer(no_args_is_help=True, help="Webhooks: addresses outside that are told of a project's events.")
     noun.callback()(lambda: None)
     noun.command("list")(list_)
-    for verb in (create, own, rotate, remove, test, outcomes):
+    for verb in (create, own, on, off, rotate, remove, test, outcomes):
         noun.command()(verb)
     app.add_typer(noun, name="webhook")
 
@@ -57,7 +57,8 @@ def list_(
     found = done_as(account, work)
     for row in found:
         state = "on " if row.is_active else "off"
-        typer.echo(f"{row.public_id}  {state}  {row.url}  {','.join(row.event_names)}  {row.description}")
+        parts = [str(row.public_id), state, row.url, ",".join(row.event_names), row.description, _fares(row)]
+        typer.echo("  ".join(part for part in parts if part))
     if not found:
         typer.echo(say("ไม่มี webhook", "There is no webhook."))
 
@@ -124,6 +125,48 @@ def own(
 
     row = done_as(account, work)
     typer.echo(f"{row.public_id}\n{row.secret}")
+
+
+def on(webhook: Hook, account: As) -> None:
+    """Switch a webhook on, also one that Saraban has switched off because nothing got through.
+
+    Example: `saraban webhook on 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
+    """
+    _switch(webhook, account, is_active=True)
+    typer.echo(say("เปิดใช้ webhook แล้ว", "The webhook is switched on."))
+
+
+def off(webhook: Hook, account: As) -> None:
+    """Switch a webhook off; what happens meanwhile is not told later.
+
+    Example: `saraban webhook off 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
+    """
+    _switch(webhook, account, is_active=False)
+    typer.echo(say("หยุดส่ง webhook แล้ว", "The webhook is switched off."))
+
+
+def _switch(webhook: UUID, account: str, *, is_active: bool) -> None:
+    async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
+        from saraban.webhooks import service as webhooks
+
+        change = webhooks.Change(is_active=is_active)
+        await webhooks.change(
+            session, caller=caller, public_id=webhook, change=change, if_match=None, now=now, address=""
+        )
+
+    done_as(account, work)
+
+
+def _fares(row: "Webhook") -> str:
+    """Why it is off, or since when nothing gets through."""
+    if row.off_because == "gone":
+        return say("(ปลายทางตอบว่าเลิกใช้แล้ว)", "(switched off: the receiver is gone)")
+    if row.failing_since is None:
+        return ""
+    since = f"{row.failing_since:%Y-%m-%d %H:%M}Z"
+    if row.off_because == "failing":
+        return say(f"(หยุดส่งเพราะส่งไม่ผ่านตั้งแต่ {since})", f"(switched off: failing since {since})")
+    return say(f"(ส่งไม่ผ่านตั้งแต่ {since})", f"(failing since {since})")
 
 
 def rotate(webhook: Hook, account: As) -> None:

@@ -149,6 +149,7 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "webhooks_create": ("WEBHOOKS_TOO_MANY",),
     "webhooks_create_own": ("WEBHOOKS_TOO_MANY_OWN",),
     "webhooks_change": ("WEBHOOK_CHANGED",),
+    "webhooks_rotate": ("WEBHOOK_CHANGED", "WEBHOOK_SECRETS_TOO_MANY"),
     "events_requeue": ("EVENT_NOT_DEAD",),
     "events_drop": ("EVENT_NOT_DEAD",),
     "attachments_content": ("FILE_UNAVAILABLE", "RANGE_NOT_SATISFIABLE"),

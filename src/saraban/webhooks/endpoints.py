@@ -171,16 +171,45 @@ async def remove(public_id: PathId, caller: CurrentCaller, db: Db, now: Now, add
     )
 
 
-@router.post("/webhooks/{publicId}/rotate-secret", summary="Change the secret of a webhook")
+@router.post(
+    "/webhooks/{publicId}/rotate-secret",
+    response_model=schemas.WebhookSecretOut,
+    summary="Change the secret of a webhook",
+)
 async def rotate(
-    public_id: PathId, caller: CurrentCaller, db: Db, now: Now, address: Address
-) -> schemas.WebhookSecretOut:
-    """For 24 hours messages carry signatures with both secrets."""
+    public_id: PathId,
+    caller: CurrentCaller,
+    db: Db,
+    now: Now,
+    address: Address,
+    key: IdempotencyKey,
+    if_match: IfMatch = None,
+) -> Response:
+    """
+    For 24 hours messages carry signatures with both secrets. Changed again meanwhile, each earlier secret keeps its 24 hours;
+    when three of them are still valid, the answer is 409 and says until when.
+    """
     moment = now.now()
-    row = await db.transact(
-        lambda session: service.rotate(session, caller=caller, public_id=public_id, now=moment, address=address)
+
+    async def work(session: AsyncSession, remember: Remember) -> Answer:
+        row = await service.rotate(
+            session, caller=caller, public_id=public_id, if_match=if_match, now=moment, address=address
+        )
+        out = _with_secret(row).model_dump(mode="json", by_alias=True)
+        answer = Answer(200, out, {"ETag": service.etag(row)})
+        await remember(session, answer)
+        return answer
+
+    answer = await answer_once(
+        db,
+        key=key,
+        user=caller.public_id,
+        operation=f"POST /webhooks/{public_id}/rotate-secret",
+        payload={},
+        now=moment,
+        run=lambda remember: db.transact(lambda session: work(session, remember)),
     )
-    return _with_secret(row)
+    return sent(answer)
 
 
 @router.post("/webhooks/{publicId}/test", status_code=202, summary="Try a webhook")
@@ -222,7 +251,9 @@ def _out(row: service.Webhook) -> schemas.WebhookOut:
         topics=row.topics or [],
         is_active=row.is_active,
         version=row.version,
-        previous_secret_until=row.previous_until,
+        off_because=row.off_because,
+        failing_since=row.failing_since,
+        previous_secret_until=service.earlier_until(row),
         created_at=row.created_at,
         updated_at=row.updated_at,
     )

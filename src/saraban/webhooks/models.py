@@ -15,8 +15,10 @@ class Webhook(HasPublicId, Base):
     An address outside that is told of a project's events, or, without a project, what its owner is told.
 
     :ivar topics: of `workflow.webhook`, those it is told of; None for all
-
-    Until `previous_until` messages are signed with both secrets, so that the receiver can change his at leisure.
+    :ivar earlier_secrets: `{"secret", "until"}` of each that messages are still signed with beside the present one
+    :ivar failing_since: of the first attempt that failed after the last that did not
+    :ivar given_up: messages in a row
+    :ivar off_because: `gone` or `failing` when Saraban itself has switched it off
     """
 
     __tablename__ = "webhooks"
@@ -30,8 +32,10 @@ class Webhook(HasPublicId, Base):
     topics: Mapped[list[Any] | None] = mapped_column(sa.JSON(none_as_null=True))
     is_active: Mapped[bool]
     secret: Mapped[str] = mapped_column(sa.String(100))
-    previous_secret: Mapped[str | None] = mapped_column(sa.String(100))
-    previous_until: Mapped[datetime | None]
+    earlier_secrets: Mapped[list[Any] | None] = mapped_column(sa.JSON(none_as_null=True))
+    failing_since: Mapped[datetime | None]
+    given_up: Mapped[int] = mapped_column(default=0, server_default="0")
+    off_because: Mapped[str | None] = mapped_column(sa.String(20))
     version: Mapped[int]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]

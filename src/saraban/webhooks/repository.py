@@ -47,6 +47,11 @@ async def one(session: AsyncSession, *, public_id: UUID, locked: bool = False) -
     return await session.scalar(found.with_for_update() if locked else found)
 
 
+async def owner(session: AsyncSession, *, row: Webhook) -> UUID:
+    found: UUID = (await session.scalars(sa.select(User.public_id).where(User.user_id == row.user_id))).one()
+    return found
+
+
 async def any_active(session: AsyncSession) -> bool:
     return await session.scalar(sa.select(Webhook.id).where(Webhook.is_active).limit(1)) is not None
 

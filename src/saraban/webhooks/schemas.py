@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from saraban.kit.schema import Line, Schema
+from saraban.webhooks.domain.faring import Off
 from saraban.webhooks.domain.message import EventName, ProjectEvent
 from saraban.workflow.domain.dsl.words import TOPIC
 
@@ -24,6 +25,8 @@ _OUT: Final[dict[str, Any]] = {
     **_IN,
     "isActive": True,
     "version": 1,
+    "offBecause": None,
+    "failingSince": None,
     "previousSecretUntil": None,
     "createdAt": _MOMENT,
     "updatedAt": _MOMENT,
@@ -81,8 +84,13 @@ class WebhookOut(Schema):
     events: list[EventName]
     topics: list[str]
     is_active: bool
+    off_because: Off | None = Field(
+        description="When Saraban has switched it off: `gone` for an answer of 410, `failing` when nothing got through "
+        "for days; the owner was notified, and `isActive` switches it on again."
+    )
+    failing_since: datetime | None = Field(description="When the first attempt failed after the last that did not.")
     version: int
-    previous_secret_until: datetime | None
+    previous_secret_until: datetime | None = Field(description="Until then messages carry earlier secrets' signatures.")
     created_at: datetime
     updated_at: datetime
 

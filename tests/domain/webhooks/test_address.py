@@ -53,6 +53,27 @@ class TestTarget:
             ("https://169.254.169.254/latest", "private"),
             ("https://[::ffff:127.0.0.1]/", "private"),
             ("https://[fd00::1]:8443/", "private"),
+            ("https://127.0.0.1./", "private"),
+            ("https://intranet/", "private"),
+            ("https://127.1/", "notation"),
+            ("https://127.1./", "notation"),
+            ("https://127.0.0.01/", "notation"),
+            ("https://0x7f000001/", "notation"),
+            ("https://0X7F.1/", "notation"),
+            ("https://2130706433/", "notation"),
+            ("https://017700000001/", "notation"),
+            ("https://134744072/", "notation"),
+            ("https://hooks.example.com.1/", "notation"),
+            ("https://[2606:4700::1111%25eth0]/", "notation"),
+            ("https://%31%32%37.0.0.1/", "notation"),
+            ("https://%6cocalhost/", "malformed"),
+            ("https://hooks..example.com/", "malformed"),
+            ("https://hooks.example.com../", "malformed"),
+            ("https://-hooks.example.com/", "malformed"),
+            ("https://１２７.0.0.1/", "malformed"),
+            ("https://ตัวอย่าง.example/", "malformed"),
+            ("https://xn--hooks-.example.com/", "malformed"),
+            ("https://xn--\u0e00.example.com/", "malformed"),
         ],
     )
     def test_refuses_and_says_why(self, url: str, reason: str) -> None:
@@ -66,6 +87,24 @@ class TestTarget:
 
         assert (target.host, target.port, target.path) == ("hooks.example.com", 8443, "/a/b?c=d")
         assert target.authority == "hooks.example.com:8443"
+
+    @pytest.mark.parametrize(
+        ("url", "host"),
+        [
+            ("https://8.8.8.8/", "8.8.8.8"),
+            ("https://[2606:4700:0::1111]/", "2606:4700:0::1111"),
+            ("https://hooks.example.com./", "hooks.example.com"),
+            ("https://7-eleven.example/", "7-eleven.example"),
+            ("https://xn--12c1b8cd0e.example/", "xn--12c1b8cd0e.example"),
+        ],
+    )
+    def test_takes_what_says_where_it_leads(self, url: str, host: str) -> None:
+        assert target_of(url).host == host
+
+    @given(st.integers(min_value=0, max_value=2**32 - 1), st.sampled_from(["{}", "{:#x}", "0{:o}", "{:#x}."]))
+    def test_refuses_every_number_as_an_address(self, number: int, form: str) -> None:
+        with pytest.raises(BadAddress):
+            target_of(f"https://{form.format(number)}/")
 
     @given(st.text(max_size=60))
     def test_never_fails_otherwise(self, text: str) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -20,6 +21,7 @@ from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.limits import Limiter
+from saraban.notifications import service as notifications
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.domain.message import NotSent
 from saraban.worker import Worker
@@ -28,6 +30,7 @@ from tests.features.webhooks.receiving import verified
 from tests.terminal import Command, commands_of
 
 HOOK = "https://hooks.example.com/saraban"
+NOTICES = "/api/v1/notifications"
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
 
 
@@ -46,10 +49,16 @@ class Receiver:
         return answer
 
 
-def worker(db: Database, clock: FixedClock, receiver: Receiver, *, per_minute: int = 0) -> Worker:
+def worker(
+    db: Database, clock: FixedClock, receiver: Receiver, *, per_minute: int = 0, each: int = 0, notices: bool = False
+) -> Worker:
     handlers = Handlers()
-    sender = webhooks.Sender(db, clock=clock, post=receiver, limiter=Limiter(), per_minute=per_minute)
+    sender = webhooks.Sender(
+        db, clock=clock, post=receiver, limiter=Limiter(), per_minute=per_minute, each_per_minute=each
+    )
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=5))
+    if notices:
+        handlers.add_all(webhooks.SWITCHED_OFF, notifications.react_all)
     return Worker(db=db, clock=clock, handlers=handlers)
 
 
@@ -183,6 +192,25 @@ class TestMessages:
         (left,) = (await owner.get("/api/v1/events", params={"state": "waiting"})).json()["items"]
         assert (left["name"], left["attempts"]) == ("webhook.requested", 0)
 
+    async def test_of_a_busy_webhook_do_not_delay_those_of_another(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        await make(owner, project, events=["document.created"])
+        await make(owner, project, events=["document.cancelled"], url=f"{HOOK}/quiet")
+        for name in (*["document.created"] * 6, *["document.cancelled"] * 2):
+            await happen(app.state.db, project, name=name)
+        receiver = Receiver()
+
+        await worker(app.state.db, clock, receiver, per_minute=4, each=2).drain()
+
+        assert sorted(url for url, _, _ in receiver.got) == [HOOK] * 2 + [f"{HOOK}/quiet"] * 2
+        async with app.state.db.reading() as session:
+            waiting = (await events.listing(session, state="waiting", limit=20)).items
+        turns = sorted(one.next_try_at for one in waiting if one.next_try_at is not None)
+        assert len(turns) == 4
+        # They come one after the other, not all at once before everybody else's.
+        assert all(later - earlier >= timedelta(seconds=29) for earlier, later in pairwise(turns))
+
     async def test_carry_both_signatures_for_a_day_after_the_secret_was_changed(
         self, app: FastAPI, owner: httpx.AsyncClient, project: str
     ) -> None:
@@ -200,6 +228,106 @@ class TestMessages:
         ]
         assert valid == [[True, True], [False, True]]
 
+    async def test_keep_each_earlier_secret_its_day_however_often_it_is_changed(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        made = await make(owner, project)
+        address = f"/api/v1/webhooks/{made['publicId']}/rotate-secret"
+
+        given = [made, *[(await owner.post(address)).json() for _ in range(3)]]
+        fourth = await owner.post(address)
+
+        assert (fourth.status_code, fourth.json()["code"]) == (409, "WEBHOOK_SECRETS_TOO_MANY")
+        assert int(fourth.headers["Retry-After"]) > 23 * 3600
+        until = given[1]["previousSecretUntil"]
+        assert until[:16] in fourth.text
+        receiver = Receiver()
+        await happen(app.state.db, project)
+        await worker(app.state.db, app.state.clock, receiver).drain()
+        ((_, headers, body),) = receiver.got
+        assert [verified(one["secret"], headers, body) for one in given] == [True] * 4
+        later = datetime.fromisoformat(given[-1]["previousSecretUntil"])
+        await happen(app.state.db, project)
+        await worker(app.state.db, FixedClock(later, clock.zone), receiver).drain()
+        _, headers, body = receiver.got[-1]
+        assert [verified(one["secret"], headers, body) for one in given] == [False] * 3 + [True]
+
+    async def test_get_one_new_secret_for_a_key_and_none_for_a_stale_version(
+        self, owner: httpx.AsyncClient, project: str
+    ) -> None:
+        made = await make(owner, project)
+        address = f"/api/v1/webhooks/{made['publicId']}/rotate-secret"
+
+        first, again = [await owner.post(address, headers={"Idempotency-Key": "leak"}) for _ in range(2)]
+        stale = await owner.post(address, headers={"If-Match": '"1"'})
+
+        assert first.json() == again.json()
+        assert (again.headers["idempotent-replay"], again.headers["etag"]) == ("true", '"2"')
+        assert (stale.status_code, stale.json()["code"]) == (412, "WEBHOOK_CHANGED")
+
+    async def test_end_when_nothing_got_through_for_days_until_it_is_switched_on_again(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        made = await make(owner, project)
+        address = f"/api/v1/webhooks/{made['publicId']}"
+        receiver = Receiver(*[503] * 10)
+        runner = worker(app.state.db, clock, receiver)
+
+        for days in (0, 1, 2):
+            await self._give_up(app.state.db, project, clock, runner, days=days)
+        before = (await owner.get(address)).json()
+        await self._give_up(app.state.db, project, clock, runner, days=4)
+        off = (await owner.get(address)).json()
+        await self._give_up(app.state.db, project, clock, runner, days=5)
+        on = (await owner.patch(address, json={"isActive": True})).json()
+
+        assert (before["isActive"], before["failingSince"]) == (True, "2026-11-20T03:00:00Z")
+        assert (off["isActive"], off["offBecause"], off["version"]) == (False, "failing", 2)
+        assert len(receiver.got) == 10  # what happens meanwhile is told to nobody
+        assert (on["isActive"], on["offBecause"], on["failingSince"]) == (True, None, None)
+
+    @staticmethod
+    async def _give_up(db: Database, project: str, clock: FixedClock, runner: Worker, *, days: int) -> None:
+        clock.at = NOW + timedelta(days=days)
+        await happen(db, project)
+        for pause in (0, 5, 10):
+            clock.at += timedelta(seconds=pause)
+            await runner.drain()
+
+    async def test_that_end_are_told_to_the_owner_in_both_languages(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        made = await make(owner, project)
+        await happen(app.state.db, project)
+
+        await worker(app.state.db, clock, Receiver(410), notices=True).drain()
+
+        told = {
+            language: next(
+                one
+                for one in (await owner.get(NOTICES, headers={"Accept-Language": language})).json()["items"]
+                if one["entityPublicId"] == made["publicId"]
+            )
+            for language in ("th", "en")
+        }
+        assert told["th"]["title"] == "หยุดส่ง webhook ไปยัง hooks.example.com"
+        assert told["en"]["title"] == "The webhook to hooks.example.com was switched off"
+        assert all(HOOK in one["message"] and one["entityType"] == "webhook" for one in told.values())
+
+    async def test_that_get_through_forget_what_failed(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        made = await make(owner, project)
+        await happen(app.state.db, project)
+        runner = worker(app.state.db, clock, Receiver(500, 200))
+        seen = []
+        for _ in range(2):
+            await runner.drain()
+            clock.at += timedelta(seconds=5)
+            seen.append((await owner.get(f"/api/v1/webhooks/{made['publicId']}")).json()["failingSince"] is None)
+
+        assert seen == [False, True]
+
     async def test_stop_when_the_receiver_is_gone_or_switched_off(
         self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
     ) -> None:
@@ -211,7 +339,8 @@ class TestMessages:
         await worker(app.state.db, clock, receiver).drain()
 
         assert len(receiver.got) == 1
-        assert (await owner.get(f"/api/v1/webhooks/{made['publicId']}")).json()["isActive"] is False
+        shown = (await owner.get(f"/api/v1/webhooks/{made['publicId']}")).json()
+        assert (shown["isActive"], shown["offBecause"]) == (False, "gone")
 
     async def test_for_a_webhook_that_was_removed_are_not_sent(
         self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
@@ -269,7 +398,11 @@ class TestCreate:
         assert made["secret"] not in str(row.details)
 
     @pytest.mark.parametrize(
-        "url", ["http://example.com/hook", "https://10.0.0.1/hook", "https://example.com:25/", "https://localhost/x"]
+        "url",
+        [
+            *("http://example.com/hook", "https://10.0.0.1/hook", "https://example.com:25/", "https://localhost/x"),
+            *("https://127.1/x", "https://0x7f000001/", "https://2130706433/", "https://[::ffff:127.0.0.1]/"),
+        ],
     )
     async def test_refuses_what_leads_inside(self, owner: httpx.AsyncClient, project: str, url: str) -> None:
         answer = await owner.post(
@@ -336,6 +469,10 @@ class TestTerminal:
         assert hook in command("list", "--as", "admin")[1]
         assert command("test", hook, "--as", "admin")[0] == 0
         assert command("rotate", hook, "--as", "admin")[1].startswith("whsec_")
+        assert command("off", hook, "--as", "admin")[0] == 0
+        assert f"{hook}  off" in command("list", "--as", "admin")[1]
+        assert command("on", hook, "--as", "admin")[0] == 0
+        assert f"{hook}  on " in command("list", "--as", "admin")[1]
         assert command("outcomes", hook, "--as", "admin")[1] == "Nothing was sent yet.\n"
         assert command("remove", hook, "--as", "dc.contractor")[0] == 5
         assert command("remove", hook, "--as", "admin")[0] == 0

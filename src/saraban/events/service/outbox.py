@@ -174,6 +174,11 @@ async def finish(session: AsyncSession, *, claim: Claim, now: datetime) -> bool:
     return bool(keys)
 
 
+def is_last_try(event: Event) -> bool:
+    """This will say whether an event is given up when it cannot be delivered this time either."""
+    return isinstance(decide(event.attempts + 1), Dead)
+
+
 def is_counted(error: Exception, *, outside: bool = False) -> bool:
     """
     This will say whether a failure is the handler's own: a limiter's wait or a fault of the database is no attempt.

@@ -4,7 +4,7 @@ from typing import Final, Literal, get_args
 
 from saraban.kit.errors import Text
 
-NoticeKind = Literal["waiting", "reminder", "finished", "moved", "created", "revised", "cancelled"]
+NoticeKind = Literal["waiting", "reminder", "finished", "moved", "created", "revised", "cancelled", "webhook"]
 KINDS: Final[tuple[NoticeKind, ...]] = get_args(NoticeKind)
 
 # Somebody has to act: such a notice always keeps one channel at least.
@@ -18,12 +18,15 @@ NAMES: Final[dict[NoticeKind, Text]] = {
     "created": Text("ร่างเอกสารใหม่ขององค์กร", "A new draft of my organization"),
     "revised": Text("ฉบับแก้ไขใหม่ขององค์กร", "A new revision of my organization"),
     "cancelled": Text("เอกสารถูกยกเลิก", "A document was cancelled"),
+    "webhook": Text("webhook ของฉันถูกหยุดส่ง", "A webhook of mine was switched off"),
 }
 
 _OF_TEMPLATE: Final[dict[str, NoticeKind]] = {
-    **{kind: kind for kind in KINDS if kind != "reminder"},
+    **{kind: kind for kind in KINDS if kind not in {"reminder", "webhook"}},
     "moved_with_comment": "moved",
     "finished_with_comment": "finished",
+    "webhook_failing": "webhook",
+    "webhook_gone": "webhook",
     "due_soon": "reminder",
     "due_today": "reminder",
     "overdue": "reminder",

@@ -7,6 +7,7 @@ from uuid import UUID
 
 # Whoever may act in a workflow for its organization; others of the organization are not disturbed.
 ACTS = "workflow.action_review"
+WEBHOOK_OFF = "webhook.switched_off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,26 @@ def notices(name: str, payload: Mapping[str, Any]) -> list[Notice]:
         return _transitioned(payload)
     if name == "document.reminded":
         return [_reminded(payload)]
+    if name == WEBHOOK_OFF:
+        return [_webhook_off(payload)]
     if name in _OF_DOCUMENTS:
         template, audience = _OF_DOCUMENTS[name]
         named = _audience(payload.get("notify"))
         return [_notice(template, payload, replace(audience, users=named.users))]
     return []
+
+
+def _webhook_off(payload: Mapping[str, Any]) -> Notice:
+    """Only its owner: nobody else may have known of it."""
+    url, since = str(payload["url"]), str(payload["failingSince"])
+    return Notice(
+        template=f"webhook_{payload['because']}",
+        values={"url": url, "host": url.split("/")[2], "since": f"{since[:10]} {since[11:16]} UTC"},
+        entity_type="webhook",
+        entity_id=str(payload["webhookPublicId"]),
+        actor=None,
+        audience=Audience(users=frozenset({UUID(payload["ownerPublicId"])})),
+    )
 
 
 def _transitioned(payload: Mapping[str, Any]) -> list[Notice]:

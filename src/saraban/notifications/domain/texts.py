@@ -61,6 +61,20 @@ TEMPLATES: Mapping[str, Template] = {
         Text("{number} เกินกำหนด {days} วันทำการ", "{number} is overdue, working days: {days}"),
         Text("“{subject}” ครบกำหนดเมื่อวันที่ {due}", "“{subject}” was due on {due}."),
     ),
+    "webhook_failing": Template(
+        Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was switched off"),
+        Text(
+            "{url} ไม่รับข้อความเลยตั้งแต่ {since} จึงหยุดส่ง แก้ไขปลายทางแล้วเปิดใช้ใหม่ได้ ข้อความระหว่างที่หยุดจะไม่ถูกส่งย้อนหลัง",
+            "{url} has taken no message since {since}. Switch it on again when it works; what happens meanwhile is not told later.",
+        ),
+    ),
+    "webhook_gone": Template(
+        Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was switched off"),
+        Text(
+            "{url} ตอบว่าเลิกใช้แล้ว (410) จึงหยุดส่ง หากยังใช้อยู่ให้เปิดใช้ใหม่",
+            "{url} has answered that it is gone (410). Switch it on again if it is still in use.",
+        ),
+    ),
     # Notifications from before templates were kept: their own words, as the migration carried them over.
     "plain": Template(Text("{title}", "{title}"), Text("{message}", "{message}")),
 }

@@ -12,7 +12,7 @@ from saraban.identity import service as identity
 from saraban.kit.ids import derived_id, new_id
 from saraban.notifications import repository
 from saraban.notifications.domain.kinds import kind_of
-from saraban.notifications.domain.rules import Notice, notices
+from saraban.notifications.domain.rules import WEBHOOK_OFF, Notice, notices
 from saraban.notifications.domain.texts import rendered
 from saraban.notifications.domain.wishes import channels_of
 from saraban.notifications.repository import mails
@@ -26,7 +26,10 @@ NOTICE = "notification.created"
 # What a step brought about, or still waits for.
 OF_STEPS = frozenset({"workflow.transitioned", "document.reminded"})
 Deputies = Callable[[Event, Notice, Sequence[int]], list[int]]
-EVENTS = ("document.created", "document.revised", "document.cancelled", "document.reminded", "workflow.transitioned")
+EVENTS = (
+    *("document.created", "document.revised", "document.cancelled", "document.reminded", "workflow.transitioned"),
+    WEBHOOK_OFF,
+)
 
 
 def subscribe(handlers: Handlers, *, post: Post | None = None) -> None:

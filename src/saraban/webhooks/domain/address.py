@@ -4,13 +4,19 @@ Where a webhook may lead: to public addresses alone, however they are written.
 An address inside another one (IPv4 in IPv6, 6to4, Teredo, NAT64) counts as the one it leads to.
 """
 
+import re
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
 PORTS = frozenset({443, 8443})
+_LONGEST = 253
 _LOCAL_NAMES = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+# What ends like this is read as an IPv4 address by the system, in whatever base and however many parts.
+_NUMERIC = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)")
 _NAT64 = ip_network("64:ff9b::/96")
 _COMPATIBLE = ip_network("::/96")
 # What `is_global` has not always known, or means for more than one machine.
@@ -65,11 +71,37 @@ def target_of(url: str, *, schemes: Collection[str] = ("https",), ports: Collect
         raise BadAddress("malformed")
     if ports is not None and port not in ports:
         raise BadAddress("port")
-    host = host.rstrip(".").lower()
-    if not host or host.endswith(_LOCAL_NAMES) or (_literal(host) is not None and not is_public(host)):
-        raise BadAddress("private")
+    host = host.lower().removesuffix(".")
+    _check_host(host)
     path = parts.path or "/"
     return Target(parts.scheme, host, port, f"{path}?{parts.query}" if parts.query else path)
+
+
+def _check_host(host: str) -> None:
+    """An address is either a name of the internet or an IP address in its usual form; both say where they lead."""
+    address = _literal(host)
+    if address is not None and (str(address) == host or ":" in host) and "%" not in host:
+        if not is_public(host):
+            raise BadAddress("private")
+        return
+    labels = host.split(".")
+    if ":" in host or _NUMERIC.fullmatch(labels[-1]):
+        raise BadAddress("private" if address is not None and not is_public(host) else "notation")
+    if len(host) > _LONGEST or not all(_LABEL.fullmatch(label) and _is_what_it_seems(label) for label in labels):
+        raise BadAddress("malformed")
+    if len(labels) == 1 or host.endswith(_LOCAL_NAMES):
+        raise BadAddress("private")
+
+
+def _is_what_it_seems(label: str) -> bool:
+    """A label in Punycode must stand for something that plain letters could not say."""
+    if not label.startswith("xn--"):
+        return True
+    try:
+        meant = label.removeprefix("xn--").encode().decode("punycode")
+    except UnicodeError:
+        return False
+    return not unicodedata.normalize("NFKC", meant).isascii()
 
 
 def is_public(text: str) -> bool:

@@ -2,15 +2,18 @@
 
 from saraban.webhooks.domain.message import EVENTS, EventName, ProjectEvent
 from saraban.webhooks.models import Webhook, WebhookOutcome
+from saraban.webhooks.service.faring import SWITCHED_OFF
 from saraban.webhooks.service.sending import REQUESTED, Sender, forget_outcomes, react_all, subscribe, tell_owners, test
 from saraban.webhooks.service.subscribing import (
     Change,
     TooManyOwnWebhooks,
+    TooManySecrets,
     TooManyWebhooks,
     WebhookChanged,
     change,
     create,
     create_own,
+    earlier_until,
     etag,
     listing,
     listing_own,
@@ -23,11 +26,13 @@ from saraban.webhooks.service.subscribing import (
 __all__ = [
     "EVENTS",
     "REQUESTED",
+    "SWITCHED_OFF",
     "Change",
     "EventName",
     "ProjectEvent",
     "Sender",
     "TooManyOwnWebhooks",
+    "TooManySecrets",
     "TooManyWebhooks",
     "Webhook",
     "WebhookChanged",
@@ -35,6 +40,7 @@ __all__ = [
     "change",
     "create",
     "create_own",
+    "earlier_until",
     "etag",
     "forget_outcomes",
     "listing",

@@ -6,10 +6,10 @@ So a message has the attempts, pauses and dead letters that every event has, in 
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import orjson
-import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import service as outbox
@@ -20,16 +20,15 @@ from saraban.kit.db import Database
 from saraban.kit.ids import derived_id, new_id
 from saraban.kit.limits import Charge, Limiter
 from saraban.webhooks import repository
+from saraban.webhooks.domain import secrets
 from saraban.webhooks.domain.message import EVENTS, NAMED, NOTICE, TEST, NotSent, Post, message
 from saraban.webhooks.domain.signing import signature
-from saraban.webhooks.models import Webhook, WebhookOutcome
-from saraban.webhooks.service import subscribing
-
-log = structlog.get_logger(__name__)
+from saraban.webhooks.models import Webhook
+from saraban.webhooks.service import faring, subscribing
 
 REQUESTED = "webhook.requested"
 KEEP_OUTCOMES = timedelta(days=7)
-_GONE = 410
+_BREATH = 5.0
 _NOWHERE = UUID(int=0)
 
 
@@ -111,12 +110,27 @@ class Sender:
     """
     Sends messages, outside of any transaction.
 
+    A webhook that has used up its own minute waits without taking anything of the others'; while its receiver takes
+    nothing, one message at a time is tried.
+
     :param per_minute: messages that leave this installation in a minute; 0: no limit
+    :param each_per_minute: the same of one webhook
     """
 
-    def __init__(self, db: Database, *, clock: Clock, post: Post, limiter: Limiter, per_minute: int) -> None:
+    def __init__(
+        self,
+        db: Database,
+        *,
+        clock: Clock,
+        post: Post,
+        limiter: Limiter,
+        per_minute: int = 0,
+        each_per_minute: int = 0,
+    ) -> None:
         self._db, self._clock, self._post = db, clock, post
-        self._limiter, self._per_minute = limiter, per_minute
+        self._limiter, self._per_minute, self._each = limiter, per_minute, each_per_minute
+        self._turns: dict[UUID, float] = {}
+        self._trying: set[UUID] = set()
 
     async def send(self, event: Event) -> None:
         """
@@ -127,41 +141,62 @@ class Sender:
             row = await repository.one(session, public_id=UUID(event.payload["webhookPublicId"]))
         if row is None or not row.is_active:
             return
-        await self._wait_its_turn()
+        if row.failing_since is not None and row.public_id in self._trying:
+            raise Postponed(_BREATH)
+        await self._wait_its_turn(row.public_id)
+        self._trying.add(row.public_id)
+        try:
+            outcome = await self._tried(row, event)
+        finally:
+            self._trying.discard(row.public_id)
+        kept = faring.Attempt(outcome, gave_up=outbox.is_last_try(event))
+        await self._db.transact(lambda session: faring.keep(session, row.public_id, kept))
+        if not kept.delivered and not kept.is_gone:
+            raise WebhookFailed(outcome["error"] or f"it answered {outcome['status']}")
+
+    async def _tried(self, row: Webhook, event: Event) -> dict[str, Any]:
         began, status, error = stopwatch(), None, None
         try:
             body = orjson.dumps(event.payload["message"])
             status = await self._post(row.url, body=body, headers=self._signed(row, event, body))
         except NotSent as fault:
             error = fault.reason
-        outcome = self._outcome(row, event, status, error, stopwatch() - began)
-        await self._db.transact(lambda session: _keep(session, row.public_id, outcome))
-        if not outcome["delivered"] and status != _GONE:
-            raise WebhookFailed(error or f"it answered {status}")
+        return self._outcome(row, event, status, error, stopwatch() - began)
 
-    async def _wait_its_turn(self) -> None:
-        if self._per_minute:
-            tally = await self._limiter.take([Charge("webhooks", "", self._per_minute)])
-            if tally.refused is not None:
-                raise Postponed(tally.reset)
+    async def _wait_its_turn(self, webhook: UUID) -> None:
+        """Its own budget first: what it is refused there costs the others nothing."""
+        own = Charge("webhook", str(webhook), self._each)
+        charges = [charge for charge in (own, Charge("webhooks", "", self._per_minute)) if charge.most]
+        if not charges:
+            return
+        tally = await self._limiter.take(charges)
+        if tally.refused == own:
+            raise Postponed(self._turn(webhook, tally.reset))
+        if tally.refused is not None:
+            raise Postponed(tally.reset)
+
+    def _turn(self, webhook: UUID, reset: float) -> float:
+        """Each message that waits gets a moment of its own, or all of a backlog would stand before the others' at once."""
+        now = stopwatch()
+        at = max(self._turns.get(webhook, 0.0), now + reset)
+        self._turns[webhook] = at + 60 / self._each
+        return at - now
 
     def _signed(self, row: Webhook, event: Event, body: bytes) -> dict[str, str]:
         now = self._clock.now()
         message_id, timestamp = event.payload["eventPublicId"], int(now.timestamp())
-        secrets = [row.secret]
-        if row.previous_secret is not None and row.previous_until is not None and row.previous_until > now:
-            secrets.append(row.previous_secret)
+        valid = [row.secret, *(one.secret for one in secrets.valid(row.earlier_secrets, now=now))]
         return {
             "content-type": "application/json",
             "user-agent": "Saraban-Webhook/1",
             "webhook-id": message_id,
             "webhook-timestamp": str(timestamp),
-            "webhook-signature": signature(secrets, message_id=message_id, timestamp=timestamp, body=body),
+            "webhook-signature": signature(valid, message_id=message_id, timestamp=timestamp, body=body),
         }
 
     def _outcome(
         self, row: Webhook, event: Event, status: int | None, error: str | None, seconds: float
-    ) -> dict[str, object]:
+    ) -> dict[str, Any]:
         return {
             "public_id": new_id(),
             "webhook_id": row.id,
@@ -173,17 +208,6 @@ class Sender:
             "milliseconds": round(seconds * 1000),
             "created_at": self._clock.now(),
         }
-
-
-async def _keep(session: AsyncSession, public_id: UUID, outcome: dict[str, object]) -> None:
-    row = await repository.one(session, public_id=public_id, locked=outcome["status"] == _GONE)
-    if row is None:  # it was removed meanwhile
-        return
-    if outcome["status"] == _GONE:
-        log.warning("webhook_gone", webhook=str(public_id))
-        row.is_active, row.version = False, row.version + 1
-    session.add(WebhookOutcome(**outcome))
-    await session.flush()
 
 
 async def forget_outcomes(session: AsyncSession, *, now: datetime) -> int:

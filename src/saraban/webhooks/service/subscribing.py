@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -11,11 +11,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
+from saraban.kit import etags
 from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text, invalid
 from saraban.kit.ids import new_id, new_secret
 from saraban.kit.pagination import Page, cut
 from saraban.projects import service as projects
 from saraban.webhooks import repository
+from saraban.webhooks.domain import secrets
 from saraban.webhooks.domain.address import BadAddress, target_of
 from saraban.webhooks.domain.message import NAMED, NOTICE
 from saraban.webhooks.domain.signing import encoded
@@ -24,7 +26,6 @@ from saraban.webhooks.models import Webhook, WebhookOutcome
 MANAGES = "project.edit"
 MOST = 20
 MOST_OWN = 3
-BOTH_SECRETS = timedelta(hours=24)
 
 _OWN = (
     "webhook ส่วนตัวแจ้งเฉพาะเรื่องที่แจ้งถึงเจ้าของ",
@@ -38,6 +39,10 @@ _FAULTS = {
     "malformed": ("ต้องเป็นที่อยู่เช่น https://example.com/hook", "This must be an address such as https://example.com/hook."),
     "not_https": ("ต้องขึ้นต้นด้วย https://", "This must begin with https://."),
     "port": ("ใช้ได้เฉพาะพอร์ต 443 และ 8443", "Only the ports 443 and 8443 can be used."),
+    "notation": (
+        "เขียนที่อยู่ IP ในรูปแบบปกติ เช่น 203.0.113.7 หรือใช้ชื่อโดเมน",
+        "Write the IP address in its usual form, such as 203.0.113.7, or use a name.",
+    ),
     "private": (
         "ต้องเป็นที่อยู่บนอินเทอร์เน็ต ไม่ใช่ในเครือข่ายภายใน",
         "This must be an address of the internet, not of a private network.",
@@ -67,6 +72,20 @@ class WebhookChanged(DomainError):
     kind, code = Kind.STALE, "WEBHOOK_CHANGED"
     says = Text("มีผู้แก้ไข webhook นี้ไปแล้ว", "Somebody has changed this webhook in the meantime.")
     recovery = (REFRESH,)
+
+
+class TooManySecrets(DomainError):
+    """Rotated again and again within a day: an earlier secret is never dropped before its time."""
+
+    kind, code = Kind.CONFLICT, "WEBHOOK_SECRETS_TOO_MANY"
+    says = Text(
+        "webhook นี้มีรหัสลับเดิมที่ยังใช้ได้ครบ {most} ชุดแล้ว เปลี่ยนได้อีกครั้งหลัง {until}",
+        "{most} earlier secrets of this webhook are still valid; it can be changed again after {until}.",
+    )
+    recovery = (
+        Text("ใช้รหัสลับที่ได้จากการเปลี่ยนครั้งล่าสุด", "Use the secret that the last change gave."),
+        Text("รอจนกว่ารหัสลับเดิมชุดหนึ่งจะหมดอายุ", "Wait until one of the earlier ones ends."),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +158,7 @@ def _new(
         event_names=_unique(events),
         topics=None,
         is_active=True,
+        given_up=0,
         secret=_secret(),
         version=1,
         created_at=now,
@@ -183,8 +203,7 @@ async def change(
     :raises WebhookChanged: when it is another by now
     """
     row = await _managed(session, caller, public_id, locked=True)
-    if if_match is not None and if_match.strip() not in {"*", etag(row)}:
-        raise WebhookChanged
+    _check_version(row, if_match)
     if change.url is not None:
         _check(change.url)
         row.url = change.url
@@ -198,16 +217,34 @@ async def change(
         row.topics = _unique(change.topics) or None
     _check_topics(row)
     if change.is_active is not None:
-        row.is_active = change.is_active
+        row.is_active, row.off_because = change.is_active, None
+        row.failing_since, row.given_up = None, 0
     row.version, row.updated_at = row.version + 1, now
     await _note(session, "change", row, caller=caller, now=now, address=address)
     return row
 
 
-async def rotate(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime, address: str) -> Webhook:
-    """This will give the webhook another secret; for a day messages are signed with the old one as well."""
+async def rotate(
+    session: AsyncSession, *, caller: Caller, public_id: UUID, if_match: str | None = None, now: datetime, address: str
+) -> Webhook:
+    """
+    This will give the webhook another secret; for a day messages are signed with the old one as well.
+
+    :param if_match: the `ETag` that the caller has seen, None when he does not say
+    :raises WebhookChanged: when it is another by now
+    :raises TooManySecrets: when it was changed so often within a day that one more would cut an earlier secret short
+    """
     row = await _managed(session, caller, public_id, locked=True)
-    row.previous_secret, row.previous_until, row.secret = row.secret, now + BOTH_SECRETS, _secret()
+    _check_version(row, if_match)
+    earlier = secrets.valid(row.earlier_secrets, now=now)
+    if len(earlier) >= secrets.MOST:
+        free = earlier[-1].until
+        raise TooManySecrets(
+            values={"most": secrets.MOST, "until": f"{free:%Y-%m-%dT%H:%M:%SZ}"},
+            retry_after=(free - now).total_seconds(),
+        )
+    earlier.insert(0, secrets.Earlier(row.secret, now + secrets.OVERLAP))
+    row.earlier_secrets, row.secret = [one.kept for one in earlier], _secret()
     row.version, row.updated_at = row.version + 1, now
     await _note(session, "rotate", row, caller=caller, now=now, address=address)
     return row
@@ -233,6 +270,12 @@ def etag(row: Webhook) -> str:
     return f'"{row.version}"'
 
 
+def earlier_until(row: Webhook) -> datetime | None:
+    """This will say until when the last of the earlier secrets signs."""
+    moments = [datetime.fromisoformat(one["until"]) for one in row.earlier_secrets or ()]
+    return max(moments, default=None)
+
+
 async def _project(session: AsyncSession, caller: Caller, public_id: UUID) -> int:
     seen = await projects.read_project(session, caller=caller, public_id=public_id)
     project = await projects.find_project(session, public_id=seen.public_id, pointer="path:publicId")
@@ -252,6 +295,11 @@ def _manages(caller: Caller, row: Webhook) -> bool:
     if row.project_id is None:
         return row.user_id == caller.user_id
     return caller.may(MANAGES, Scope(project=row.project_id))
+
+
+def _check_version(row: Webhook, if_match: str | None) -> None:
+    if if_match is not None and not etags.matches(if_match, etag(row)):
+        raise WebhookChanged
 
 
 def _check_topics(row: Webhook) -> None:

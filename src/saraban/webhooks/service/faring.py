@@ -1,0 +1,92 @@
+"""What became of an attempt is kept, and a webhook whose receiver takes nothing for days is switched off; its owner is told."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.events.service import record
+from saraban.webhooks import repository
+from saraban.webhooks.domain.faring import Faring, Off
+from saraban.webhooks.models import Webhook, WebhookOutcome
+
+log = structlog.get_logger(__name__)
+
+SWITCHED_OFF = "webhook.switched_off"
+_GONE = 410
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """
+    One attempt.
+
+    :param outcome: the row that is kept of it
+    :param gave_up: whether the message is given up when it has failed
+    """
+
+    outcome: dict[str, Any]
+    gave_up: bool
+
+    @property
+    def delivered(self) -> bool:
+        return bool(self.outcome["delivered"])
+
+    @property
+    def is_gone(self) -> bool:
+        return bool(self.outcome["status"] == _GONE)
+
+    @property
+    def at(self) -> datetime:
+        moment: datetime = self.outcome["created_at"]
+        return moment
+
+
+async def keep(session: AsyncSession, public_id: UUID, attempt: Attempt) -> None:
+    """This will keep the outcome; the webhook itself is locked and changed only where all is not well."""
+    row = await repository.one(session, public_id=public_id, locked=not attempt.delivered)
+    if row is None:  # it was removed meanwhile
+        return
+    if attempt.delivered and row.failing_since is not None:
+        row = await repository.one(session, public_id=public_id, locked=True) or row
+    session.add(WebhookOutcome(**attempt.outcome))
+    before = Faring(row.failing_since, row.given_up)
+    after = before.after(delivered=attempt.delivered, gave_up=attempt.gave_up, now=attempt.at)
+    if after != before:
+        row.failing_since, row.given_up = after.failing_since, after.given_up
+    if row.is_active and (attempt.is_gone or after.is_hopeless(now=attempt.at)):
+        await _switch_off(session, row, "gone" if attempt.is_gone else "failing", now=attempt.at)
+    await session.flush()
+
+
+async def _switch_off(session: AsyncSession, row: Webhook, because: Off, *, now: datetime) -> None:
+    row.is_active, row.off_because, row.version, row.updated_at = False, because, row.version + 1, now
+    log.warning("webhook_switched_off", webhook=str(row.public_id), because=because)
+    since = (row.failing_since or now).isoformat()
+    details = {"url": row.url, "because": because, "failingSince": since, "version": row.version}
+    await record(
+        session,
+        name=SWITCHED_OFF,
+        aggregate_type="webhook",
+        aggregate_id=str(row.public_id),
+        payload={
+            "webhookPublicId": str(row.public_id),
+            "ownerPublicId": str(await repository.owner(session, row=row)),
+            **details,
+        },
+        now=now,
+    )
+    await audit.write(
+        session,
+        action="webhook.switch_off",
+        caller=None,
+        entity_type="webhook",
+        entity_id=str(row.public_id),
+        details=details,
+        address="",
+        now=now,
+    )
