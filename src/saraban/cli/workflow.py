@@ -1,4 +1,4 @@
-"""`saraban workflow list | migrate`: what runs on which version, and running documents moved to another one."""
+"""`saraban workflow list | migrate | choices | choose | unchoose`: what runs on which version, and what starts on which."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from saraban.cli import workflow_choices
 from saraban.cli.codes import caller_named
 from saraban.cli.number_options import As
 from saraban.cli.outcome import language, say, with_system
+from saraban.cli.replaying import replay
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -25,7 +27,9 @@ def register(app: typer.Typer) -> None:
     noun = typer.Typer(no_args_is_help=True, help="Workflows: which version runs where, and moving to another one.")
     noun.callback()(lambda: None)
     noun.command("list")(list_)
+    noun.command("replay")(replay)
     noun.command()(migrate)
+    workflow_choices.register(noun)
     app.add_typer(noun, name="workflow")
 
 
@@ -50,7 +54,7 @@ def list_(code: Annotated[str | None, typer.Argument(metavar="CODE", help="Of th
         mark = say("ใช้อยู่", "active") if one.is_active else ""
         typer.echo(f"{one.code:<28} {one.version:>4}  {mark:<7} {states or '–'}")
     if not found:
-        typer.echo(say("ยังไม่มี Workflow", "There is no workflow."))
+        typer.echo(say("ยังไม่มีกระบวนงาน", "There is no workflow."))
 
 
 def migrate(

@@ -26,7 +26,7 @@ def text_of(page: str) -> str:
 
 class TestList:
     @pytest.mark.parametrize(
-        ("language", "words"), [("th", ("ผังสายงาน", "มากับระบบ")), ("en", ("Workflows", "ships with"))]
+        ("language", "words"), [("th", ("กระบวนงาน", "มากับระบบ")), ("en", ("Workflows", "ships with"))]
     )
     async def test_shows_each_workflow_with_its_versions(self, sit: Sit, language: str, words: tuple[str, str]) -> None:
         page = (await (await sit("admin", language)).get("/workflows")).text

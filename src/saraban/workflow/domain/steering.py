@@ -30,7 +30,7 @@ WORDS: Final[dict[str, Text]] = {
     FORCE: Text("ผลักดันไปขั้นตอนอื่น", "Moved on by force"),
     TERMINATE: Text("ยุติแล้ว", "Terminated"),
     REASSIGN: Text("เปลี่ยนผู้รับผิดชอบ", "Reassigned"),
-    MIGRATE: Text("ย้ายสายงานไปเวอร์ชันใหม่", "Moved to another version of the workflow"),
+    MIGRATE: Text("ย้ายกระบวนงานไปเวอร์ชันใหม่", "Moved to another version of the workflow"),
     **LABELS,
 }
 

@@ -36,7 +36,7 @@ from saraban.workflow.service.standing import facts_of
 MANAGES = "user.edit"
 MOST_COLLEAGUES = 100
 _NONE_CHOSEN = (
-    "เลือก Workflow อย่างน้อยหนึ่งรายการ หรือไม่ต้องส่งฟิลด์นี้เพื่อมอบหมายทั้งหมด",
+    "เลือกกระบวนงานอย่างน้อยหนึ่งรายการ หรือไม่ต้องส่งฟิลด์นี้เพื่อมอบหมายทั้งหมด",
     "Name one workflow at least, or leave this out to delegate all of them.",
 )
 
@@ -219,7 +219,7 @@ async def _codes(session: AsyncSession, wanted: Sequence[str] | None) -> list[st
     known = set(await repository.codes(session))
     for place, code in enumerate(wanted):
         if code not in known:
-            th, en = "ไม่มี Workflow “{value}”", "There is no workflow “{value}”."
+            th, en = "ไม่มีกระบวนงาน “{value}”", "There is no workflow “{value}”."
             raise invalid(f"/workflowCodes/{place}", "unknown", th, en, value=code)
     return sorted(set(wanted))
 

@@ -44,7 +44,7 @@ class SteeringForbidden(Forbidden):
 
     code = "WORKFLOW_STEERING_FORBIDDEN"
     says = Text(
-        "คุณไม่มีสิทธิ์ผลักดัน ยุติ หรือเปลี่ยนผู้รับผิดชอบของสายงานนี้",
+        "คุณไม่มีสิทธิ์ผลักดัน ยุติ หรือเปลี่ยนผู้รับผิดชอบของกระบวนงานนี้",
         "You may not force, end or reassign this workflow.",
     )
     recovery = (
