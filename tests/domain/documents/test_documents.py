@@ -6,12 +6,13 @@ import pytest
 
 from saraban.documents.circulation.domain import Part, rights_to_answer, status_code, still_to_answer
 from saraban.documents.core.domain.due import earliest_due, is_overdue
-from saraban.documents.core.domain.kind import Kind
+from saraban.documents.core.domain.kind import Kind, issues
 from saraban.documents.core.domain.revision import label
 from saraban.documents.correspondence.domain import CORRESPONDENCE
-from saraban.documents.rfa.domain import RFA, VERDICTS, may_ask
+from saraban.documents.rfa.domain import APPROVE_CODES, RFA, Verdict, may_ask, verdict
 from saraban.documents.transmittal.domain import TRANSMITTAL
 from saraban.workflow.domain import dsl
+from saraban.workflow.domain.outcome import OUTCOMES, Meaning, Outcome
 from saraban.workflow.service.definitions import shipped
 
 TODAY = date(2026, 3, 10)
@@ -96,20 +97,130 @@ class TestStatusCode:
         assert sum(map(len, codes)) == len(frozenset().union(*codes))
 
     @pytest.mark.parametrize(
-        ("state", "status", "approve_code"),
+        ("meaning", "left", "expected"),
         [
-            ("draft", "DFT", None),
-            ("pending_review", "FRE", None),
-            ("pending_approval", "FAP", None),
-            ("approved", "FCO", "1A"),
-            ("rejected", "FRE", "4X"),
-            ("revision_requested", "FRE", "3R"),
-            ("cancelled", "CC", None),
+            (Meaning("approved", decided_by="OWNER"), None, "CLBOWN"),
+            (Meaning("approved_with_comments", decided_by="CONSULTANT"), None, "CLBCSC"),
+            (Meaning("approved"), "pending_approval", "CLBOWN"),  # the step names no role, the state left does
+            (Meaning("approved"), "anywhere", "CLBCON"),  # else it is the recipient's
+            (Meaning("revise_resubmit", decided_by="DESIGNER"), None, "REPDSN"),
+            (Meaning("rejected", decided_by="OWNER"), None, "REJECTED"),
+            (Meaning("withdrawn"), None, "CANCELLED"),
+            (Meaning("closed", decided_by="OWNER"), None, "CLOSED"),
+            (Meaning(), None, "CLOSED"),
         ],
     )
-    def test_of_an_rfa_comes_with_its_verdict(self, state: str, status: str, approve_code: str | None) -> None:
-        assert (VERDICTS[state].status, VERDICTS[state].approve_code) == (status, approve_code)
-        assert state in RFA.statuses
+    def test_of_an_end_is_what_it_means_under_any_name(self, meaning: Meaning, left: str | None, expected: str) -> None:
+        found = RFA.status_code("an_end", "CONTRACTOR", left=left, ended=True, meaning=meaning)
+
+        assert found == expected
+        assert found in RFA.finished_codes
+
+    @pytest.mark.parametrize(
+        ("kind", "asks", "expected"),
+        [
+            (RFA, "OWNER", "SUBOWN"),
+            (RFA, "CONSULTANT", "SUBCSC"),
+            (CORRESPONDENCE, "recipient", "SUBDSN"),
+            (TRANSMITTAL, "OWNER", "SUBMITTED"),
+            (RFA, None, "IN_REVIEW"),
+        ],
+    )
+    def test_under_way_names_whom_it_waits_for_under_any_name(
+        self, kind: Kind, asks: str | None, expected: str
+    ) -> None:
+        found = kind.status_code("a_step", "DESIGNER", meaning=Meaning(asks=asks))
+
+        assert found == expected
+        assert found not in kind.finished_codes
+
+
+class TestVerdict:
+    @pytest.mark.parametrize(
+        ("state", "status"),
+        [
+            ("draft", "DFT"),
+            ("pending_review", "FRE"),
+            ("pending_approval", "FAP"),
+            ("cancelled", "CC"),
+            ("terminated", "TRM"),
+            ("anything", "FRE"),
+        ],
+    )
+    def test_of_a_state_is_its_status_alone(self, state: str, status: str) -> None:
+        assert verdict(state, ended=state in {"cancelled", "terminated"}) == Verdict(status)
+
+    @pytest.mark.parametrize(("asks", "status"), [("OWNER", "FAP"), ("CONSULTANT", "FRE"), ("recipient", "FRE")])
+    def test_under_way_is_for_approval_where_the_owner_is_waited_for(self, asks: str, status: str) -> None:
+        assert verdict("a_step", meaning=Meaning(asks=asks)) == Verdict(status)
+
+    @pytest.mark.parametrize(
+        ("meaning", "expected"),
+        [
+            (Meaning("approved"), Verdict("FCO", "1A", approved=True)),
+            (Meaning("approved", decided_by="OWNER"), Verdict("FCO", "1A", approved=True)),
+            (Meaning("approved", decided_by="CONSULTANT"), Verdict("FCO", "1C", approved=True)),
+            (Meaning("approved_with_comments"), Verdict("FCO", "1N", approved=True)),
+            (Meaning("revise_resubmit"), Verdict("FRE", "3R")),
+            (Meaning("rejected"), Verdict("FRE", "4X")),
+            (Meaning("closed"), Verdict("FRE", "5N")),
+            (Meaning("withdrawn"), Verdict("CC")),
+        ],
+    )
+    def test_of_an_end_is_what_it_means_under_any_name(self, meaning: Meaning, expected: Verdict) -> None:
+        assert verdict("an_end", ended=True, meaning=meaning) == expected
+        assert expected.approve_code in {None, *APPROVE_CODES}
+
+    @pytest.mark.parametrize(
+        ("code", "expected"),
+        [
+            ("1N", Verdict("FCO", "1A", approved=True)),
+            ("3C", Verdict("FRE", "3R")),
+            ("4X", Verdict("FRE", "4X")),
+            ("5N", Verdict("FRE", "5N")),
+            ("1B", Verdict("FRE")),  # none of the approve codes, so its first digit means nothing
+            (None, Verdict("FRE")),
+        ],
+    )
+    def test_of_an_end_that_says_nothing_is_that_of_the_code_answered(
+        self, code: str | None, expected: Verdict
+    ) -> None:
+        assert verdict("an_end", ended=True, response_code=code) == expected
+
+    @pytest.mark.parametrize("outcome", OUTCOMES)
+    def test_has_one_for_every_outcome(self, outcome: Outcome) -> None:
+        assert verdict("an_end", ended=True, meaning=Meaning(outcome)) != verdict("an_end", ended=True)
+
+
+class TestIssues:
+    @pytest.mark.parametrize(
+        ("state", "outcome", "expected"),
+        [
+            ("draft", None, False),
+            ("a_step", None, True),
+            ("an_end", "approved", True),
+            ("dropped", "withdrawn", False),  # a draft that is given up stays its author's
+            ("cancelled", "withdrawn", False),
+            ("terminated", None, False),
+        ],
+    )
+    def test_opens_a_document_to_its_recipients(self, state: str, outcome: Outcome | None, expected: bool) -> None:
+        assert issues(state, outcome) is expected
+
+
+class TestSheetStatus:
+    @pytest.mark.parametrize(
+        ("state", "ended", "outcome", "expected"),
+        [
+            ("completed", True, "closed", "COMPLETED"),
+            ("given_up", True, "withdrawn", "CANCELLED"),
+            ("noted", True, "closed", "COMPLETED"),
+            ("noted", True, None, "COMPLETED"),
+            ("asking", False, None, "IN_REVIEW"),
+        ],
+    )
+    def test_is_what_an_end_means(self, state: str, ended: bool, outcome: Outcome | None, expected: str) -> None:
+        assert status_code(state, ended=ended, outcome=outcome) == expected
 
 
 class TestParts:

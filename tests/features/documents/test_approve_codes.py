@@ -60,7 +60,7 @@ class TestApproveCode:
         [
             ("respond", "1N", ("approved", "1N", True)),
             ("respond", "3C", ("rejected", "3C", False)),
-            ("respond", "9Z", ("approved", "1A", True)),  # no approve code: the state says it, as it does without any
+            ("respond", "9Z", ("approved", "1C", True)),  # no approve code: the outcome says it, by who decided
             ("note", "1R", ("approved", "1R", True)),  # what the engine did after it says nothing else
             ("doubt", "5N", ("rejected", "4X", False)),  # it says something else
         ],

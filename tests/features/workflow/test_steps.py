@@ -330,8 +330,8 @@ class TestOverHttp:
         assert seen["dueOn"] is not None
         (choice,) = seen["actions"]
         assert choice["responses"] == [
-            {"code": "1A", "label": {"th": "อนุมัติ", "en": "Approved"}, "commentRequired": False},
-            {"code": "3R", "label": None, "commentRequired": True},
+            {"code": "1A", "label": {"th": "อนุมัติ", "en": "Approved"}, "commentRequired": False, "usual": False},
+            {"code": "3R", "label": None, "commentRequired": True, "usual": False},
         ]
         assert (choice["code"], choice["help"], choice["attachmentsRequired"]) == ("answer", HELP, False)
         assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/responseCode")

@@ -12,7 +12,7 @@ from saraban.documents.core.domain.kind import DRAFT
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Correspondence, CorrespondenceRevision
 from saraban.documents.rfa import repository
-from saraban.documents.rfa.domain import RFA, UNNAMED, VERDICTS, may_ask
+from saraban.documents.rfa.domain import RFA, may_ask, verdict
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaSummary, RfaTypeAnswer
 from saraban.identity.domain.caller import Caller
@@ -53,20 +53,20 @@ def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
 
 
 async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> Sequence[Statement]:
-    verdict = VERDICTS.get(reached.state, UNNAMED)
+    shown = verdict(reached.state, ended=reached.ended, meaning=reached.meaning, response_code=reached.response_code)
     return await repository.verdict_set(
         session,
         revision_ids=revision_ids,
-        status=verdict.status,
+        status=shown.status,
         answered=reached.response_code,
-        approve_code=verdict.approve_code,
+        approve_code=shown.approve_code,
         keeps=reached.automatic,
-        day=reached.day if verdict.approved else None,
+        day=reached.day if shown.approved else None,
     )
 
 
 async def _revised(session: AsyncSession, revision: CorrespondenceRevision) -> None:
-    status = await repository.status_id(session, code=VERDICTS[DRAFT].status)
+    status = await repository.status_id(session, code=verdict(DRAFT).status)
     await repository.add(session, RfaRevision(id=revision.id, rfa_status_code_id=status))
 
 

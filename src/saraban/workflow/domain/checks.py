@@ -196,14 +196,18 @@ def _terms(definition: Definition, found: Faults) -> None:
 
 def _targets(definition: Definition, found: Faults) -> bool:
     sound = True
+    named = set[str]()
     for index, state in enumerate(definition.states.values()):
         for action, step in state.on.items():
             for code, target in step.outcomes:
                 if target not in definition.states:
                     at = found.below(f"/states/{index}/on", action)
-                    at = f"{at}/to" if code is None else found.below(f"{at}/responses", code) + "/to"
+                    own = code is not None and not step.responses[code].inherits
+                    at = found.below(f"{at}/responses", str(code)) + "/to" if own else f"{at}/to"
                     th, en = "DSL อ้างอิง State ที่ไม่พบ: “{name}”", "There is no state “{name}”."
-                    found.add(at, "unknown_state", th, en, name=target)
+                    if at not in named:
+                        found.add(at, "unknown_state", th, en, name=target)
+                    named.add(at)
                     sound = False
         for way, target in state.review.then.items() if state.review else ():
             if target not in definition.states:

@@ -10,8 +10,11 @@ from uuid import UUID
 
 from saraban.kit.errors import Text
 from saraban.workflow.domain.condition import Condition
+from saraban.workflow.domain.outcome import BY_NAME, Outcome
 from saraban.workflow.domain.review import FELL, Review
 from saraban.workflow.domain.schema import ContextSchema
+
+RECIPIENT_ALONE = frozenset({"recipient"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +31,16 @@ class Require:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What one response code of an action leads to."""
+    """
+    What one response code of an action leads to.
+
+    :param inherits: it leads where its action does, and says nothing of its own
+    """
 
     to: str
     comment_required: bool = False
     label: Text | None = None
+    inherits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,7 @@ class Transition:
     One action of a state. `optional`: it is possible, but nobody is waited for because of it.
 
     :param to: where it leads; None where `responses` say so, by the code that comes with it
+    :param usual: the code that counts where none comes with it; without one there must come one
     """
 
     action: str
@@ -55,6 +64,13 @@ class Transition:
     attachments_required: bool = False
     responses: Mapping[str, Response] = field(default_factory=dict)
     help: Text | None = None
+    usual: str | None = None
+
+    @property
+    def decider(self) -> str | None:
+        """The role of the organizations that take it, where it asks one role alone."""
+        roles = self.require.organization_roles
+        return next(iter(roles)) if len(roles) == 1 else None
 
     @property
     def outcomes(self) -> tuple[tuple[str | None, str], ...]:
@@ -94,6 +110,7 @@ class State:
     """
     :param due_days: working days, from the day it is entered, within which somebody is to act
     :param review: who is asked at once when it is entered, and where their verdict leads
+    :param outcome: of an end, what the definition says that it means
     """
 
     name: str
@@ -105,6 +122,22 @@ class State:
     help: Text | None = None
     due_days: int | None = None
     review: Review | None = None
+    outcome: Outcome | None = None
+
+    @property
+    def means(self) -> Outcome | None:
+        """What it means to have ended here: by the word of the definition, or else by a name that has always said it."""
+        return (self.outcome or BY_NAME.get(self.name)) if self.terminal else None
+
+    @property
+    def asks(self) -> str | None:
+        """The role of the organizations that it waits for, or `recipient`, where all its actions ask for the same."""
+        asked = {
+            step.decider or ("recipient" if step.require.party == RECIPIENT_ALONE else None)
+            for step in self.on.values()
+            if not step.optional
+        }
+        return asked.pop() if len(asked) == 1 else None
 
     @property
     def targets(self) -> tuple[str, ...]:

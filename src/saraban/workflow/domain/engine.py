@@ -118,12 +118,13 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
         raise TransitionNotPossible(f"The state {state} has no action {action[:50]}.")
     if not (in_charge(facts) and permitted(transition.require, facts)):
         raise ActionForbidden(f"The caller does not meet what {action} requires in {state}.")
-    to, comment_required = outcome(transition, facts.response_code)
-    _check_condition(transition, facts, state)
+    code = transition.usual if facts.response_code is None else facts.response_code
+    to, comment_required = outcome(transition, code)
+    _check_condition(transition, facts, state, code)
     _check_input(transition, facts, comment_required)
     check_context(definition, context_after(facts.context, facts.payload))
     terminal = definition.states[to].terminal
-    return Step(state, action, to, terminal, transition.events, facts.comment, response_code=facts.response_code)
+    return Step(state, action, to, terminal, transition.events, facts.comment, response_code=code)
 
 
 def automatic(definition: Definition, step: Step, facts: Facts) -> Step | None:
@@ -157,7 +158,8 @@ def outcome(transition: Transition, response_code: str | None) -> tuple[str, boo
             th, en = "การดำเนินการนี้ไม่รับรหัสคำตอบ", "This action takes no response code."
             raise invalid("/responseCode", "not_taken", th, en)
         return transition.to, transition.comment_required
-    response = transition.responses.get(response_code or "")
+    code = transition.usual if response_code is None else response_code
+    response = transition.responses.get(code or "")
     if response is None:
         choices = ", ".join(transition.responses)
         if response_code is None:
@@ -168,11 +170,11 @@ def outcome(transition: Transition, response_code: str | None) -> tuple[str, boo
     return response.to, transition.comment_required or response.comment_required
 
 
-def _check_condition(transition: Transition, facts: Facts, state: str) -> None:
+def _check_condition(transition: Transition, facts: Facts, state: str, code: str | None) -> None:
     condition = transition.condition
     if condition is None:
         return
-    read = conditional_facts(facts, state)
+    read = conditional_facts(facts, state) | {"responseCode": code}
     if not condition.holds(read):
         detail = f"The condition of {transition.action} in {state} does not hold."
         raise ConditionNotMet(detail, words=condition.message, values=read["document"])
@@ -223,7 +225,7 @@ def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionC
 
 def _choice(step: Transition) -> ActionChoice:
     responses = tuple(
-        ResponseChoice(code, response.label, response.comment_required or step.comment_required)
+        ResponseChoice(code, response.label, response.comment_required or step.comment_required, code == step.usual)
         for code, response in step.responses.items()
     )
     return ActionChoice(

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from saraban.kit.errors import FieldProblem, Text
+from saraban.workflow.domain import ends
 from saraban.workflow.domain.definition import Definition, Require
 from saraban.workflow.domain.faults import Faults
 
@@ -29,6 +30,7 @@ class Register:
     :param ends: names of states by which its documents show that they are finished
     :param parties: who there is in it to be asked by `party`
     :param between: its documents go from one organization to another, which have parts in the contract
+    :param answered: its documents show an answer with a code, so that every end has to mean something
     """
 
     name: str
@@ -41,6 +43,7 @@ class Register:
     ends: frozenset[str] = frozenset()
     parties: frozenset[str] = frozenset({"originator", "recipient"})
     between: bool = True
+    answered: bool = False
 
 
 CORRESPONDENCE: Final = Register(
@@ -56,6 +59,7 @@ RFA: Final = Register(
     "RFA_APPROVAL",
     Text("คำขออนุมัติ (RFA)", "Requests for approval"),
     by_rfa_type=True,
+    answered=True,
     open=frozenset({DRAFT, "pending_review", "pending_approval"}),
     ends=frozenset({"approved", "rejected", "revision_requested"}),
 )
@@ -94,13 +98,21 @@ class Matter:
     type_code: str
 
 
-def misfits(definition: Definition, registers: Sequence[Register], *, root: str = "/dsl") -> tuple[FieldProblem, ...]:
-    """This will say why documents of these registers could not run on a definition, each fault at its place."""
+def misfits(
+    definition: Definition, registers: Sequence[Register], *, root: str = "/dsl", published: bool = False
+) -> tuple[FieldProblem, ...]:
+    """
+    This will say why documents of these registers could not run on a definition, each fault at its place.
+
+    :param published: it was accepted before definitions said what their ends mean, which registers then read out of names
+    """
     found = Faults(root)
     for register in registers:
         _begins(definition, register, found)
         _states(definition, register, found)
         _people(definition, register, found)
+    if not published and any(register.answered for register in registers):
+        ends.check_said(definition, found)
     return tuple(found.problems)
 
 

@@ -66,11 +66,12 @@ class SubjectFacts:
 
 @dataclass(frozen=True, slots=True)
 class ResponseChoice:
-    """One of the codes that an action asks for."""
+    """One of the codes that an action asks for; `usual` counts where none is given."""
 
     code: str
     label: Text | None
     comment_required: bool
+    usual: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class ActionChoice:
     """
     One action that the caller may take now.
 
-    :param responses: when there are any, one of them must come with it
+    :param responses: when there are any, one of them must come with it, unless one of them is usual
     :param in_own_right: whether the caller may take it without standing in for anybody
     :param on_behalf_of: in whose place the caller may take it
     """

@@ -50,7 +50,11 @@ class RepresentedOut(Schema):
 
 
 class ActionOut(Schema):
-    """One action the caller may take now; where there are `responses`, one of them must come as `responseCode`."""
+    """
+    One action the caller may take now.
+
+    Where there are `responses`, one of them comes as `responseCode`; without it the `usual` one counts, if there is one.
+    """
 
     code: str
     label: LabelOut

@@ -11,8 +11,9 @@ class LabelOut(Schema):
 
 
 class ResponseOut(Schema):
-    """A response code, as `1A`."""
+    """A response code, as `1A`; the usual one counts when none is sent."""
 
     code: str = Field(examples=["1A"])
     label: LabelOut | None
     comment_required: bool
+    usual: bool = False

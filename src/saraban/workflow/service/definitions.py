@@ -183,7 +183,7 @@ async def set_active(
         raise NotFound(f"There is no version {version} of {code}.")
     if is_active:
         # It may have been published before documents came to start on it.
-        await check_fit(session, await load(session, row.id))
+        await check_fit(session, await load(session, row.id), published=True)
         await _activate(session, row, versions, caller=caller, now=now, address=address)
     elif row.is_active:
         row.is_active, row.updated_at = False, now

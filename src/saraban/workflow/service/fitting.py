@@ -9,17 +9,19 @@ from saraban.workflow.domain.registers import REGISTERS, misfits
 from saraban.workflow.repository import choices as repository
 
 
-async def unfit(session: AsyncSession, definition: Definition, *, root: str = "/dsl") -> tuple[FieldProblem, ...]:
+async def unfit(
+    session: AsyncSession, definition: Definition, *, root: str = "/dsl", published: bool = False
+) -> tuple[FieldProblem, ...]:
     """This will say why the documents that start on this workflow could not run on a version of it."""
     chosen = await repository.kinds_of(session, definition.code)
     registers = [one for one in REGISTERS.values() if one.code == definition.code or one.name in chosen]
-    return misfits(definition, registers, root=root)
+    return misfits(definition, registers, root=root, published=published)
 
 
-async def check_fit(session: AsyncSession, definition: Definition) -> None:
+async def check_fit(session: AsyncSession, definition: Definition, *, published: bool = False) -> None:
     """
     :raises WorkflowNotValid: naming each place that does not fit the documents which start on it
     """
-    faults = await unfit(session, definition)
+    faults = await unfit(session, definition, published=published)
     if faults:
         raise WorkflowNotValid(fields=faults)

@@ -24,6 +24,7 @@ from saraban.workflow.domain.awaiting import Waiting
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.moment import not_before
+from saraban.workflow.domain.outcome import Meaning
 from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
 from saraban.workflow.models import Instance
 from saraban.workflow.repository import steps as stepping
@@ -302,9 +303,7 @@ async def _apply(session: AsyncSession, decided: Sequence[Decided]) -> tuple[lis
     ports = {one.held.row.entity_type: one.held.port for one in decided}
     for one in decided:
         if one.kept.applies:
-            held = one.held
-            move = Move(held.facts.entity_id, held.seat or held.caller, one.step, one.now)
-            moves.setdefault(held.row.entity_type, []).append(move)
+            moves.setdefault(one.held.row.entity_type, []).append(_move(one))
     applied = {kind: await ports[kind].moved(session, those) for kind, those in moves.items()}
     changed = {(kind, key) for kind, done in applied.items() for key in done.changed}
     facts = [
@@ -312,6 +311,20 @@ async def _apply(session: AsyncSession, decided: Sequence[Decided]) -> tuple[lis
         for one in decided
     ]
     return facts, [statement for done in applied.values() for statement in done.due]
+
+
+def _move(one: Decided) -> Move:
+    """The step with what the definition says of it, so that a subject reads nothing out of names."""
+    held, step = one.held, one.step
+    there, left = held.definition.state(step.next_state), held.definition.states.get(step.state)
+    taken = left.on.get(step.action) if left else None
+    return Move(
+        held.facts.entity_id,
+        held.seat or held.caller,
+        step,
+        one.now,
+        Meaning(there.outcome, there.asks, taken.decider if taken else None),
+    )
 
 
 async def _facts(session: AsyncSession, held: Held, *, changed: bool) -> SubjectFacts:

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.kit.bulk import Statement
 from saraban.workflow.domain.engine import Step
+from saraban.workflow.domain.outcome import NOTHING, Meaning
 from saraban.workflow.domain.subject import SubjectFacts
 
 
@@ -21,12 +22,14 @@ class Move:
     A step of one subject, as its port hears of it.
 
     :param caller: whose step it is: who acts, or the person in whose place he does
+    :param meaning: what its definition says of it
     """
 
     entity_id: str
     caller: Caller
     step: Step
     now: datetime
+    meaning: Meaning = NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from saraban.workflow.domain.outcome import Outcome
+
 KIND = "circulation"
 PATH = "/circulations"
 ENTITY_TYPE = "circulation"
@@ -24,10 +26,14 @@ STATUSES = {
     TERMINATED: "TERMINATED",
 }
 
+# Where it ends so, nobody's answer is waited for any more.
+WITHOUT_ANSWERS = frozenset({STATUSES[CANCELLED], STATUSES[TERMINATED]})
 
-def status_code(state: str, *, ended: bool) -> str:
-    """This will give the status that a state shows; one of an administrator's own is under way, or completed."""
-    return STATUSES.get(state, STATUSES[COMPLETED if ended else ROUTING])
+
+def status_code(state: str, *, ended: bool, outcome: Outcome | None = None) -> str:
+    """This will give the status that a state shows; one of an administrator's own is under way, completed, or withdrawn."""
+    usual = (CANCELLED if outcome == "withdrawn" else COMPLETED) if ended else ROUTING
+    return STATUSES.get(state, STATUSES[usual])
 
 
 MUST_ANSWER = frozenset({"MAIN", "ACTION"})

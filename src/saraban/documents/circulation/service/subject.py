@@ -45,19 +45,20 @@ class CirculationSubject:
 
     async def moved(self, session: AsyncSession, moves: Sequence[workflow.Move]) -> workflow.Applied:
         for move in moves:
-            await self._moved(session, move.entity_id, move.step, caller=move.caller, now=move.now)
+            await self._moved(session, move, move.step, caller=move.caller, now=move.now)
         return workflow.Applied([move.entity_id for move in moves])  # who has still to answer is another
 
     async def _moved(
-        self, session: AsyncSession, entity_id: str, step: workflow.Step, *, caller: Caller, now: datetime
+        self, session: AsyncSession, move: workflow.Move, step: workflow.Step, *, caller: Caller, now: datetime
     ) -> None:
-        row = (await repository.visible(session, organizations=None, public_ids=[UUID(entity_id)]))[0]
+        row = (await repository.visible(session, organizations=None, public_ids=[UUID(move.entity_id)]))[0]
         parts = (await repository.parts(session, sheet_ids=[row.sheet.id]))[row.sheet.id]
+        status = domain.status_code(step.next_state, ended=step.terminal, outcome=move.meaning.outcome)
         values: dict[str, Any] = {
-            "circulation_status_code": domain.status_code(step.next_state, ended=step.terminal),
+            "circulation_status_code": status,
             "updated_at": now,
         }
-        if step.next_state == domain.ROUTING and row.sheet.submitted_at is None:
+        if status == domain.STATUSES[domain.ROUTING] and row.sheet.submitted_at is None:
             values["submitted_at"] = now
         if step.terminal:
             values["closed_at"] = now
@@ -65,7 +66,7 @@ class CirculationSubject:
         if step.action == RESPOND:
             own = _part_of(caller, parts)
             await take_answer(session, own, status="COMPLETED", comment=step.comment, now=now)
-        if step.next_state in {domain.CANCELLED, domain.TERMINATED} or (step.forced and step.terminal):
+        if status in domain.WITHOUT_ANSWERS or (step.forced and step.terminal):
             await close_parts(session, parts, reason=step.comment, now=now)
 
 

@@ -17,6 +17,7 @@ from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary
 from saraban.identity.domain.caller import Caller
 from saraban.kit.bulk import Statement
+from saraban.workflow.domain.outcome import NOTHING, Meaning
 
 Extras = Callable[[AsyncSession, Sequence[DocumentRow], Reach], Awaitable[Mapping[int, Mapping[str, Any]]]]
 Revised = Callable[[AsyncSession, CorrespondenceRevision], Awaitable[None]]
@@ -30,12 +31,16 @@ class Reached:
 
     :param response_code: what was answered with the step that led there
     :param automatic: the engine took that step, which says nothing of its own
+    :param ended: it is an end
+    :param meaning: what the definition says of it
     """
 
     state: str
     day: date
     response_code: str | None = None
     automatic: bool = False
+    ended: bool = False
+    meaning: Meaning = NOTHING
 
 
 Moved = Callable[[AsyncSession, Collection[int], Reached], Awaitable[Sequence[Statement]]]

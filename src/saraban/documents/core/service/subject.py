@@ -77,11 +77,14 @@ class DocumentSubject:
         for move in moves:
             row, step = around[move.entity_id].row, move.step
             main = around[move.entity_id].main_role
-            code = self.register.kind.status_code(step.next_state, main, left=step.state, ended=step.terminal)
-            issued_at = move.now if issues(step.next_state) and row.issued_date is None else None
+            meaning = move.meaning
+            code = self.register.kind.status_code(
+                step.next_state, main, left=step.state, ended=step.terminal, meaning=meaning
+            )
+            issued_at = move.now if issues(step.next_state, meaning.outcome) and row.issued_date is None else None
             statuses.setdefault((code, issued_at), []).append(row.revision_id)
             day = local_date(move.now, self.zone)
-            there = Reached(step.next_state, day, step.response_code, step.automatic)
+            there = Reached(step.next_state, day, step.response_code, step.automatic, step.terminal, meaning)
             reached.setdefault(there, []).append(row.revision_id)
         due: list[Statement] = []
         for (code, issued_at), revisions in statuses.items():

@@ -21,4 +21,6 @@ TRANSMITTAL = Kind(
     create="transmittal.create",
     edit="transmittal.edit",
     finished=frozenset({"completed", "returned", "cancelled", "terminated"}),
+    sent="SUBMITTED",
+    closes="CLB*",
 )

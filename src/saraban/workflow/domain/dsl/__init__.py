@@ -9,7 +9,7 @@ from typing import Any
 
 from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
 from saraban.kit.text import control_character, fold
-from saraban.workflow.domain import checks, schema
+from saraban.workflow.domain import checks, ends, schema
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.dsl import states, words
 from saraban.workflow.domain.dsl.known import Known, assigned
@@ -46,6 +46,7 @@ def read(raw: Any, *, known: Known | None = None, root: str = "/dsl", published:
         definition = _definition(raw, known or Known(), found)
     if definition is not None and not found.problems and not published:
         checks.check(definition, found)
+        ends.check(definition, found)
     if found.problems or definition is None:
         raise WorkflowNotValid(fields=found.problems)
     return definition

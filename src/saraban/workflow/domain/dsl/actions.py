@@ -23,7 +23,7 @@ def read(action: str, raw: Any, at: str, known: Known, found: Faults) -> Transit
     if part is None:
         return None
     words.name(action, at, words.ACTION, found)
-    to, responses = _outcomes(part, at, found)
+    to, responses, usual = _outcomes(part, at, found)
     label = words.label(part["label"], f"{at}/label", found)
     taken, needed = _attachments(part.get("attachments", True), f"{at}/attachments", found)
     read_action = Transition(
@@ -39,40 +39,55 @@ def read(action: str, raw: Any, at: str, known: Known, found: Faults) -> Transit
         attachments_required=needed,
         responses=responses,
         help=words.help_text(part, at, found),
+        usual=usual,
     )
     return read_action if label is not None and (to is not None or responses) else None
 
 
-def _outcomes(part: Mapping[str, Any], at: str, found: Faults) -> tuple[str | None, dict[str, Response]]:
-    """One of `to` and `responses`, and not both."""
-    if "responses" not in part:
-        if "to" not in part:
-            th, en = "ต้องระบุ to หรือ responses", "This is required; or `responses` instead of it."
-            found.add(f"{at}/to", "required", th, en)
-            return None, {}
-        return words.name(part["to"], f"{at}/to", words.STATE, found), {}
-    if "to" in part:
-        th, en = "ระบุได้เพียงอย่างเดียว: to หรือ responses", "There is either `to` or `responses`, not both."
-        found.add(f"{at}/responses", "one_of", th, en)
-    return None, _responses(part["responses"], f"{at}/responses", found)
+def _outcomes(part: Mapping[str, Any], at: str, found: Faults) -> tuple[str | None, dict[str, Response], str | None]:
+    """Where it leads; or what each code leads to, and the code that counts where none is given."""
+    to = words.name(part["to"], f"{at}/to", words.STATE, found) if "to" in part else None
+    if "responses" in part:
+        return None, *_responses(part["responses"], f"{at}/responses", to, found)
+    if "to" not in part:
+        th, en = "ต้องระบุ to หรือ responses", "This is required; or `responses` instead of it."
+        found.add(f"{at}/to", "required", th, en)
+    return to, {}, None
 
 
-def _responses(raw: Any, at: str, found: Faults) -> dict[str, Response]:
+def _responses(raw: Any, at: str, usually: str | None, found: Faults) -> tuple[dict[str, Response], str | None]:
+    """
+    :param usually: where codes lead that do not say it themselves
+    """
     given = found.object_of(raw, at, most=MAX_RESPONSES)
     if isinstance(raw, Mapping) and not raw:
         th, en = "ต้องมีอย่างน้อยหนึ่งรหัส", "There must be at least one code."
         found.add(at, "length", th, en)
     responses = {}
+    defaults: list[str] = []
     for code, body in given.items():
         place = found.below(at, code)
         words.name(code, place, words.RESPONSE, found)
-        part = found.keys(body, place, needed={"to"}, allowed={"comment", "label"})
-        to = words.name(part["to"], f"{place}/to", words.STATE, found) if part is not None else None
-        if part is None or to is None:
+        needed = set() if usually is not None else {"to"}
+        part = found.keys(body, place, needed=needed, allowed={"to", "comment", "label", "default"})
+        if part is None:
             continue
+        if words.flag(part, "default", place, found):
+            defaults.append(code)
+        to = words.name(part["to"], f"{place}/to", words.STATE, found) if "to" in part else usually
         label = words.label(part["label"], f"{place}/label", found) if "label" in part else None
-        responses[code] = Response(to, _comment(part, place, found), label)
-    return responses
+        if to is not None:
+            responses[code] = Response(to, _comment(part, place, found), label, inherits="to" not in part)
+    if usually is not None and responses and not any(one.inherits for one in responses.values()):
+        th, en = (
+            "ทุกรหัสมี to ของตนเองแล้ว การดำเนินการจึงไม่ต้องมี to",
+            "Every code has a `to` of its own, so the action has none.",
+        )
+        found.add(at, "one_of", th, en)
+    for code in defaults[1:]:
+        th, en = "รหัสตั้งต้นมีได้เพียงรหัสเดียว", "One code alone can be the default."
+        found.add(f"{found.below(at, code)}/default", "one_default", th, en)
+    return responses, (defaults[0] if defaults else None)
 
 
 def _comment(part: Mapping[str, Any], at: str, found: Faults) -> bool:

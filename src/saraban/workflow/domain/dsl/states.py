@@ -1,15 +1,16 @@
 """Reads one state: its names, how long it may take, and its actions."""
 
-from typing import Any
+from typing import Any, cast
 
 from saraban.workflow.domain.definition import State, Transition
 from saraban.workflow.domain.dsl import actions, review, words
 from saraban.workflow.domain.dsl.known import Known
 from saraban.workflow.domain.faults import Faults
+from saraban.workflow.domain.outcome import OUTCOMES, Outcome
 
 MAX_ACTIONS = 50
 MOST_DAYS = 365
-ALLOWED = frozenset({"initial", "terminal", "editable", "on", "help", "due", "review"})
+ALLOWED = frozenset({"initial", "terminal", "editable", "on", "help", "due", "review", "outcome"})
 
 
 def read(raw: Any, at: str, known: Known, found: Faults) -> State | None:
@@ -27,9 +28,21 @@ def read(raw: Any, at: str, known: Known, found: Faults) -> State | None:
     help_text = words.help_text(part, at, found)
     days = _due(part["due"], f"{at}/due", found) if "due" in part else None
     asked = review.read(part["review"], f"{at}/review", known, found) if "review" in part else None
+    outcome = _outcome(part["outcome"], f"{at}/outcome", found) if "outcome" in part else None
     if name is None or label is None:
         return None
-    return State(name, label, initial, terminal, editable, on, help=help_text, due_days=days, review=asked)
+    return State(
+        name, label, initial, terminal, editable, on, help=help_text, due_days=days, review=asked, outcome=outcome
+    )
+
+
+def _outcome(raw: Any, at: str, found: Faults) -> Outcome | None:
+    """What an end means."""
+    if raw not in OUTCOMES:
+        th, en = "ต้องเป็นหนึ่งใน {choices}", "This is one of {choices}."
+        found.add(at, "choice", th, en, choices=", ".join(OUTCOMES))
+        return None
+    return cast(Outcome, raw)
 
 
 def _due(raw: Any, at: str, found: Faults) -> int | None:

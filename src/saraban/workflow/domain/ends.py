@@ -1,0 +1,27 @@
+"""What publishing asks of the ends of a workflow: what each means is said where it can be, and where registers show it."""
+
+from saraban.workflow.domain.definition import ENDS, Definition
+from saraban.workflow.domain.faults import Faults
+from saraban.workflow.domain.outcome import BY_NAME, OUTCOMES
+
+
+def check(definition: Definition, found: Faults) -> None:
+    """This will refuse an `outcome` where nothing ends, and one that an end cannot have."""
+    for index, state in enumerate(definition.states.values()):
+        at = f"/states/{index}/outcome"
+        if state.outcome is not None and not state.terminal:
+            th, en = "ระบุผลได้เฉพาะสถานะสุดท้าย", "Only a terminal state has an outcome."
+            found.add(at, "outcome_before_end", th, en)
+        elif state.outcome is not None and state.name in ENDS and state.outcome != BY_NAME.get(state.name):
+            th = "“{name}” มีความหมายแน่นอนอยู่แล้ว จึงกำหนดผลนี้ไม่ได้"
+            en = "What “{name}” means is settled: it cannot have this outcome."
+            found.add(at, "reserved_outcome", th, en, name=state.name)
+
+
+def check_said(definition: Definition, found: Faults) -> None:
+    """This will refuse an end of which neither a word nor its name says what it means, for a register that shows it."""
+    for index, state in enumerate(definition.states.values()):
+        if state.terminal and state.means is None and state.name not in ENDS:
+            th = "ทะเบียนต้องรู้ว่าจบที่ “{name}” แล้วมีผลอย่างไร กรุณาระบุ outcome เป็นหนึ่งใน {choices}"
+            en = "The register has to know what it means to end in “{name}”: say `outcome`, one of {choices}."
+            found.add(f"/states/{index}", "outcome_needed", th, en, name=state.name, choices=", ".join(OUTCOMES))
