@@ -10,6 +10,7 @@ from saraban.kit.errors import DomainError, FieldProblem
 from saraban.web import (
     assets,
     calendar,
+    choosing,
     creating,
     delegations,
     document,
@@ -53,6 +54,7 @@ ROUTERS: Final = (
     imports.router,
     numbers.router,
     workflow_editor.router,
+    choosing.router,
     rehearsing.router,
     migrating.router,
     calendar.router,

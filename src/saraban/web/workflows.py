@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.errors import Text
 from saraban.kit.http import Db, Now, ReadSession
+from saraban.web.choosing import words_of_starter
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
 from saraban.workflow import service as workflow
@@ -17,7 +18,8 @@ from saraban.workflow.domain import dsl, layout
 from saraban.workflow.domain.definition import Definition, Require, Transition
 from saraban.workflow.domain.review import FELL, LABELS
 from saraban.workflow.domain.writing import written
-from saraban.workflow.service import catalogue
+from saraban.workflow.service import catalogue, choosing
+from saraban.workflow.service.choosing import Starters
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows")
 
@@ -67,7 +69,13 @@ class Way:
 async def listing(page: ThisPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(VIEW)
     found = await catalogue.workflows(session)
-    return page.show("workflows.html", workflows=found, may_manage=page.caller.may_anywhere(MANAGE))
+    return page.show(
+        "workflows.html",
+        workflows=found,
+        starters=await choosing.starters(session, caller=page.caller),
+        words_of_starter=words_of_starter,
+        may_manage=page.caller.may_anywhere(MANAGE),
+    )
 
 
 @router.get("/{code}/v{version}")
@@ -98,6 +106,8 @@ async def show(
         mermaid=await workflow.diagram(session, code=code, version=version, language=page.language),
         before=before,
         changes=[(one, brief(one.before), brief(one.after)) for one in changes],
+        starters=(await choosing.starters(session, caller=page.caller)).get(code, Starters()),
+        words_of_starter=words_of_starter,
         under_way=await catalogue.under_way(session, public_id=found.public_id),
         done=done,
         may_manage=page.caller.may_anywhere(MANAGE),

@@ -426,6 +426,33 @@ class TestWorkflow:
             assert "bogus_state" in told or "bogus_state=pending_review" not in words
 
 
+class TestWorkflowChoices:
+    def test_are_made_listed_and_taken_back_by_code(self, command: Command) -> None:
+        place = ("--kind", "rfa", "--type", "RPT", "--project", "LCBP3-C2", "--as", "padmin")
+
+        empty = command("workflow", "choices", "--as", "padmin")
+        chosen = command("workflow", "choose", "RFA_APPROVAL", *place)
+        _, listed, _ = command("workflow", "choices", "--project", "LCBP3-C2", "--as", "padmin")
+        gone = [command("workflow", "unchoose", *place)[0] for _ in range(2)]
+
+        assert empty[:2] == (0, "Nothing is chosen.\n")
+        assert chosen[:2] == (0, "New documents start on RFA_APPROVAL.\n")
+        assert listed.split() == ["rfa", "RPT", "LCBP3-C2", "RFA_APPROVAL"]
+        assert gone == [0, 5]
+
+    def test_are_refused_with_the_reason(self, command: Command) -> None:
+        refusals = [
+            (("RFA_APPROVAL", "--kind", "letters", "--as", "admin"), 3, "letters"),
+            (("NO_SUCH", "--kind", "rfa", "--as", "admin"), 3, "NO_SUCH"),
+            (("RFA_APPROVAL", "--kind", "circulation", "--as", "admin"), 3, "Circulation sheets"),
+            (("RFA_APPROVAL", "--kind", "rfa", "--as", "padmin"), 4, ""),
+        ]
+
+        for words, exit_code, said in refusals:
+            code, _, told = command("workflow", "choose", *words)
+            assert (code, said in told) == (exit_code, True), (words, told)
+
+
 async def _two_letters_under_an_old_version(settings: Settings) -> Letterbox:
     """Two letters in `reading`, of a workflow whose second version calls that state otherwise."""
     words = {"th": "คำ", "en": "Word"}

@@ -119,7 +119,7 @@ def misfits(
 def _begins(definition: Definition, register: Register, found: Faults) -> None:
     if definition.initial != DRAFT:
         at = f"/states/{list(definition.states).index(definition.initial)}/name"
-        th = f"{register.says.th}เริ่มจากสถานะ “{DRAFT}” แต่สถานะแรกของสายงานนี้คือ “{{name}}”"
+        th = f"{register.says.th}เริ่มจากสถานะ “{DRAFT}” แต่สถานะแรกของกระบวนงานนี้คือ “{{name}}”"
         en = f"{register.says.en} begin in the state “{DRAFT}”; the first state of this workflow is “{{name}}”."
         found.add(at, "register_start", th, en, name=definition.initial)
 

@@ -7,12 +7,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller, guarded
+from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import FieldProblem
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession, sent
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.workflow import schemas, service
 from saraban.workflow.dependencies import Kept, RegisteredSubjects
+from saraban.workflow.schemas.choices import PublishedOut, StarterOut, SwitchedOut, WorkflowWarning
+from saraban.workflow.service import choosing
 
 router = APIRouter()
 
@@ -34,7 +37,7 @@ async def list_definitions(
 
 @router.post(
     "/workflow/definitions",
-    response_model=schemas.DefinitionDetailOut,
+    response_model=PublishedOut,
     status_code=201,
     dependencies=[guarded(MAY_MANAGE)],
 )
@@ -54,7 +57,8 @@ async def publish_definition(
         made = await service.create(
             session, caller=caller, raw=body.dsl, activate=body.activate, now=now, address=address
         )
-        shown = schemas.DefinitionDetailOut.model_validate(made)
+        shown = PublishedOut.model_validate(made)
+        await _say_what_starts(session, caller, shown)
         answer = Answer(201, shown.model_dump(mode="json", by_alias=True))
         await remember(session, answer)
         return answer
@@ -111,7 +115,7 @@ async def read_active_definition(code: Code, kept: Kept) -> Any:
 
 @router.post(
     "/workflow/definitions/{code}/versions/{version}/activate",
-    response_model=schemas.DefinitionOut,
+    response_model=SwitchedOut,
     dependencies=[guarded(MAY_MANAGE)],
 )
 async def activate_definition(
@@ -125,7 +129,7 @@ async def activate_definition(
 
 @router.post(
     "/workflow/definitions/{code}/versions/{version}/deactivate",
-    response_model=schemas.DefinitionOut,
+    response_model=SwitchedOut,
     dependencies=[guarded(MAY_MANAGE)],
 )
 async def deactivate_definition(
@@ -137,11 +141,25 @@ async def deactivate_definition(
     )
 
 
-async def _switched(db: Database, kept: Kept, **asked: Any) -> service.DefinitionView:
+async def _switched(db: Database, kept: Kept, *, caller: Caller, **asked: Any) -> SwitchedOut:
     """It is answered when the other servers can have heard of it."""
-    shown = await db.transact(lambda session: service.set_active(session, **asked))
+
+    async def work(session: AsyncSession) -> SwitchedOut:
+        shown = SwitchedOut.model_validate(await service.set_active(session, caller=caller, **asked))
+        await _say_what_starts(session, caller, shown)
+        return shown
+
+    shown = await db.transact(work)
     await kept.settled()
     return shown
+
+
+async def _say_what_starts(session: AsyncSession, caller: Caller, shown: SwitchedOut | PublishedOut) -> None:
+    found = (await choosing.starters(session, caller=caller)).get(shown.code, choosing.Starters())
+    shown.started_by = [StarterOut.model_validate(one) for one in found.seen]
+    if shown.is_active and not found:
+        says = choosing.NOTHING_STARTS_IT
+        shown.warnings = [WorkflowWarning(code="NOTHING_STARTS_IT", message=schemas.LabelOut(th=says.th, en=says.en))]
 
 
 @router.get("/workflow/definitions/{code}/difference", dependencies=[guarded(MAY_VIEW)])

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Line, Schema
+from saraban.workflow.schemas import DefinitionDetailOut, DefinitionOut
 from saraban.workflow.schemas.labels import LabelOut
 
 Kind = Literal["correspondence", "rfa", "transmittal", "circulation"]
@@ -60,3 +61,18 @@ class StarterOut(Schema):
 class WorkflowWarning(Schema):
     code: Literal["NOTHING_STARTS_IT"]
     message: LabelOut
+
+
+class StartedOut(Schema):
+    """What starts on a workflow, as far as the caller sees the projects; a warning where it is in force for nothing."""
+
+    started_by: list[StarterOut] = Field(default_factory=list)
+    warnings: list[WorkflowWarning] = Field(default_factory=list)
+
+
+class SwitchedOut(DefinitionOut, StartedOut):
+    """A version that was put in force or taken out."""
+
+
+class PublishedOut(DefinitionDetailOut, StartedOut):
+    """A version that was published."""

@@ -17,7 +17,7 @@ from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.identity.service.callers import display_name
-from saraban.kit.errors import Forbidden, NotFound, invalid
+from saraban.kit.errors import Forbidden, NotFound, Text, invalid
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.workflow.domain.registers import REGISTERS, Register, misfits
@@ -27,6 +27,10 @@ from saraban.workflow.repository import locked_versions
 from saraban.workflow.repository.choices import EVERY_TYPE, EVERYWHERE
 from saraban.workflow.service import definitions
 
+NOTHING_STARTS_IT = Text(
+    "ยังไม่มีเอกสารใดเริ่มด้วยกระบวนงานนี้ กรุณาเลือกว่าเอกสารใดจะเริ่มด้วยกระบวนงานนี้",
+    "Nothing starts on this workflow yet: choose the documents that do.",
+)
 MANAGE, MANAGE_PROJECT = "workflow.manage_definitions", "project.edit"
 
 
@@ -82,6 +86,13 @@ class Starters:
 
     def __bool__(self) -> bool:
         return self.hidden or bool(self.seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    code: str
+    description: str | None
+    kinds: frozenset[str]
 
 
 async def choose(
@@ -172,15 +183,14 @@ async def starters(session: AsyncSession, *, caller: Caller) -> dict[str, Starte
     return {code: Starters(tuple(found.get(code, ())), code in hidden) for code in {*found, *hidden}}
 
 
-async def fitting(session: AsyncSession) -> dict[str, list[tuple[str, str | None]]]:
-    """This will give, for each kind, the workflows in force that its documents can run on: codes with descriptions."""
-    found: dict[str, list[tuple[str, str | None]]] = {name: [] for name in REGISTERS}
+async def offers(session: AsyncSession) -> tuple[Offer, ...]:
+    """This will give the workflows in force, by code, each with the kinds whose documents can run on it."""
+    found = []
     for key, code, description in await repository.in_force(session):
         definition = await definitions.load(session, key)
-        for name, register in REGISTERS.items():
-            if not misfits(definition, [register]):
-                found[name].append((code, description))
-    return found
+        kinds = frozenset(name for name, register in REGISTERS.items() if not misfits(definition, [register]))
+        found.append(Offer(code, description, kinds))
+    return tuple(found)
 
 
 def may_choose(caller: Caller, project: ProjectRef | None) -> bool:
@@ -220,7 +230,7 @@ async def _type(session: AsyncSession, register: Register, wanted: str | None, p
     else:
         known = wanted in register.types
     if not known:
-        th, en = "{kind}ไม่มีชนิด “{value}” ที่เลือกสายงานแยกได้", "{kind} have no type “{value}” with a workflow of its own."
+        th, en = "{kind}ไม่มีชนิด “{value}” ที่เลือกกระบวนงานแยกได้", "{kind} have no type “{value}” with a workflow of its own."
         values = {"value": wanted}
         says = register.says
         raise invalid("/typeCode", "unknown", th.replace("{kind}", says.th), en.replace("{kind}", says.en), **values)
@@ -232,7 +242,7 @@ async def _check(session: AsyncSession, register: Register, code: str) -> None:
     versions = await locked_versions(session, code)
     active = next((one for one in versions if one.is_active), None)
     if active is None:
-        th = "สายงาน “{value}” ไม่มีเวอร์ชันที่ใช้งานอยู่ จึงเลือกไม่ได้"
+        th = "กระบวนงาน “{value}” ไม่มีเวอร์ชันที่ใช้งานอยู่ จึงเลือกไม่ได้"
         en = "No version of “{value}” is in force, so no document could start on it."
         raise invalid("/workflowCode", "not_in_force", th, en, value=code)
     faults = misfits(await definitions.load(session, active.id), [register])

@@ -1,0 +1,112 @@
+"""`saraban workflow choices | choose | unchoose`: which workflow the next documents start on."""
+
+from collections.abc import Callable, Coroutine
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from saraban.cli.codes import caller_named, project_named
+from saraban.cli.number_options import As
+from saraban.cli.outcome import say, with_system
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+    from saraban.bootstrap import System
+    from saraban.identity.domain.caller import Caller
+    from saraban.workflow.service.choosing import ChoiceView, Place
+
+Code = Annotated[str, typer.Argument(metavar="CODE", help="Code of a workflow with a version in force.")]
+Kind = Annotated[str, typer.Option(help="correspondence, rfa, transmittal or circulation.")]
+Type = Annotated[
+    str | None, typer.Option("--type", help="Only this document type (LETTER, MEMO, …), of RFAs this RFA type.")
+]
+Project = Annotated[str | None, typer.Option(help="Code of the project; without it the whole installation.")]
+
+
+def register(noun: typer.Typer) -> None:
+    noun.command("choices")(choices)
+    noun.command("choose")(choose)
+    noun.command("unchoose")(unchoose)
+
+
+def choices(account: As, project: Project = None) -> None:
+    """List which workflows are chosen for which documents; where nothing is, what ships for the kind counts.
+
+    Examples:
+
+        saraban workflow choices --as admin
+        saraban workflow choices --project LCBP3-C2 --as admin
+    """
+
+    async def work(system: "System") -> "tuple[ChoiceView, ...]":
+        from saraban.workflow.service import choosing
+
+        async with system.db.reading() as session:
+            caller = await caller_named(session, account)
+            place = await project_named(session, project) if project else None
+            return await choosing.listing(session, caller=caller, project_public_id=place)
+
+    found = with_system(work)
+    for one in found:
+        where = one.project.project_code if one.project else say("ทุกโครงการ", "all projects")
+        mark = "" if one.is_in_force else say("ไม่มีเวอร์ชันที่ใช้อยู่", "no version in force")
+        typer.echo(f"{one.kind:<15} {one.type_code or '–':<12} {where:<14} {one.workflow_code} {mark}".rstrip())
+    if not found:
+        typer.echo(say("ยังไม่ได้เลือกกระบวนงานใด", "Nothing is chosen."))
+
+
+def choose(code: Code, kind: Kind, account: As, type_code: Type = None, project: Project = None) -> None:
+    """Have documents start on a workflow, from the next one on; what was chosen there before is replaced.
+
+    For a type before for a kind, for a project before for the whole installation: the most specific choice counts.
+
+    Examples:
+
+        saraban workflow choose MEMO_TWO_STEPS --kind correspondence --type MEMO --project LCBP3-C2 --as padmin
+        saraban workflow choose RFA_APPROVAL --kind rfa --as admin
+    """
+
+    async def work(session: "AsyncSession", caller: "Caller", place: "Place", now: datetime) -> None:
+        from saraban.workflow.service import choosing
+
+        await choosing.choose(session, caller=caller, place=place, workflow_code=code, now=now, address="")
+
+    with_system(lambda system: _changed(system, account, (kind, type_code, project), work))
+    typer.echo(say(f"เอกสารใหม่จะเริ่มด้วย {code}", f"New documents start on {code}."))
+
+
+def unchoose(kind: Kind, account: As, type_code: Type = None, project: Project = None) -> None:
+    """Take a choice back, so that the next less specific one counts again.
+
+    Examples:
+
+        saraban workflow unchoose --kind correspondence --type MEMO --project LCBP3-C2 --as padmin
+    """
+
+    async def work(session: "AsyncSession", caller: "Caller", place: "Place", now: datetime) -> None:
+        from saraban.workflow.service import choosing
+
+        await choosing.take_back(session, caller=caller, place=place, now=now, address="")
+
+    with_system(lambda system: _changed(system, account, (kind, type_code, project), work))
+    typer.echo(say("ยกเลิกการเลือกแล้ว", "The choice is taken back."))
+
+
+async def _changed(
+    system: "System",
+    account: str,
+    place: tuple[str, str | None, str | None],
+    work: Callable[..., Coroutine[Any, Any, None]],
+) -> None:
+    from saraban.workflow.service.choosing import Place
+
+    kind, type_code, project = place
+
+    async def run(session: "AsyncSession") -> None:
+        caller = await caller_named(session, account)
+        key = await project_named(session, project) if project else None
+        await work(session, caller, Place(kind, type_code, key), system.clock.now())
+
+    await system.db.transact(run)

@@ -1,0 +1,190 @@
+"""Which workflow documents start on, for one project or for the whole installation: what counts, and the form to choose."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, Text
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.problem import status_of
+from saraban.projects import service as projects
+from saraban.projects.domain.master import type_name
+from saraban.projects.service import ProjectRef
+from saraban.web.forms import Faults, faults_of, filled, id_of, order_from, text, told_elsewhere
+from saraban.web.kinds import BY_NAME
+from saraban.web.page import Page, ThisPage
+from saraban.web.visit import PageRoute
+from saraban.workflow.domain.registers import REGISTERS
+from saraban.workflow.schemas.choices import ChoiceIn
+from saraban.workflow.service import choosing
+from saraban.workflow.service.choosing import ChoiceView, Offer, Place, Starter
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/choices")
+
+HOME: Final = "/workflows/choices"
+VIEW: Final = "workflow.view_definitions"
+FIRST: Final = "correspondence"
+_EVERYWHERE: Final = "all"  # in the address: the whole installation, which has no public id
+_BY_DEFAULT = Text("เมื่อไม่ได้เลือกกระบวนงานอื่น", "where no other is chosen")
+_OF_ALL = Text("ทุกโครงการ", "all projects")
+Work = Callable[[AsyncSession], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """
+    Documents with the workflow that they start on in a place.
+
+    :param choice: what says so; None for the workflow that ships for the kind
+    :param own: it was chosen for this very place, and can be taken back there
+    """
+
+    kind: str
+    type_code: str | None
+    code: str
+    choice: ChoiceView | None
+    own: bool
+
+
+@router.get("")
+async def show(
+    page: ThisPage,
+    session: ReadSession,
+    project: Annotated[str, Query(max_length=40)] = "",
+    kind: Annotated[str, Query(max_length=20)] = FIRST,
+    done: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    place = None if project == _EVERYWHERE else id_of(project) or page.project
+    return await _show(page, session, project=place, whole=project == _EVERYWHERE, kind=kind, done=done)
+
+
+@router.post("")
+async def choose(page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
+    form = await filled(request)
+
+    async def work(session: AsyncSession) -> object:
+        names = ("kind", "typeCode", "workflowCode")
+        typed = {name: value for name in names if (value := text(form, name))}
+        order: ChoiceIn = order_from(request, ChoiceIn, typed | {"projectPublicId": id_of(text(form, "project"))})
+        place = Place(order.kind, order.type_code, order.project_public_id)
+        return await choosing.choose(
+            session,
+            caller=page.caller,
+            place=place,
+            workflow_code=order.workflow_code,
+            now=clock.now(),
+            address=page.address,
+        )
+
+    return await _done(page, db, form, work, "chosen")
+
+
+@router.post("/remove")
+async def take_back(page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
+    form = await filled(request)
+    place = Place(text(form, "kind") or "", text(form, "typeCode"), id_of(text(form, "project")))
+
+    async def work(session: AsyncSession) -> object:
+        return await choosing.take_back(session, caller=page.caller, place=place, now=clock.now(), address=page.address)
+
+    return await _done(page, db, form, work, "taken")
+
+
+def words_of(kind: str, type_code: str | None) -> Text:
+    """This will name documents: all of a kind, or those of one type."""
+    plural = BY_NAME[kind].plural
+    if type_code is None:
+        return plural
+    name = type_name(type_code, type_code)
+    return Text(f"{plural.th}: {name.th}", f"{plural.en}: {name.en}")
+
+
+def words_of_starter(one: Starter) -> Text:
+    """This will say which documents start on a workflow, and where."""
+    what = words_of(one.kind, one.type_code)
+    if one.project_code is not None:
+        return Text(f"{what.th} โครงการ {one.project_code}", f"{what.en} of project {one.project_code}")
+    where = _BY_DEFAULT if one.by_default else _OF_ALL
+    return Text(f"{what.th} ({where.th})", f"{what.en} ({where.en})")
+
+
+def lines(found: Sequence[ChoiceView], project: UUID | None) -> Iterator[Line]:
+    """This will give what counts in a place: each kind, and each type of it for which anything was chosen."""
+    known = {(one.project.public_id if one.project else None, one.kind, one.type_code): one for one in found}
+    for kind, register in REGISTERS.items():
+        types = {code for place, of, code in known if of == kind and code and place in {project, None}}
+        for type_code in (None, *sorted(types)):
+            order = ((project, type_code), (project, None), (None, type_code), (None, None))
+            choice = next((known[place, kind, code] for place, code in order if (place, kind, code) in known), None)
+            own = choice is not None and known.get((project, kind, type_code)) is choice
+            yield Line(kind, type_code, choice.workflow_code if choice else register.code, choice, own)
+
+
+async def _done(page: Page, db: Database, form: Any, work: Work, done: str) -> Response:
+    project, kind = id_of(text(form, "project")), text(form, "kind") or FIRST
+    try:
+        await db.transact(work)
+    except DomainError as error:
+        if told_elsewhere(error):
+            raise
+        async with db.reading() as session:
+            return await _show(page, session, project=project, whole=project is None, kind=kind, form=form, error=error)
+    return RedirectResponse(f"{HOME}?project={project or _EVERYWHERE}&kind={kind}&done={done}", status_code=303)
+
+
+async def _show(
+    page: Page,
+    session: AsyncSession,
+    *,
+    project: UUID | None,
+    whole: bool,
+    kind: str,
+    done: str = "",
+    form: Any = None,
+    error: DomainError | None = None,
+) -> Response:
+    page.caller.require_somewhere(VIEW)
+    kind = kind if kind in REGISTERS else FIRST
+    places = list(page.projects or await projects.projects_of(session, caller=page.caller))
+    here = None if whole else next((one for one in places if one.public_id == project), places[0] if places else None)
+    offers = await choosing.offers(session)
+    return page.show(
+        "choices.html",
+        status=status_of(error) if error else 200,
+        place=here,
+        places=places,
+        everywhere=_EVERYWHERE,
+        lines=list(lines(await choosing.listing(session, caller=page.caller), here.public_id if here else None)),
+        known={one.code for one in offers},
+        kind=kind,
+        kinds_of=[(name, BY_NAME[name].plural) for name in REGISTERS],
+        types=await _types(page, session, kind, [here] if here else places),
+        offers=_fitting(offers, kind),
+        words_of=words_of,
+        form=form if form is not None else {},
+        done=done,
+        may_choose=choosing.may_choose(page.caller, here),
+        faults=faults_of(error, page.language) if error else Faults(),
+    )
+
+
+def _fitting(offers: Sequence[Offer], kind: str) -> list[Offer]:
+    return [one for one in offers if kind in one.kinds]
+
+
+async def _types(page: Page, session: AsyncSession, kind: str, places: Sequence[ProjectRef]) -> list[tuple[str, Text]]:
+    """The types of a kind that can have a workflow of their own, with their names."""
+    register = REGISTERS[kind]
+    if not register.by_rfa_type:
+        return [(code, type_name(code, code)) for code in register.types]
+    found: dict[str, Text] = {}
+    for place in places:
+        for one in await projects.rfa_types(session, caller=page.caller, project_public_id=place.public_id):
+            found.setdefault(one.code, Text(one.name_th or one.code, one.name_en or one.code))
+    return sorted(found.items())

@@ -1,0 +1,123 @@
+"""Choosing in the browser on which workflow documents start, and what the workflows' own pages say of it."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
+
+from saraban.projects.models import Project
+from saraban.web.workflow_editor import STARTER
+from tests.features.web.conftest import Sit
+
+
+async def publish(browser: httpx.AsyncClient, **parts: Any) -> None:
+    raw = STARTER | {"workflow": "SITE_MEMO"} | parts
+    answer = await browser.post("/workflows/new", data={"text": json.dumps(raw), "activate": "1"})
+    assert answer.status_code == httpx.codes.SEE_OTHER, answer.text
+
+
+@pytest.fixture
+async def project(app: FastAPI) -> str:
+    async with app.state.db.reading() as session:
+        return str(await session.scalar(sa.select(Project.public_id).where(Project.project_code == "LCBP3-C2")))
+
+
+class TestPage:
+    async def test_has_a_project_manager_choose_and_take_back(self, sit: Sit, project: str) -> None:
+        await publish(await sit("admin", "en"))
+        browser = await sit("padmin", "en")
+        form = {"project": project, "kind": "correspondence", "typeCode": "MEMO", "workflowCode": "SITE_MEMO"}
+
+        before = (await browser.get(f"/workflows/choices?project={project}")).text
+        made = await browser.post("/workflows/choices", data=form)
+        chosen = (await browser.get(made.headers["location"])).text
+        mine = chosen[chosen.index("Correspondence: Memorandum") :].split("</tr>")[0]
+        gone = await browser.post("/workflows/choices/remove", data=form)
+        after = (await browser.get(gone.headers["location"])).text
+
+        assert "Correspondence: Memorandum" not in before
+        assert '<option value="SITE_MEMO">' in before
+        assert "It is chosen" in chosen
+        assert "SITE_MEMO" in mine
+        assert "LCBP3-C2" in mine
+        assert "Take back" in mine
+        assert "Correspondence: Memorandum" not in after.split("<form")[-3]
+        assert "The choice is taken back." in after
+
+    @pytest.mark.parametrize(
+        ("language", "words"),
+        [("th", ("เอกสารเริ่มด้วยกระบวนงานใด", "มากับระบบ")), ("en", ("What documents start on", "ships with the product"))],
+    )
+    async def test_says_what_counts_in_both_languages(self, sit: Sit, language: str, words: tuple[str, str]) -> None:
+        page = (await (await sit("admin", language)).get("/workflows/choices?project=all&kind=rfa")).text
+
+        assert all(word in page for word in words)
+        assert page.count("<tr>") == 5
+        assert '<option value="RPT">' in page
+
+    async def test_offers_only_what_the_documents_can_run_on_and_names_what_is_wrong(
+        self, sit: Sit, project: str
+    ) -> None:
+        browser = await sit("admin", "en")
+        await publish(browser)
+        page = (await browser.get("/workflows/choices?project=all&kind=circulation")).text
+        form = {"project": project, "kind": "circulation", "workflowCode": "SITE_MEMO"}
+        refused = await browser.post("/workflows/choices", data=form)
+
+        assert '<option value="SITE_MEMO">' not in page
+        assert refused.status_code == 422
+        assert "Circulation sheets" in refused.text.split('id="e-workflowCode"')[1].split("</div>")[0]
+
+    async def test_is_not_there_for_who_may_not_read_workflows_nor_chosen_by_who_manages_nothing(
+        self, sit: Sit, project: str
+    ) -> None:
+        clerk, manager = await sit("dc.contractor"), await sit("padmin", "en")
+        form = {"kind": "rfa", "workflowCode": "RFA_APPROVAL"}
+
+        answers = [
+            await clerk.get("/workflows/choices"),
+            await clerk.post("/workflows/choices", data=form | {"project": project}),
+            await manager.post("/workflows/choices", data=form),
+        ]
+        everywhere = (await manager.get("/workflows/choices?project=all")).text
+
+        assert [answer.status_code for answer in answers] == [403, 403, 403]
+        assert "Choose a workflow" not in everywhere
+
+
+class TestWorkflowsPage:
+    async def test_says_what_starts_it_and_warns_when_nothing_does(self, sit: Sit, project: str) -> None:
+        browser = await sit("admin", "en")
+        await publish(browser)
+        lonely = (await browser.get("/workflows/SITE_MEMO/v1")).text
+        listed = (await browser.get("/workflows")).text
+        form = {"project": project, "kind": "rfa", "workflowCode": "SITE_MEMO"}
+        assert (await browser.post("/workflows/choices", data=form)).status_code == 303
+        chosen = (await browser.get("/workflows/SITE_MEMO/v1")).text
+        shipped = (await browser.get("/workflows/RFA_APPROVAL/v1")).text
+        thai = (await (await sit("admin")).get("/workflows/SITE_MEMO/v1")).text
+
+        assert "In force, and nothing starts it" in lonely
+        assert "In force, and nothing starts it" in listed.split('id="w-SITE_MEMO"')[1].split("</section>")[0]
+        assert "nothing starts it" not in chosen
+        assert "of project LCBP3-C2" in chosen
+        assert "where no other is chosen" in shipped
+        assert "โครงการ LCBP3-C2" in thai
+
+    async def test_warns_over_the_api_too(self, sit: Sit, project: str) -> None:
+        browser = await sit("admin", "en")
+        address = "/api/v1/workflow/definitions"
+        raw = STARTER | {"workflow": "SITE_MEMO"}
+        made = (await browser.post(address, json={"dsl": raw, "activate": True})).json()
+        rest = (await browser.post(f"{address}/SITE_MEMO/versions/1/deactivate")).json()
+        await browser.post(f"{address}/SITE_MEMO/versions/1/activate")
+        order = {"kind": "rfa", "typeCode": "RPT", "workflowCode": "SITE_MEMO", "projectPublicId": project}
+        assert (await browser.put("/api/v1/workflow/choices", json=order)).status_code == 200
+        again = (await browser.post(f"{address}/SITE_MEMO/versions/1/activate")).json()
+
+        assert [one["code"] for one in made["warnings"]] == ["NOTHING_STARTS_IT"]
+        assert (rest["warnings"], again["warnings"]) == ([], [])
+        assert again["startedBy"] == [{"kind": "rfa", "typeCode": "RPT", "projectCode": "LCBP3-C2", "byDefault": False}]
