@@ -49,7 +49,10 @@ class TestPage:
 
     @pytest.mark.parametrize(
         ("language", "words"),
-        [("th", ("เอกสารเริ่มด้วยกระบวนงานใด", "มากับระบบ")), ("en", ("What documents start on", "ships with the product"))],
+        [
+            ("th", ("เอกสารเริ่มด้วยกระบวนงานใด", "มากับระบบ")),
+            ("en", ("What documents start on", "ships with the product")),
+        ],
     )
     async def test_says_what_counts_in_both_languages(self, sit: Sit, language: str, words: tuple[str, str]) -> None:
         page = (await (await sit("admin", language)).get("/workflows/choices?project=all&kind=rfa")).text
@@ -94,7 +97,7 @@ class TestWorkflowsPage:
         await publish(browser)
         lonely = (await browser.get("/workflows/SITE_MEMO/v1")).text
         listed = (await browser.get("/workflows")).text
-        form = {"project": project, "kind": "rfa", "workflowCode": "SITE_MEMO"}
+        form = {"project": project, "kind": "transmittal", "workflowCode": "SITE_MEMO"}
         assert (await browser.post("/workflows/choices", data=form)).status_code == 303
         chosen = (await browser.get("/workflows/SITE_MEMO/v1")).text
         shipped = (await browser.get("/workflows/RFA_APPROVAL/v1")).text
@@ -114,10 +117,12 @@ class TestWorkflowsPage:
         made = (await browser.post(address, json={"dsl": raw, "activate": True})).json()
         rest = (await browser.post(f"{address}/SITE_MEMO/versions/1/deactivate")).json()
         await browser.post(f"{address}/SITE_MEMO/versions/1/activate")
-        order = {"kind": "rfa", "typeCode": "RPT", "workflowCode": "SITE_MEMO", "projectPublicId": project}
+        order = {"kind": "correspondence", "typeCode": "MEMO", "workflowCode": "SITE_MEMO", "projectPublicId": project}
         assert (await browser.put("/api/v1/workflow/choices", json=order)).status_code == 200
         again = (await browser.post(f"{address}/SITE_MEMO/versions/1/activate")).json()
 
         assert [one["code"] for one in made["warnings"]] == ["NOTHING_STARTS_IT"]
         assert (rest["warnings"], again["warnings"]) == ([], [])
-        assert again["startedBy"] == [{"kind": "rfa", "typeCode": "RPT", "projectCode": "LCBP3-C2", "byDefault": False}]
+        assert again["startedBy"] == [
+            {"kind": "correspondence", "typeCode": "MEMO", "projectCode": "LCBP3-C2", "byDefault": False}
+        ]
