@@ -253,7 +253,7 @@ def _handlers(
     settings: Settings, db: Database, clock: Clock, limiter: Limiter, post: Post | None, subjects: Subjects
 ) -> Handlers:
     handlers = Handlers(first_delay=timedelta(seconds=settings.event_retry_pause))
-    notifications.subscribe(handlers, post=post)
+    notifications.subscribe(handlers, subjects=subjects, post=post)
     sender = webhooks.Sender(
         db,
         clock=clock,

@@ -35,7 +35,7 @@ class TestNotices:
         (notice,) = notices("workflow.transitioned", transition())
 
         assert notice.template == "waiting"
-        assert notice.audience == Audience(organizations=frozenset({CONSULTANT}))
+        assert notice.audience == Audience(organizations=frozenset({CONSULTANT}), acts=True)
         assert (notice.entity_type, notice.entity_id, notice.actor) == ("rfa", str(DOCUMENT), ACTOR)
 
     def test_tells_whoever_the_workflow_names_after_those(self) -> None:

@@ -12,7 +12,6 @@ from fastapi import FastAPI
 
 from saraban.events.service import Handlers
 from saraban.kit.clock import FixedClock
-from saraban.kit.db import Database
 from saraban.kit.limits import Limiter
 from saraban.notifications import service as notifications
 from saraban.webhooks import service as webhooks
@@ -29,10 +28,11 @@ OWN = "/api/v1/notifications/webhooks"
 LATER = FixedClock(datetime(2100, 1, 1, tzinfo=UTC), ZoneInfo("Asia/Bangkok"))
 
 
-async def sent(db: Database) -> list[tuple[dict[str, str], bytes]]:
+async def sent(system: Any) -> list[tuple[dict[str, str], bytes]]:
     """This will deliver all that waits, and give what the receivers were sent."""
     receiver, handlers = Receiver(), Handlers()
-    notifications.subscribe(handlers)
+    db = system.db
+    notifications.subscribe(handlers, subjects=system.subjects)
     sender = webhooks.Sender(db, clock=LATER, post=receiver, limiter=Limiter(), per_minute=0)
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=5))
     await Worker(db=db, clock=LATER, handlers=handlers).drain()
@@ -74,7 +74,7 @@ class TestTopic:
         letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
         await desk.act("dc.contractor", letter, "submit")
 
-        got = await sent(app.state.db)
+        got = await sent(app.state)
 
         heard = {
             name: [json.loads(body)["data"]["topic"] for headers, body in got if verified(secret, headers, body)]
@@ -136,10 +136,10 @@ class TestOwn:
         await (await desk.as_("reviewer.consultant")).post(OWN, json={"url": HOOK})
         await self.make(await desk.as_("dc.contractor"), "created")
         letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
-        await sent(app.state.db)
+        await sent(app.state)
         await desk.act("dc.contractor", letter, "submit")
 
-        ((headers, body),) = await sent(app.state.db)
+        ((headers, body),) = await sent(app.state)
 
         assert verified(made["secret"], headers, body)
         said = json.loads(body)
@@ -156,7 +156,7 @@ class TestOwn:
         rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
         await desk.act("dc.contractor", rfa, "submit")
 
-        got = await sent(app.state.db)
+        got = await sent(app.state)
 
         assert len(got) == 2
         assert len({headers["webhook-id"] for headers, _ in got}) == 2

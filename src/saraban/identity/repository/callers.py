@@ -138,14 +138,15 @@ async def members(
 
 
 async def members_of_each(
-    session: AsyncSession, *, organization_ids: Collection[int], permission: str
+    session: AsyncSession, *, organization_ids: Collection[int], permissions: Collection[str] | None
 ) -> Sequence[Any]:
-    """The same people, with a row for each of the organizations that they work for."""
+    """The same people, with a row for each of the organizations that they work for; who may do one of some things."""
     who = (User.user_id, User.public_id.label("public_id"))
     home, place = User.primary_organization_id, UserAssignment.organization_id
     at_home = sa.select(home.label("organization_id"), *who).where(home.in_(organization_ids))
     placed = sa.select(place, *who).join(User, User.user_id == UserAssignment.user_id)
-    both = (one.where(*_acts(), _may(permission)) for one in (at_home, placed.where(place.in_(organization_ids))))
+    who_may = () if permissions is None else (_may(*permissions),)
+    both = (one.where(*_acts(), *who_may) for one in (at_home, placed.where(place.in_(organization_ids))))
     return list((await session.execute(sa.union(*both))).all())
 
 
@@ -153,12 +154,12 @@ def _acts() -> tuple[sa.ColumnElement[bool], ...]:
     return (User.is_active.is_(True), User.is_service.is_(False), User.deleted_at.is_(None))
 
 
-def _may(permission: str) -> sa.ColumnElement[bool]:
+def _may(*permissions: str) -> sa.ColumnElement[bool]:
     given = aliased(UserAssignment)
     return (
         sa.exists()
         .where(given.user_id == User.user_id)
         .where(RolePermission.role_id == given.role_id)
         .where(Permission.permission_id == RolePermission.permission_id)
-        .where(Permission.permission_name == permission)
+        .where(Permission.permission_name.in_(permissions))
     )

@@ -127,12 +127,18 @@ async def users_of(
 
 
 async def members_of_each(
-    session: AsyncSession, organization_ids: Collection[int], permission: str
+    session: AsyncSession, organization_ids: Collection[int], permissions: Collection[str] | None
 ) -> dict[int, dict[UUID, int]]:
-    """This will give the same people by organization: the key of each by public id."""
+    """
+    This will give the active people of each organization: the key of each by public id.
+
+    :param permissions: when given, those alone who may do one of these somewhere
+    """
     found: dict[int, dict[UUID, int]] = {key: {} for key in organization_ids}
     if organization_ids:
-        for row in await repository.members_of_each(session, organization_ids=organization_ids, permission=permission):
+        for row in await repository.members_of_each(
+            session, organization_ids=organization_ids, permissions=permissions
+        ):
             found[row.organization_id][row.public_id] = row.user_id
     return found
 

@@ -5,17 +5,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-# Whoever may act in a workflow for its organization; others of the organization are not disturbed.
-ACTS = "workflow.action_review"
+from saraban.workflow.domain.awaiting import Stand
+
 WEBHOOK_OFF = "webhook.switched_off"
 
 
 @dataclass(frozen=True, slots=True)
 class Audience:
     """
-    People, by public ids.
+    People, by public ids; of all of them only those who may see what they are told of.
 
-    :param organizations: their members who may act in workflows
+    :param organizations: their members who may act in workflows; others of them are not disturbed
+    :param acts: of these rather the members whom the step that was reached asks, by what it requires
     :param users: told whatever their permissions are
     :param parties: places in a document: `originator`, `recipients` (once it was issued), `author`
     """
@@ -23,6 +24,7 @@ class Audience:
     organizations: frozenset[UUID] = frozenset()
     users: frozenset[UUID] = frozenset()
     parties: frozenset[str] = frozenset()
+    acts: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.organizations or self.users or self.parties)
@@ -30,7 +32,11 @@ class Audience:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One text for some people; `actor` is never told of what it did itself."""
+    """
+    One text for some people; `actor` is never told of what it did itself.
+
+    :param stand: which state of what it tells of, where the event says so
+    """
 
     template: str
     values: Mapping[str, Any]
@@ -38,6 +44,7 @@ class Notice:
     entity_id: str
     actor: UUID | None
     audience: Audience
+    stand: Stand | None = None
 
 
 _OF_DOCUMENTS = {
@@ -77,7 +84,7 @@ def _webhook_off(payload: Mapping[str, Any]) -> Notice:
 
 def _transitioned(payload: Mapping[str, Any]) -> list[Notice]:
     """Those who have to act now come first, then those the workflow's definition wants to be told."""
-    waiting, told = _audience(payload.get("waiting")), _audience(payload.get("notify"))
+    waiting, told = replace(_audience(payload.get("waiting")), acts=True), _audience(payload.get("notify"))
     outcome = "finished" if payload.get("terminal") else "moved"
     if payload.get("comment"):
         outcome += "_with_comment"
@@ -89,7 +96,7 @@ def _reminded(payload: Mapping[str, Any]) -> Notice:
     stage = int(payload["stage"])
     template = "due_today" if stage == 0 else "due_soon" if stage < 0 else "overdue"
     parties = frozenset({"author"}) if stage > 0 else frozenset[str]()
-    return _notice(template, payload, replace(_audience(payload.get("waiting")), parties=parties))
+    return _notice(template, payload, replace(_audience(payload.get("waiting")), parties=parties, acts=True))
 
 
 def _notice(template: str, payload: Mapping[str, Any], audience: Audience) -> Notice:
@@ -113,6 +120,17 @@ def _notice(template: str, payload: Mapping[str, Any], audience: Audience) -> No
         entity_id=str(payload.get("documentPublicId") or ""),
         actor=_id(actor.get("publicId") or payload.get("actorPublicId")),
         audience=audience,
+        stand=_stand(payload),
+    )
+
+
+def _stand(payload: Mapping[str, Any]) -> Stand | None:
+    entity = payload.get("entityId")
+    if not entity:
+        return None
+    definition = _id(payload.get("definitionPublicId"))
+    return Stand(
+        str(entity), str(payload.get("entityType") or ""), payload.get("to") or payload.get("state"), definition
     )
 
 

@@ -17,11 +17,12 @@ from saraban.notifications.models import Notification
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """Integer keys of a document's originator, its recipients and its author."""
+    """Integer keys of a document's originator, its recipients and its author, and its present revision."""
 
     originator: frozenset[int] = frozenset()
     recipients: frozenset[int] = frozenset()
     author: frozenset[int] = frozenset()
+    revision: UUID | None = None
 
 
 async def parties(session: AsyncSession, *, documents: Collection[UUID]) -> dict[UUID, Parties]:
@@ -29,7 +30,10 @@ async def parties(session: AsyncSession, *, documents: Collection[UUID]) -> dict
     if not documents:
         return {}
     head, recipient = Correspondence, CorrespondenceRecipient
-    heads = sa.select(head.id, head.public_id, head.originator_id, head.created_by)
+    present = CorrespondenceRevision
+    heads = sa.select(
+        head.id, head.public_id, head.originator_id, head.created_by, present.public_id.label("revision")
+    ).outerjoin(present, sa.and_(present.correspondence_id == head.id, present.is_current))
     found = (await session.execute(heads.where(head.public_id.in_(documents)))).all()
     issued = sa.exists().where(
         CorrespondenceRevision.correspondence_id == recipient.correspondence_id,
@@ -42,7 +46,9 @@ async def parties(session: AsyncSession, *, documents: Collection[UUID]) -> dict
     for row in await session.execute(recipients) if found else ():
         places[row[0]].add(row[1])
     return {
-        row.public_id: Parties(frozenset({row.originator_id}), frozenset(places[row.id]), frozenset({row.created_by}))
+        row.public_id: Parties(
+            frozenset({row.originator_id}), frozenset(places[row.id]), frozenset({row.created_by}), row.revision
+        )
         for row in found
     }
 

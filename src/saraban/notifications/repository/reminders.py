@@ -53,6 +53,8 @@ class Running:
     users: frozenset[UUID]
     due_on: date | None
     workflow_code: str
+    definition: UUID
+    state: str
 
 
 async def revisions(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[Due]:
@@ -108,6 +110,8 @@ async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[
             User.public_id,
             instance.due_on,
             WorkflowDefinition.workflow_code,
+            WorkflowDefinition.id,
+            instance.current_state,
         )
         .join(item, item.instance_id == instance.id)
         .join(WorkflowDefinition, WorkflowDefinition.id == instance.definition_id)
@@ -125,7 +129,7 @@ async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[
             frozenset(row[3] for row in rows if row[3] is not None),
             frozenset(row[4] for row in rows if row[4] is not None),
             rows[0][5],
-            rows[0][6],
+            *rows[0][6:9],
         )
         for subject, rows in found.items()
     }

@@ -17,9 +17,10 @@ from saraban.notifications.domain.texts import rendered
 from saraban.notifications.domain.wishes import channels_of
 from saraban.notifications.repository import mails
 from saraban.notifications.service import mailing
-from saraban.notifications.service.addressing import directory
+from saraban.notifications.service.addressing import Directory, directory
 from saraban.notifications.service.mailing import Post
 from saraban.notifications.service.preferences import wishes_of
+from saraban.workflow.service import Subjects
 from saraban.workflow.service.standing import StandIns, stand_ins
 
 NOTICE = "notification.created"
@@ -32,30 +33,35 @@ EVENTS = (
 )
 
 
-def subscribe(handlers: Handlers, *, post: Post | None = None) -> None:
+def subscribe(handlers: Handlers, *, subjects: Subjects, post: Post | None = None) -> None:
     """This will let notifications hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
-        handlers.add_all(name, partial(react_all, post=post))
+        handlers.add_all(name, partial(react_all, subjects=subjects, post=post))
     handlers.add(mailing.GIVEN_UP, mailing.revive)
 
 
-async def react(session: AsyncSession, event: Event, *, post: Post | None = None) -> None:
+async def react(
+    session: AsyncSession, event: Event, *, subjects: Subjects | None = None, post: Post | None = None
+) -> None:
     """This will tell each person whom an event concerns, once; a repeated delivery tells nobody again."""
-    await react_all(session, [event], post=post)
+    await react_all(session, [event], subjects=subjects, post=post)
 
 
-async def react_all(session: AsyncSession, events: Sequence[Event], *, post: Post | None = None) -> None:
+async def react_all(
+    session: AsyncSession, events: Sequence[Event], *, subjects: Subjects | None = None, post: Post | None = None
+) -> None:
     """
     This will do the same for many events with as few statements as for one.
 
+    :param subjects: what workflows move; of anything else that an event says it moves nobody is told
     :param post: how e-mail is sent; without it everything stays in the application
     """
     said = [(event, notice) for event in events for notice in notices(event.name, event.payload)]
     if not said:
         return
-    known = await directory(session, [notice for _, notice in said])
+    known = await directory(session, [notice for _, notice in said], subjects=subjects or Subjects())
     concerned = [(event, notice, known.readers(notice)) for event, notice in said]
-    deputies = await _deputies(session, concerned)
+    deputies = await _deputies(session, concerned, known)
     told = await repository.told_of(session, event_uuids=[event.public_id for event in events])
     told |= await mails.told_of(session, event_uuids=[event.public_id for event in events])
     telling: list[tuple[Event, Notice, list[int]]] = []
@@ -67,8 +73,13 @@ async def react_all(session: AsyncSession, events: Sequence[Event], *, post: Pos
     await _tell(session, telling, post)
 
 
-async def _deputies(session: AsyncSession, concerned: Sequence[tuple[Event, Notice, list[int]]]) -> Deputies:
-    """Whom to tell in the place of those who are away, of what is about steps: those are what was lent."""
+async def _deputies(
+    session: AsyncSession, concerned: Sequence[tuple[Event, Notice, list[int]]], directory: Directory
+) -> Deputies:
+    """
+    Whom to tell in the place of those who are away, of what is about steps: those are what was lent. They too are told
+    only of what they may see.
+    """
     steps = [(event, people) for event, _, people in concerned if event.name in OF_STEPS]
     moments = [event.created_at for event, _ in steps]
     found = (
@@ -84,7 +95,11 @@ async def _deputies(session: AsyncSession, concerned: Sequence[tuple[Event, Noti
         known = found.of(
             people, workflow_code=code or "", project=UUID(project) if project else None, moment=event.created_at
         )
-        return [user for public_id, user in known.items() if public_id != notice.actor]
+        return [
+            person.user_id
+            for public_id, person in known.items()
+            if public_id != notice.actor and directory.may_know(person, notice)
+        ]
 
     return deputies
 

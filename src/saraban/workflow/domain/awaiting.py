@@ -35,6 +35,22 @@ class Waiting:
     nobody: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """
+    Where something stood when it was told of.
+
+    :param entity_type: empty where only its id is known
+    :param state: None for the one in which it stands now
+    :param definition: the version that it ran on
+    """
+
+    entity_id: str
+    entity_type: str = ""
+    state: str | None = None
+    definition: UUID | None = None
+
+
 def waiting(definition: Definition, state: str, subject: SubjectFacts) -> Waiting:
     """This will give whom a state waits for, from its actions that are not optional."""
     organizations: set[int] = set()
@@ -114,6 +130,14 @@ def asks(definition: Definition, state: str, person: Caller, subject: SubjectFac
         and (require.permissions or require.roles or person.may_anywhere(ACTS))
         for require in _asking(definition, state)
     )
+
+
+def permissions_asked(definition: Definition, state: str) -> frozenset[str] | None:
+    """This will give permissions of which everybody has one whom a state asks in its organizations; None where some need none."""
+    asked = [require for require in _asking(definition, state) if require.user is None and not asks_holders(require)]
+    if any(require.roles and not require.permissions for require in asked):
+        return None
+    return frozenset[str]().union(*(require.permissions or {ACTS} for require in asked))
 
 
 def by_person(definition: Definition, state: str) -> bool:

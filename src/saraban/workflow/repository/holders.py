@@ -66,6 +66,13 @@ async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[Ins
     return await _running(session, mine)
 
 
+async def stands(session: AsyncSession, entity_ids: Collection[str]) -> Sequence[tuple[str, str, str]]:
+    """(entity type, entity, state) of each instance of some entities, the newest last."""
+    statement = sa.select(_ROW.entity_type, _ROW.entity_id, _ROW.current_state).where(_ROW.entity_id.in_(entity_ids))
+    found = (await session.execute(statement.order_by(_ROW.created_at, _ROW.id))).all()
+    return [(row.entity_type, row.entity_id, row.current_state) for row in found]
+
+
 async def hold(session: AsyncSession, *, instance_ids: Collection[UUID]) -> Sequence[Instance]:
     """Those of some instances that run still, under their row locks, in the order of their ids."""
     return await _running(session, _ROW.id.in_(list(instance_ids)), locked=True)

@@ -76,6 +76,7 @@ def _facts(news: News) -> dict[str, Any]:
         "instancePublicId": str(news.instance.id),
         "historyPublicId": str(news.history_id),
         "workflowCode": definition.code,
+        "definitionPublicId": str(news.instance.definition_id),
         "versionNo": news.instance.version_no,
         "entityType": news.instance.entity_type,
         "entityId": facts.entity_id,

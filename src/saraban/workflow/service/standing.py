@@ -65,10 +65,10 @@ class StandIns:
 
     def of(
         self, user_ids: Collection[int], *, workflow_code: str, project: UUID | None, moment: datetime
-    ) -> dict[UUID, int]:
-        """This will give who stands in for one of these people in one matter: the keys by public id."""
+    ) -> dict[UUID, Caller]:
+        """This will give who stands in for one of these people in one matter, by public id."""
         return {
-            delegate.public_id: delegate.user_id
+            delegate.public_id: delegate
             for one, place, delegate in self.lent
             if one.delegator in user_ids
             and one.counts_at(moment)

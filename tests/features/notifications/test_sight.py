@@ -1,0 +1,121 @@
+"""Nobody is sent a word of a document that he could not open; who is told of a step is whom the step asks."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from fastapi import FastAPI
+
+from saraban.documents.core.models import CorrespondenceRevision
+from saraban.worker import Worker
+from tests.features.documents.conftest import Desk
+from tests.features.notifications.test_reminders import morning, reminded
+from tests.features.notifications.test_story import titles
+
+WORDS = {"th": "คำ", "en": "Word"}
+SENDER = {"party": ["originator"]}
+
+
+def state(name: str, **on: Any) -> dict[str, Any]:
+    actions = {action: {"label": WORDS, **step} for action, step in on.items()}
+    return {"name": name, "label": WORDS, **({"on": actions} if on else {"terminal": True})}
+
+
+async def letters_go_by(desk: Desk, *states: dict[str, Any]) -> None:
+    """This will make letters begin as drafts, and go on by these states."""
+    draft = states[0] | {"initial": True, "editable": True}
+    admin = await desk.as_("admin")
+    dsl = {"workflow": "CORRESPONDENCE_FLOW_V1", "states": [draft, *states[1:], state("done")]}
+    made = await admin.post("/api/v1/workflow/definitions", json={"dsl": dsl, "activate": True})
+    assert made.status_code == 201, made.text
+
+
+async def told(desk: Desk, *accounts: str) -> dict[str, int]:
+    return {account: len(await titles(desk, account)) for account in accounts}
+
+
+async def status(desk: Desk, account: str, letter: dict[str, Any]) -> int:
+    return (await desk.read(account, "correspondences", letter["publicId"])).status_code
+
+
+class TestSight:
+    async def test_of_a_draft_is_asked_before_its_recipient_is_told(self, desk: Desk, worker: Worker) -> None:
+        said = [{"type": "notify", "target": side} for side in ("recipient", "submitter")]
+        review = {"to": "draft", "require": SENDER, "events": said}
+        await letters_go_by(
+            desk,
+            state("draft", review=review, submit={"to": "sent", "require": SENDER, "events": said}),
+            state("sent", close={"to": "done", "require": {"party": ["recipient"]}}),
+        )
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง.", subject="SECRET"))
+
+        await desk.act("dc.contractor", letter, "review", comment="internal remark")
+        await worker.drain()
+        unissued = await told(desk, "dc.consultant", "reviewer.consultant")
+        unseen = await status(desk, "dc.consultant", letter)
+        await desk.act("dc.contractor", letter, "submit")
+        await worker.drain()
+
+        assert (unissued, unseen) == ({"dc.consultant": 0, "reviewer.consultant": 0}, 404)
+        assert await told(desk, "dc.consultant", "reviewer.consultant") == {
+            "dc.consultant": 1,
+            "reviewer.consultant": 1,
+        }
+
+    async def test_of_a_step_that_asks_who_may_not_see_it_is_nobodys_and_said(self, desk: Desk, worker: Worker) -> None:
+        owner = {"organizationRoles": ["OWNER"], "permissions": ["workflow.action_review"]}
+        person = (await (await desk.as_("approver.owner")).get("/api/v1/auth/me")).json()["publicId"]
+        await letters_go_by(
+            desk,
+            state("draft", submit={"to": "sent", "require": SENDER}),
+            state("sent", pass_on={"to": "with_owner", "require": {"party": ["recipient"]}}),
+            state("with_owner", assign={"to": "named", "require": owner}),
+            state("named", close={"to": "done", "require": {"user": person}}),
+        )
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        await desk.act("dc.contractor", letter, "submit")
+        await desk.act("dc.consultant", letter, "pass_on")
+        await worker.drain()
+
+        assert await told(desk, "approver.owner", "viewer") == {"approver.owner": 0, "viewer": 0}
+        assert await status(desk, "approver.owner", letter) == 404
+        address = f"/api/v1/workflow/instances/{letter['workflow']['instancePublicId']}/history"
+        steps = (await (await desk.as_("dc.consultant")).get(address)).json()["items"]
+        assert [(step["action"], step["nobody"]) for step in steps] == [("submit", False), ("pass_on", True)]
+
+        await desk.act("admin", letter, "assign")
+        steps = (await (await desk.as_("dc.consultant")).get(address)).json()["items"]
+        assert steps[-1]["nobody"] is True
+
+
+class TestAsked:
+    async def test_are_told_by_what_the_step_requires_and_reminded_by_the_same(
+        self, app: FastAPI, desk: Desk, worker: Worker
+    ) -> None:
+        recipient = {"party": ["recipient"], "permissions": ["document.view"]}
+        await letters_go_by(
+            desk,
+            state("draft", submit={"to": "sent", "require": SENDER}),
+            state("sent", close={"to": "done", "require": recipient}, back={"to": "held", "require": SENDER}),
+            state("held", close={"to": "done", "require": {"roles": ["Project Manager"]}}),
+        )
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("กทท."))
+        await desk.act("dc.contractor", letter, "submit")
+        await worker.drain()
+        people = ("viewer", "approver.owner", "padmin", "dc.contractor", "dc.consultant")
+
+        # The viewer may do nothing in workflows but this; it waits for the originator too, because of `back`.
+        everybody = dict.fromkeys(people, 1) | {"dc.contractor": 0, "dc.consultant": 0}
+        assert await told(desk, *people) == everybody
+        due = datetime(2025, 11, 28, 10, tzinfo=UTC)
+        async with app.state.db.writing() as session:
+            changed = {"due_date": due, "issued_date": datetime(2025, 11, 3, 3, tzinfo=UTC)}
+            await session.execute(sa.update(CorrespondenceRevision).values(changed))
+        assert await reminded(app, worker, morning(date(2025, 11, 25))) == 1
+        assert await told(desk, *people) == everybody | {"dc.contractor": 1}
+
+        await desk.act("dc.contractor", letter, "back")
+        await worker.drain()
+        assert await told(desk, *people) == dict.fromkeys(people, 0) | {"padmin": 1}
+        inbox = (await (await desk.as_("padmin")).get("/api/v1/inbox")).json()["items"]
+        assert [item["subject"]["number"] for item in inbox] == [letter["documentNumber"]]
