@@ -23,6 +23,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.dependencies import RegisteredSubjects
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.schema import payload_fields
 from saraban.workflow.schemas import RehearsedStepIn, ReplayIn
 from saraban.workflow.service import catalogue
 
@@ -199,11 +200,25 @@ async def _show(
         asked=[(name, NAMES[name], CHOICES.get(name)) for name in facts_read(definition)],
         told=told,
         choices=choices(definition, page.language),
+        takes=taken_by(definition, page.language),
         names={one.value: one.label for _, some in choices(definition, page.language) for one in some},
         roles=await catalogue.role_names(session),
         organizations=ORGANIZATIONS,
         faults=faults_of(error, page.language) if error else Faults(),
     )
+
+
+def taken_by(definition: Definition, language: str) -> dict[str, list[str]]:
+    """This will give the values that what can be done takes, each as `name (label)`; none where the schema names none."""
+    schema = definition.context_schema
+    fields = payload_fields(schema.raw) if schema is not None else ()
+    shown = {one.name: f"{one.name} ({one.label.say(language)})" if one.label else one.name for one in fields}
+    steps = [step for state in definition.states.values() for step in state.on.values()]
+    return {
+        f"{step.action}|{code or ''}|": [shown[name] for name in shown if step.takes(name)]
+        for step in steps
+        for code, _ in step.outcomes
+    }
 
 
 def choices(definition: Definition, language: str) -> list[tuple[str, list[Choice]]]:
@@ -225,11 +240,19 @@ def choices(definition: Definition, language: str) -> list[tuple[str, list[Choic
     return found
 
 
+def _before(form: FormData) -> int:
+    """How many were looked at before these; only told, never reckoned with."""
+    counted = figure(text(form, "before") or "")
+    return counted if isinstance(counted, int) else 0
+
+
 @router.get("/replay")
 async def replaying(code: Code, version: Version, page: ThisPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(MANAGE)
     definition = await _definition(session, code, version)
-    return page.show("replay.html", definition=definition, number=version, limit=200, found=None, faults=Faults())
+    return page.show(
+        "replay.html", definition=definition, number=version, limit=200, found=None, faults=Faults(), before=0
+    )
 
 
 @router.post("/replay")
@@ -238,13 +261,16 @@ async def replay(
 ) -> Response:
     """Which finished documents would have gone another way through this version, from which step on, and why."""
     page.caller.require_somewhere(MANAGE)
-    typed = text(await filled(request), "limit") or ""
+    form = await filled(request)
+    typed, after = text(form, "limit") or "", text(form, "after")
     found, fault = None, None
     async with db.reading() as session:
         definition = await _definition(session, code, version)
         try:
-            order: ReplayIn = order_from(request, ReplayIn, {"limit": figure(typed)})
-            found = await workflow.replay(session, subjects=subjects, code=code, version=version, limit=order.limit)
+            order: ReplayIn = order_from(request, ReplayIn, {"limit": figure(typed), "after": after})
+            found = await workflow.replay(
+                session, subjects=subjects, code=code, version=version, limit=order.limit, after=order.after
+            )
         except DomainError as error:
             if error.kind not in _TOLD_HERE:
                 raise
@@ -256,5 +282,6 @@ async def replay(
         number=version,
         limit=typed,
         found=found,
+        before=_before(form) if after else 0,
         faults=faults_of(fault, page.language) if fault else Faults(),
     )

@@ -13,7 +13,7 @@ from saraban.web.forms import figure, order_from, text
 from saraban.web.kinds import KINDS
 from saraban.web.values import NOT_JSON, TOO_DEEP
 from saraban.web.words import PRIORITIES
-from saraban.workflow.domain import engine, lines
+from saraban.workflow.domain import giving, lines
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.schemas import Payload
 from saraban.workflow.service import line_of
@@ -83,7 +83,7 @@ def supposed(request: Request, definition: Definition, typed: Mapping[str, str])
     given = dict(_given(definition, typed))
     around: _Around = order_from(request, _Around, {"document": document | given, "context": context})
     try:
-        engine.check_context(definition, around.context)
+        giving.check_context(definition, around.context)
     except Invalid as fault:
         raise Invalid(fault.detail, fields=[_placed(one, places) for one in fault.fields]) from fault
     return Supposed(around.document, around.context)

@@ -3,20 +3,21 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any, Final
 
 from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.web.forms import text
 from saraban.workflow.domain import lines
-from saraban.workflow.domain.schema.fields import NO, YES, Field, figure, written
-from saraban.workflow.service.values import Values
+from saraban.workflow.domain.giving import same
+from saraban.workflow.domain.schema.fields import Field, figure, written
+from saraban.workflow.service.values import Value, Values
 
 PREFIX: Final = "payload."
+TAKES: Final = "takes"  # names what a form asks for: it may be another action's by the time that it is sent again
 # A dialog is no place for more; what has so many is sent by a program.
 MOST: Final = 60
 TICKED: Final = "true"
-_MOST_TYPED: Final = 16_000
+_MOST_KEPT: Final = 100_000
 _EXAMPLES: Final = {
     "date-time": "2026-11-21T14:30:00+07:00",
     "time": "14:30:00+07:00",
@@ -52,21 +53,6 @@ class Row:
         return self.field.label or Text(self.field.name, self.field.name)
 
     @property
-    def said(self) -> Text:
-        """The value in words, for who only reads it."""
-        named = {option.typed: option.label for option in self.field.options}
-        if self.field.kind == "boolean":
-            named = {"true": YES, "false": NO}
-        return named.get(self.typed) or Text(self.typed, self.typed)
-
-    @property
-    def day(self) -> date | None:
-        try:
-            return date.fromisoformat(self.typed) if self.field.kind == "date" else None
-        except ValueError:
-            return None
-
-    @property
     def pattern(self) -> str:
         """For the browser, as far as it reads it as the server does; it knows whole matches only."""
         told = self.field.pattern
@@ -83,13 +69,17 @@ class Asked:
     """
     What the form of one action asks for.
 
+    :param stated: what came before, for who decides about it, asked again or not
     :param judged: a condition reads it, so that it must come now
+    :param folded: what came before still counts, and nothing asks for it anew
     :param too_many: nothing is asked, because there are too many to be shown
     """
 
     rows: Sequence[Row] = ()
+    stated: Sequence[Value] = ()
     judged: bool = False
     remembered: str = ""
+    folded: bool = False
     too_many: bool = False
 
     @property
@@ -97,19 +87,25 @@ class Asked:
         return [row.at for row in self.rows]
 
     @property
-    def folded(self) -> bool:
-        """What came before still counts, and nothing asks for it anew."""
-        return bool(self.remembered) and not self.judged
+    def takes(self) -> str:
+        return json.dumps([row.field.name for row in self.rows], ensure_ascii=False)
 
 
 def asked(values: Values, form: Mapping[str, Any], action: str) -> Asked:
     """This will give the fields of an action's form, filled in as they were when it was refused."""
-    if len(values.fields) > MOST:
-        return Asked(too_many=True)
+    offered = values.of(action)
+    if len(offered) > MOST:
+        return Asked(stated=values.stated, too_many=True)
     again = form.get("action") == action
-    rows = [Row(one, _shown(one, values.remembered, form if again else None)) for one in values.fields]
-    remembered = json.dumps(values.remembered, ensure_ascii=False) if values.remembered else ""
-    return Asked(rows, action in values.judged, remembered)
+    rows = [Row(one, _shown(one, values.remembered, form if again else None)) for one in offered]
+    judged = action in values.judged
+    return Asked(
+        rows,
+        values.stated,
+        judged,
+        json.dumps(dict(values.remembered), ensure_ascii=False) if values.remembered else "",
+        folded=not judged and any(one.name in values.remembered for one in offered),
+    )
 
 
 def payload_in(values: Values, form: Any) -> dict[str, Any]:
@@ -120,21 +116,44 @@ def payload_in(values: Values, form: Any) -> dict[str, Any]:
 
     :raises Invalid: at each value that is no JSON where it must be, or does not fit the schema
     """
-    if not values.fields or len(values.fields) > MOST:
+    asked_for = _sent(form, TAKES)
+    offered = [one for one in values.fields if isinstance(asked_for, list) and one.name in asked_for]
+    if not offered or len(offered) > MOST:
         return {}
-    judged, before = form.get("judged") == "1", _remembered(form)
-    given, wrong = _typed(values.fields, form)
+    given, wrong = _typed(offered, form)
     if wrong:
         raise Invalid(f"{wrong[0].pointer}: this is no JSON.", fields=wrong)
-    names = {one.name for one in values.fields}
+    remembered = _sent(form, "remembered")
+    judged, before = form.get("judged") == "1", remembered if isinstance(remembered, dict) else {}
+    payload = (_changed if values.merges else _whole)(offered, given, before, judged=judged)
+    if payload or judged:
+        values.check(payload)
+    return payload
+
+
+def _changed(
+    offered: Sequence[Field], given: Mapping[str, Any], before: Mapping[str, Any], *, judged: bool
+) -> dict[str, Any]:
+    """What is new; all of it for a condition. What was emptied is taken back, and a box that was not ticked says no."""
+    boxes = {one.name: False for one in offered if one.kind == "boolean" and one.name not in given}
+    emptied = [one.name for one in offered if one.name not in given | boxes and before.get(one.name) is not None]
+    now = {**given, **{name: no for name, no in boxes.items() if name in before}, **dict.fromkeys(emptied)}
+    new = {name: value for name, value in now.items() if name not in before or not same(before[name], value)}
+    payload = {name: value for name, value in now.items() if judged or name in new}
+    return payload | {name: no for name, no in boxes.items() if name not in before} if new or judged else {}
+
+
+def _whole(
+    offered: Sequence[Field], given: Mapping[str, Any], before: Mapping[str, Any], *, judged: bool
+) -> dict[str, Any]:
+    """All values, as versions want them in which a payload replaces the one before."""
+    names = {one.name for one in offered}
     # No field can say null, except in JSON; an empty one leaves it as it was.
     rest = {name: value for name, value in before.items() if name not in names or value is None}
-    boxes = {one.name: False for one in values.fields if one.kind == "boolean" and one.name not in given}
-    payload = rest | given | (boxes if given or before or judged else {})
-    if not judged and payload == before | {name: False for name in boxes if before and name not in before}:
-        return {}
-    values.check(payload)
-    return payload
+    boxes = {one.name: False for one in offered if one.kind == "boolean" and one.name not in given}
+    payload = {**rest, **given, **(boxes if given or before or judged else {})}
+    same_as_before = {**before, **{name: False for name in boxes if before and name not in before}}
+    return {} if not judged and payload == same_as_before else payload
 
 
 def place_of(name: str) -> str:
@@ -189,10 +208,9 @@ def _escaped(name: str) -> str:
     return name[:60].replace("~", "~0").replace("/", "~1")
 
 
-def _remembered(form: Any) -> dict[str, Any]:
-    """What the document remembered when the form was made; nobody types it, so what cannot be read is nothing."""
-    typed = form.get("remembered")
-    if not isinstance(typed, str) or len(typed) > _MOST_TYPED:
-        return {}
-    value, _ = read_json(typed, "")
-    return value if isinstance(value, dict) else {}
+def _sent(form: Any, name: str) -> Any:
+    """What the page itself put into the form as JSON; nobody types it, so what cannot be read is nothing."""
+    typed = form.get(name)
+    if not isinstance(typed, str) or len(typed) > _MOST_KEPT:
+        return None
+    return read_json(typed, "")[0]

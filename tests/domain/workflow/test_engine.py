@@ -49,7 +49,7 @@ SCHEMA = {
 
 class TestContextSchema:
     def faults(self, **facts: Any) -> list[tuple[str, str]]:
-        definition = with_action(context_schema=SCHEMA)
+        definition = with_action(context_schema=SCHEMA, fields=["amount"])
         try:
             engine.advance(definition, "open", "close", engine.Facts(person(3), subject(), **facts))
         except Invalid as refused:

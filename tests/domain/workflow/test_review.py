@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Text
-from saraban.workflow.domain import difference, dsl, layout, path, picture, rehearsal
+from saraban.workflow.domain import difference, dsl, layout, path, picture, rehearsal, replaying
 from saraban.workflow.domain.definition import compiled
 from saraban.workflow.domain.review import AGAINST, ANSWER, FELL, FOR, Assignee, Branch, Choice, Review, most, verdict
 from tests.domain.workflow.actors import person, subject
@@ -294,17 +294,17 @@ class TestRehearsing:
 
     def replayed(self, asked: Any) -> str | None:
         codes = {"structure": "approve", "electrical": "approve"}
-        past = [rehearsal.Past(ANSWER, "reviewed", None, {}) for _ in codes]
-        past.append(rehearsal.Past(FELL[FOR], "approved", None, {}, answers=codes))
-        parting = rehearsal.replay(dsl.read(definition(asked)), past, subject(), person())
+        past = [replaying.Past(ANSWER, "reviewed", None, {}) for _ in codes]
+        past.append(replaying.Past(FELL[FOR], "approved", None, {}, answers=codes))
+        parting = replaying.replay(dsl.read(definition(asked)), past, subject(), person())
         return parting.code if parting else None
 
     @pytest.mark.parametrize(("comment", "code"), [(None, "comment_required"), ("p. 3", None)])
     def test_asks_for_the_comments_of_answers(self, comment: str | None, code: str | None) -> None:
         codes = {"structure": "reject", "electrical": "reject"}
-        past = [rehearsal.Past(ANSWER, "reviewed", comment, {}, answers={name: codes[name]}) for name in codes]
+        past = [replaying.Past(ANSWER, "reviewed", comment, {}, answers={name: codes[name]}) for name in codes]
 
-        parting = rehearsal.replay(dsl.read(definition(ASKED)), past, subject(), person())
+        parting = replaying.replay(dsl.read(definition(ASKED)), past, subject(), person())
 
         assert (parting.code if parting and parting.step == 1 else None) == code
 

@@ -13,7 +13,8 @@ from saraban.workflow.domain import dsl, engine
 from saraban.workflow.domain.definition import Definition, compiled
 from saraban.workflow.domain.opening import CODE, opening
 from saraban.workflow.domain.picture import mermaid
-from saraban.workflow.domain.rehearsal import Actor, Past, Try, rehearse, replay
+from saraban.workflow.domain.rehearsal import Actor, Try, rehearse
+from saraban.workflow.domain.replaying import Past, replay
 from tests.domain.workflow.actors import SUBMITTER, person, subject
 from tests.domain.workflow.test_opening import RULES
 

@@ -14,7 +14,8 @@ from saraban.workflow.domain import dsl, lines
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.difference import Change, difference
 from saraban.workflow.domain.picture import mermaid
-from saraban.workflow.domain.rehearsal import Actor, Past, Try, rehearse, replay
+from saraban.workflow.domain.rehearsal import Actor, Try, rehearse
+from saraban.workflow.domain.replaying import Past, replay
 from tests.domain.workflow.actors import person, subject
 from tests.domain.workflow.test_dsl import letterbox
 

@@ -1,7 +1,10 @@
 """The values that a step can be given, on the page of a document: fields after the schema, faults at them, what was typed kept."""
 
 import copy
+import html
+import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -54,7 +57,20 @@ def values(properties: dict[str, Any] = PROPERTIES) -> Values:
 
 
 def sent(*pairs: tuple[str, str], **more: str) -> FormData:
-    return FormData([*((f"payload.{name}", typed) for name, typed in pairs), *more.items()])
+    return FormData(
+        [("takes", json.dumps([*PROPERTIES])), *((f"payload.{name}", typed) for name, typed in pairs), *more.items()]
+    )
+
+
+def remembering(fields: list[str] | None, **known: Any) -> Values:
+    """What can be given once some of it was stated."""
+    raw = priced()
+    if fields is not None:
+        raw["states"][1]["on"]["approve"]["fields"] = fields
+    definition = dsl.read(raw)
+    assert definition.context_schema is not None
+    shown = payload_fields(definition.context_schema.raw)
+    return Values(shown, known, frozenset(), definition, {"payload": known}, "pending_review")
 
 
 class TestPayload:
@@ -77,16 +93,37 @@ class TestPayload:
     def test_says_no_for_a_box_that_was_left_beside_what_was_filled_in(self) -> None:
         assert payload_in(values(), sent(("amount", "5"))) == {"amount": 5, "urgent": False}
 
-    def test_is_nothing_when_the_document_remembers_the_same(self) -> None:
+    def test_is_what_the_document_does_not_remember_already(self) -> None:
+        remembered = '{"amount": 5, "more": [1], "urgent": true}'
+
+        assert payload_in(values(), sent(("amount", "5.0"), ("urgent", "true"), remembered=remembered)) == {}
+        assert payload_in(values(), sent(("amount", "6"), remembered=remembered)) == {"amount": 6, "urgent": False}
+        assert payload_in(values(), sent(("amount", "5"), remembered=remembered, judged="1"))["amount"] == 5
+
+    def test_takes_back_what_was_emptied(self) -> None:
+        known = remembering(["amount", "code"], amount=5, code="AB", **{"from": "2026-11-21"})
+        remembered = '{"amount": 5, "code": "AB"}'
+        form = FormData({"takes": '["amount", "code"]', "payload.amount": "5", "remembered": remembered})
+
+        assert payload_in(known, form) == {"code": None}
+
+    def test_has_nothing_that_was_not_asked_for(self) -> None:
+        form = FormData({"takes": '["code"]', "payload.amount": "5", "payload.code": "AB"})
+
+        assert payload_in(remembering(["code"], amount=9), form) == {"code": "AB"}
+
+    def test_is_whole_in_a_version_from_before(self) -> None:
+        whole = values()
+        assert whole._definition is not None
+        old = replace(whole, _definition=replace(whole._definition, merges=False))
         remembered = '{"amount": 5, "more": [1]}'
 
-        assert payload_in(values(), sent(("amount", "5.0"), remembered=remembered)) == {}
-        assert payload_in(values(), sent(("amount", "6"), remembered=remembered)) == {
+        assert payload_in(old, sent(("amount", "5.0"), remembered=remembered)) == {}
+        assert payload_in(old, sent(("amount", "6"), remembered=remembered)) == {
             "amount": 6,
             "more": [1],
             "urgent": False,
         }
-        assert payload_in(values(), sent(("amount", "5"), remembered=remembered, judged="1"))["amount"] == 5
 
     @pytest.mark.parametrize(
         ("form", "faults"),
@@ -113,7 +150,27 @@ class TestPayload:
         many = values({"amount": {"type": "number"}} | {f"v{index}": {"type": "string"} for index in range(60)})
 
         assert asked(many, {}, "submit").too_many
-        assert payload_in(many, sent(("amount", "5"))) == {}
+        assert payload_in(many, FormData({"takes": json.dumps([one.name for one in many.fields])})) == {}
+
+
+class TestAsked:
+    def test_is_what_the_action_takes(self) -> None:
+        stated, named, none = (remembering(fields, amount=5) for fields in (None, ["code", "amount"], []))
+
+        assert [one.field.name for one in asked(stated, {}, "approve").rows] == [
+            *(name for name in PROPERTIES if name != "amount")
+        ]
+        assert [one.field.name for one in asked(named, {}, "approve").rows] == ["amount", "code"]
+        assert asked(none, {}, "approve").rows == []
+
+    def test_has_what_was_stated_beside_it(self) -> None:
+        (one,) = asked(remembering([], amount=42_000), {}, "approve").stated
+
+        assert (one.label.th, one.text.en) == ("จำนวนเงิน", "42,000")
+
+    def test_is_folded_where_it_was_stated_before(self) -> None:
+        assert asked(remembering(["amount"], amount=5), {}, "approve").folded
+        assert not asked(remembering(["amount"], code="AB"), {}, "approve").folded
 
 
 async def published(signed_in: SignIn) -> httpx.AsyncClient:
@@ -125,6 +182,10 @@ async def published(signed_in: SignIn) -> httpx.AsyncClient:
 
 def dialog(page: str, action: str) -> str:
     return page.split(f'<dialog class="sheet" id="act-{action}"')[1].split("</dialog>", 1)[0]
+
+
+def shown(form: dict[str, str]) -> dict[str, str]:
+    return {name: html.unescape(value) for name, value in form.items()}
 
 
 class TestPage:
@@ -150,7 +211,7 @@ class TestPage:
         await published(signed_in)
         contractor, reviewer = await sit("dc.contractor", "en"), await sit("reviewer.consultant", "en")
         address = await new_rfa(contractor)
-        form = hidden((await contractor.get(address)).text, "act-submit")
+        form = shown(hidden((await contractor.get(address)).text, "act-submit"))
         typed = {"payload.amount": "2000", "payload.lots": "[1, x]", "payload.code": '"<b>'}
 
         unread = await contractor.post(f"{address}/actions", data=form | typed)
@@ -172,5 +233,5 @@ class TestPage:
         assert '<div class="fault">At most 500 here</div>' in dialog(judged.text, "submit")
         assert [answer.status_code for answer in taken] == [303, 303]
         assert "<strong>Amount</strong>: 420 · <strong>urgent</strong>: Yes</p>" in before
-        assert 'value="420"' in before
-        assert re.search(r'name="payload.urgent" value="true" checked', before)
+        assert 'name="payload.amount"' not in before
+        assert 'name="payload.code"' in before

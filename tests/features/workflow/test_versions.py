@@ -2,6 +2,7 @@
 
 import copy
 import json
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -9,7 +10,7 @@ import pytest
 
 from saraban.workflow import service as workflow
 from tests.conftest import SignIn
-from tests.factories.letterbox import Office
+from tests.factories.letterbox import NOW, Office
 from tests.factories.review import WORDS, branches, reviewed, seat, under_review
 from tests.factories.review import answer as answer_for
 from tests.features.workflow.test_definitions import RFA, shorter
@@ -165,6 +166,78 @@ class TestReplay:
         parted = [[(one.parting.step, one.parting.code) for one in each.differing] for each in told]
         assert parted == [[], [(2, "comment_required")], [(1, "files_required")]]
 
-    async def _replay(self, office: Office, version: int, *, code: str = "RFA_APPROVAL") -> Any:
+    async def test_asks_what_the_record_knows_of_values_and_people(self, office: Office) -> None:
+        schema: dict[str, Any] = {"type": "object", "properties": {"amount": {"type": "number"}}}
+        priced = shorter() | {"context_schema": {"type": "object", "properties": {"payload": schema}}}
+        await office.define(priced)
+        writer = (await office.person("dc.contractor")).user_id
+        instance = (await office.start(office.letter(submitter_user_id=writer))).instance_public_id
+        await office.act(instance, "submit", by="dc.contractor", payload={"amount": 450})
+        await office.act(instance, "approve", by="reviewer.consultant")
+        versions = []
+        for change in ({"maximum": 100}, {}, {}, {}):
+            raw = copy.deepcopy(priced)
+            raw["context_schema"]["properties"]["payload"]["properties"]["amount"] |= change
+            versions.append(raw)
+        versions[1]["context_schema"]["properties"]["payload"]["required"] = ["round"]
+        versions[2]["states"][0]["on"]["submit"]["require"] = {"notSubmitter": True}
+        versions[3]["states"][1]["on"]["approve"]["require"] = {"organizationRoles": ["OWNER"]}
+        for raw in versions:
+            await office.define(raw, activate=False)
+
+        told = [await self._replay(office, version) for version in (2, 3, 4, 5, 6)]
+
+        assert [[(one.parting.step, one.parting.code) for one in each.differing] for each in told] == [
+            [],
+            [(1, "context")],
+            [(1, "context")],
+            [(1, "not_submitter")],
+            [(2, "party")],
+        ]
+        assert [fault.pointer for fault in told[1].differing[0].parting.faults] == ["/payload/amount"]
+
+    async def test_goes_on_behind_the_last_and_says_how_many_are_left(self, office: Office) -> None:
+        await office.define(shorter(), activate=True)
+        for minute in (1, 2, 3, 3, 4):
+            instance = (await office.start(office.letter())).instance_public_id
+            await office.act(instance, "submit", by="dc.contractor")
+            await office.act(instance, "approve", by="reviewer.consultant", now=NOW + timedelta(minutes=minute))
+        raw = shorter()
+        raw["states"][0]["on"]["submit"]["comment"] = "required"
+        await office.define(raw, activate=False)
+        seen: list[Any] = []
+        parts, after = [], None
+        for _ in range(4):
+            part = await self._replay(office, 3, limit=2, after=after)
+            parts.append((part.looked_at, part.left_out))
+            seen += [one.instance_public_id for one in part.differing]
+            after = part.next_after
+            if after is None:
+                break
+
+        assert parts == [(2, 3), (2, 1), (1, 0)]
+        assert len(set(seen)) == 5
+
+    async def test_is_answered_with_what_was_left_out(self, admin: httpx.AsyncClient) -> None:
+        address = f"{URL}/RFA_APPROVAL/versions/1/replay"
+
+        answer = await admin.post(address, json={"limit": 5})
+        wrong = await admin.post(address, json={"after": "yesterday"})
+
+        assert answer.json() == {
+            "lookedAt": 0,
+            "same": 0,
+            "unknown": 0,
+            "leftOut": 0,
+            "nextAfter": None,
+            "differing": [],
+        }
+        assert wrong.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+
+    async def _replay(
+        self, office: Office, version: int, *, code: str = "RFA_APPROVAL", limit: int = 10, after: str | None = None
+    ) -> Any:
         async with office.db.reading() as session:
-            return await workflow.replay(session, subjects=office.subjects, code=code, version=version, limit=10)
+            return await workflow.replay(
+                session, subjects=office.subjects, code=code, version=version, limit=limit, after=after
+            )

@@ -16,6 +16,7 @@ from saraban.workflow.schemas import (
     WorkflowOut,
 )
 from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
+from saraban.workflow.schemas.values import BroughtOut
 
 Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]
 RecipientType = Literal["TO", "CC"]
@@ -233,6 +234,7 @@ class HistoryEntry(Schema):
     reassigned: ReassignedOut | None = None
     migrated: VersionsOut | None = None
     attachments: list[HistoryFileOut] = Field(default_factory=list)
+    values: list[BroughtOut] = Field(default_factory=list, description="What came with a step.")
     details: dict[str, Any] = Field(default_factory=dict)
 
 

@@ -5,7 +5,7 @@ What publishing asks of the graph (ruling W5): one way in, every state on a way 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from saraban.workflow.domain import automatic
+from saraban.workflow.domain import automatic, giving
 from saraban.workflow.domain.definition import ENDS, Definition, State, Transition
 from saraban.workflow.domain.faults import Faults
 from saraban.workflow.domain.opening import CODE, WORK, Opening, opening
@@ -44,6 +44,7 @@ def check(definition: Definition, found: Faults) -> None:
     _names(definition, found)
     _terms(definition, found)
     _given(definition, found)
+    giving.check_fields(definition, found)
     _start(definition, found)
     automatic.check(definition, found)
     places = {name: index for index, name in enumerate(definition.states)}

@@ -3,7 +3,7 @@ A workflow definition once it has been read and checked: frozen, so that a versi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -49,6 +49,7 @@ class Transition:
     One action of a state. `optional`: it is possible, but nobody is waited for because of it.
 
     :param to: where it leads; None where `responses` say so, by the code that comes with it
+    :param fields: the values that can come with it, those that were stated before too; None takes what was not stated yet
     :param usual: the code that counts where none comes with it; without one there must come one
     """
 
@@ -64,7 +65,12 @@ class Transition:
     attachments_required: bool = False
     responses: Mapping[str, Response] = field(default_factory=dict)
     help: Text | None = None
+    fields: tuple[str, ...] | None = None
     usual: str | None = None
+
+    def takes(self, name: str) -> bool:
+        """This will say whether a value can come with it that nobody has stated before."""
+        return self.fields is None or name in self.fields
 
     @property
     def decider(self) -> str | None:
@@ -173,7 +179,8 @@ class Definition:
     """
     `states` keeps the order in which they were written, which is the order of the timeline.
 
-    :param context_schema: what an instance may remember, with the payload of its latest step; None leaves it open
+    :param context_schema: what an instance may remember, with the values of its steps; None leaves it open
+    :param merges: values are kept one by one; False in versions from before that, where a payload replaces the last one
     """
 
     code: str
@@ -181,6 +188,7 @@ class Definition:
     initial: str
     states: Mapping[str, State]
     context_schema: ContextSchema | None = None
+    merges: bool = True
 
     def state(self, name: str) -> State:
         """This will give a state that an instance can stand in: one of its own, or an end that every workflow has."""
@@ -196,10 +204,23 @@ class Definition:
         return frozenset(action for state in self.states.values() for action in state.on)
 
 
+MERGED = "merged"
+
+
+def as_published(definition: Definition, stored: Mapping[str, Any]) -> Definition:
+    """This will give a stored version as it was published, by the short form that was stored with it."""
+    return definition if stored.get("payload") == MERGED else replace(definition, merges=False)
+
+
 def compiled(definition: Definition) -> dict[str, Any]:
-    """This will give the short form that is stored beside the text of a version, for reports and comparison."""
+    """
+    This will give the short form that is stored beside the text of a version, for reports and comparison.
+
+    It says by which rule payloads are kept: a version runs by the rule under which it was published.
+    """
     return {
         "workflow": definition.code,
+        "payload": MERGED,
         "initialState": definition.initial,
         "states": {
             state.name: {
@@ -213,6 +234,7 @@ def compiled(definition: Definition) -> dict[str, Any]:
 
 
 def _outcome(step: Transition) -> dict[str, Any]:
+    fields = {} if step.fields is None else {"fields": list(step.fields)}
     if step.to is not None:
-        return {"to": step.to}
-    return {"responses": {code: {"to": response.to} for code, response in step.responses.items()}}
+        return {"to": step.to} | fields
+    return {"responses": {code: {"to": response.to} for code, response in step.responses.items()}} | fields

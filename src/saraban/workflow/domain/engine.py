@@ -5,12 +5,13 @@ Time, rows and the document are the service's business; everything the decision 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Scope
-from saraban.kit.errors import REFRESH, DomainError, Invalid, Kind, Text, invalid
+from saraban.kit.errors import REFRESH, DomainError, Kind, Text, invalid
+from saraban.workflow.domain import giving
 from saraban.workflow.domain.definition import Definition, Require, State, Transition
 from saraban.workflow.domain.subject import ActionChoice, ResponseChoice, SubjectFacts
 
@@ -110,7 +111,7 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
     :raises TransitionNotPossible: when the state has no such action
     :raises ActionForbidden: when the caller may not take it
     :raises ConditionNotMet: when its condition does not hold
-    :raises Invalid: when comment, files or response code are missing or not taken, or the context would not fit its schema
+    :raises Invalid: when comment, files or response code are missing or not taken, a value is not taken, or the context would not fit
     """
     here = definition.states.get(state)
     transition = here.on.get(action) if here else None
@@ -120,9 +121,10 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
         raise ActionForbidden(f"The caller does not meet what {action} requires in {state}.")
     code = transition.usual if facts.response_code is None else facts.response_code
     to, comment_required = outcome(transition, code)
+    giving.check(definition, transition, facts.context, facts.payload)
     _check_condition(transition, facts, state, code)
     _check_input(transition, facts, comment_required)
-    check_context(definition, context_after(facts.context, facts.payload))
+    giving.check_context(definition, giving.after(definition, facts.context, facts.payload))
     terminal = definition.states[to].terminal
     return Step(state, action, to, terminal, transition.events, facts.comment, response_code=code)
 
@@ -189,30 +191,6 @@ def _check_input(transition: Transition, facts: Facts, comment_required: bool) -
         raise invalid("/attachmentPublicIds", "required", "ขั้นตอนนี้ต้องแนบไฟล์", "This step needs a file.")
 
 
-def context_after(context: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
-    """This will give what an instance remembers after a step: what it did before, and the payload of the latest that had one."""
-    return {**context, "payload": dict(payload)} if payload else dict(context)
-
-
-def check_context(definition: Definition, context: Mapping[str, Any]) -> None:
-    """
-    This will compare what an instance is to remember with the definition's `context_schema`.
-
-    :raises Invalid: with a fault for each field; those of the payload stand under `/payload`, as in the request
-    """
-    if definition.context_schema is None:
-        return
-    problems = definition.context_schema.problems(dict(context))
-    if problems:
-        fields = [replace(each, pointer=_asked(each.pointer)) for each in problems]
-        raise Invalid(f"{fields[0].pointer}: {fields[0].text.say('en', fields[0].values)}", fields=fields)
-
-
-def _asked(pointer: str) -> str:
-    """Where the client reads of it: what it sent itself, or what the instance remembers."""
-    return pointer if pointer.split("/")[1:2] == ["payload"] else f"/context{pointer}"
-
-
 def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionChoice, ...]:
     """This will give the actions that the caller may take now, in the order of the definition."""
     here = definition.states.get(state)
@@ -236,6 +214,7 @@ def _choice(step: Transition) -> ActionChoice:
         step.attachments_required,
         responses,
         step.help,
+        fields=step.fields,
     )
 
 
@@ -284,6 +263,11 @@ def permitted(require: Require, facts: Facts) -> bool:
 def _holds_role(require: Require, facts: Facts) -> bool:
     scope = facts.subject.scope
     return any(grant.role in require.roles and grant.covers(scope) for grant in facts.caller.grants)
+
+
+def seated(require: Require, facts: Facts) -> bool:
+    """This will say whether one of the caller's organizations is of the side that may take a step."""
+    return _seats(require, facts) is not None
 
 
 def _seats(require: Require, facts: Facts) -> frozenset[int] | None:

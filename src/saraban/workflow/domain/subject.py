@@ -90,6 +90,7 @@ class ActionChoice:
     :param responses: when there are any, one of them must come with it, unless one of them is usual
     :param in_own_right: whether the caller may take it without standing in for anybody
     :param on_behalf_of: in whose place the caller may take it
+    :param fields: the values that can come with it; None for those that nobody has stated yet
     """
 
     code: str
@@ -101,6 +102,7 @@ class ActionChoice:
     help: Text | None = None
     in_own_right: bool = True
     on_behalf_of: tuple[Represented, ...] = ()
+    fields: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

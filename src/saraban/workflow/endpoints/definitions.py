@@ -207,13 +207,17 @@ async def replay_version(
 ) -> schemas.ReplayOut:
     """
     Plays the instances that ended last through this version and names those that would have gone another way; nothing is
-    kept. Conditions read the documents as they are today; who held which role then is not known and not played.
+    kept. Conditions read the documents as they are today; roles and permissions of that day are not known and not asked.
     """
-    found = await service.replay(session, subjects=subjects, code=code, version=version, limit=body.limit)
+    found = await service.replay(
+        session, subjects=subjects, code=code, version=version, limit=body.limit, after=body.after
+    )
     return schemas.ReplayOut(
         looked_at=found.looked_at,
         same=found.same,
         unknown=found.unknown,
+        left_out=found.left_out,
+        next_after=found.next_after,
         differing=[
             schemas.DifferingOut(
                 instance_public_id=one.instance_public_id,
@@ -225,6 +229,10 @@ async def replay_version(
                 would_go_to=one.parting.would_go_to,
                 code=one.parting.code,
                 message=schemas.LabelOut(th=one.parting.says.th, en=one.parting.says.en),
+                faults=[
+                    schemas.DefinitionFault(pointer=fault.pointer, code=fault.code, message=_label(fault))
+                    for fault in one.parting.faults
+                ],
             )
             for one in found.differing
         ],
@@ -259,6 +267,7 @@ def _tried(one: service.Tried) -> schemas.RehearsedStepOut:
         code=refusal.code if refusal else None,
         message=_refused(refusal) if refusal else None,
         automatic=list(one.automatic),
+        values=dict(one.values),
     )
 
 

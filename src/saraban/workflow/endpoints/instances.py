@@ -37,6 +37,7 @@ async def read_instance(
         subject=_subject(view),
         workflow=schemas.WorkflowOut.model_validate(view.envelope),
         step_attachments=[schemas.StepAttachmentOut.model_validate(file) for file in view.envelope.step_attachments],
+        values=[schemas.ValueOut.model_validate(value) for value in view.values],
     )
 
 

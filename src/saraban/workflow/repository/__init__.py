@@ -213,18 +213,6 @@ async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, lim
     return (await session.execute(statement)).all()
 
 
-async def finished(session: AsyncSession, *, code: str, limit: int) -> Sequence[Instance]:
-    """Instances of a workflow that came to an end by their steps, the latest first."""
-    statement = (
-        sa.select(WorkflowInstance)
-        .join(WorkflowDefinition, WorkflowDefinition.id == WorkflowInstance.definition_id)
-        .where(WorkflowDefinition.workflow_code == code, WorkflowInstance.status == "COMPLETED")
-        .order_by(WorkflowInstance.last_transition_at.desc(), WorkflowInstance.id.desc())
-        .limit(limit)
-    )
-    return [detached(session, row) for row in (await session.scalars(statement)).all()]
-
-
 async def bare_steps(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[WorkflowHistory]:
     """The steps of several instances, oldest first."""
     statement = (

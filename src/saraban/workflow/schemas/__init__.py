@@ -15,6 +15,7 @@ from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
 from saraban.workflow.schemas.labels import LabelOut as LabelOut
 from saraban.workflow.schemas.labels import ResponseOut as ResponseOut
 from saraban.workflow.schemas.review import BranchOut as BranchOut
+from saraban.workflow.schemas.values import BroughtOut, ValueOut
 
 MAX_PAYLOAD = 16_000
 
@@ -67,6 +68,12 @@ class ActionOut(Schema):
     on_behalf_of: list[RepresentedOut] = Field(
         default_factory=list, description="In whose place you may take it; name one as `onBehalfOf`.", examples=[[]]
     )
+    fields: list[str] | None = Field(
+        None,
+        description="The values that its `payload` can have, also where they were stated before; null for those that "
+        "nobody has stated yet.",
+        examples=[["amount"]],
+    )
 
 
 class WorkflowOut(Schema):
@@ -113,6 +120,7 @@ class InstanceOut(Schema):
     subject: SubjectOut
     workflow: WorkflowOut
     step_attachments: list[StepAttachmentOut]
+    values: list[ValueOut] = Field(description="What was stated with the steps so far, as it stands now.")
 
 
 class TransitionOut(Schema):
@@ -121,7 +129,10 @@ class TransitionOut(Schema):
 
 
 class TransitionIn(Schema):
-    """`payload` is kept with the step and read by conditions as `payload.…`; it cannot say who acts."""
+    """
+    `payload` is kept with the step and read by conditions as `payload.…`; it cannot say who acts. A value that was stated
+    before is changed only by an action whose `fields` name it.
+    """
 
     action: Annotated[str, Line(50)]
     comment: Annotated[str, Paragraphs(5000)] | None = None
@@ -180,6 +191,7 @@ class HistoryOut(Schema):
     actor: ActorOut | None
     on_behalf_of: RepresentedOut | None = Field(None, description="In whose place the actor acted.", examples=[None])
     attachments: list[HistoryFileOut]
+    values: list[BroughtOut] = Field(default_factory=list, description="What came with it.")
     created_at: datetime
 
 
@@ -321,6 +333,9 @@ class RehearsedStepOut(Schema):
     code: str | None = Field(None, examples=[None])
     message: LabelOut | None = None
     automatic: list[str] = Field(default_factory=list, description="Actions that the engine took by itself after it.")
+    values: dict[str, Any] = Field(
+        default_factory=dict, description="What the document remembers afterwards.", examples=[{"amount": 420000}]
+    )
 
 
 class RehearsalOut(Schema):
@@ -329,6 +344,9 @@ class RehearsalOut(Schema):
 
 class ReplayIn(Schema):
     limit: int = Field(200, strict=True, ge=1, le=2000, description="How many finished instances, the latest first.")
+    after: Annotated[str, Line(100)] | None = Field(
+        None, description="`nextAfter` of the answer before, to go on behind it.", examples=[None]
+    )
 
 
 class DifferingOut(Schema):
@@ -351,14 +369,24 @@ class DifferingOut(Schema):
         "response_code",
         "automatic",
         "not_ended",
+        "values",
+        "context",
+        "not_submitter",
+        "user",
+        "party",
     ]
     message: LabelOut
+    faults: list[DefinitionFault] = Field(
+        default_factory=list, description="Of single values, where the reason is `values` or `context`.", examples=[[]]
+    )
 
 
 class ReplayOut(Schema):
-    """`unknown` are instances whose document cannot be read any more."""
+    """`unknown` are instances whose document cannot be read any more, `leftOut` those that ended before the last one here."""
 
     looked_at: int = Field(examples=[200])
     same: int = Field(examples=[199])
     unknown: int = Field(examples=[0])
+    left_out: int = Field(examples=[0])
+    next_after: str | None = Field(description="Null when none are left.", examples=[None])
     differing: list[DifferingOut]

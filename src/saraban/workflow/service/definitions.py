@@ -23,7 +23,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, cut
 from saraban.workflow import repository
 from saraban.workflow.domain import dsl, lines
-from saraban.workflow.domain.definition import Definition, compiled
+from saraban.workflow.domain.definition import Definition, as_published, compiled
 from saraban.workflow.domain.registers import Matter
 from saraban.workflow.models import WorkflowDefinition
 from saraban.workflow.repository import choices
@@ -70,7 +70,7 @@ async def load(session: AsyncSession, definition_id: UUID) -> Definition:
         row = await repository.definition(session, definition_id)
         if row is None:
             raise NotFound("The definition is gone.")
-        known = _cache[definition_id] = dsl.read(row.dsl, published=True)
+        known = _cache[definition_id] = as_published(dsl.read(row.dsl, published=True), row.compiled)
         while len(_cache) > _CACHED:
             _cache.popitem(last=False)
     return known

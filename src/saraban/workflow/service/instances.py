@@ -14,7 +14,7 @@ from saraban.attachments import service as attachments
 from saraban.identity.domain.caller import Caller
 from saraban.kit.ids import new_id
 from saraban.workflow import repository
-from saraban.workflow.domain import acting, engine, steering
+from saraban.workflow.domain import acting, engine, giving, steering
 from saraban.workflow.domain.awaiting import Waiting
 from saraban.workflow.domain.awaiting import waiting as waiting_of
 from saraban.workflow.domain.definition import CANCELLED, Definition
@@ -54,7 +54,7 @@ async def start(
     :raises Invalid: when the context does not fit the definition's schema
     """
     definition_id, definition = await definitions.active(session, code=code, matter=matter)
-    engine.check_context(definition, context or {})
+    giving.check_context(definition, context or {})
     stored = WorkflowInstance(
         id=new_id(),
         definition_id=definition_id,

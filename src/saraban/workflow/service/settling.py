@@ -17,9 +17,10 @@ from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import EVERYTHING
 from saraban.kit.bulk import Driver, Statement, flushed
 from saraban.kit.ids import new_id
-from saraban.workflow.domain import engine
+from saraban.workflow.domain import engine, giving
 from saraban.workflow.domain.awaiting import Waiting
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
@@ -263,6 +264,8 @@ def _history(one: Decided, moved: Instance, key: UUID, waiting: Waiting) -> dict
         details["responseCode"] = step.response_code
     if step.automatic:
         details["automatic"] = True
+    elif one.kept.audited == ORDINARY.audited:
+        details |= _seats(seat or caller, one.held.facts)
     return {
         "id": str(key),
         "instance_id": str(moved.id),
@@ -279,13 +282,18 @@ def _history(one: Decided, moved: Instance, key: UUID, waiting: Waiting) -> dict
     }
 
 
+def _seats(caller: Caller, facts: SubjectFacts) -> dict[str, Any]:
+    """By whose organizations the step was taken, for who asks later; whoever may do everything needs none."""
+    return {} if caller.may(EVERYTHING, facts.scope) else {"seats": sorted(caller.organization_ids)}
+
+
 def _moved(one: Decided) -> Instance:
     """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
     row, step = one.held.row, one.step
     values: dict[str, Any] = {
         "current_state": step.next_state,
         "status": "COMPLETED" if step.terminal else row.status,
-        "context": engine.context_after(row.context or {}, one.command.payload),
+        "context": giving.after(one.held.definition, row.context or {}, one.command.payload),
         "version_no": row.version_no + 1,
         "last_transition_at": one.now,
         "updated_at": one.now,
@@ -350,6 +358,7 @@ def _entry(one: Decided, after: Held) -> audit.Deed:
             "from": step.state,
             "to": step.next_state,
             **({"onBehalfOfPublicId": str(seat.public_id)} if seat else {}),
+            **({"values": dict(one.command.payload)} if one.command.payload else {}),
             **one.kept.details,
         },
         address=one.address,

@@ -9,13 +9,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.identity import service as identity
+from saraban.kit.pagination import Cursor
 from saraban.workflow import repository
-from saraban.workflow.domain import difference, picture, rehearsal, steering
+from saraban.workflow.domain import difference, picture, rehearsal, replaying, steering
 from saraban.workflow.domain.difference import Change
-from saraban.workflow.domain.rehearsal import Parting, Past, Tried, Try
+from saraban.workflow.domain.rehearsal import Tried, Try
+from saraban.workflow.domain.replaying import Parting, Past, Who
 from saraban.workflow.domain.review import ANSWER
 from saraban.workflow.models import Instance, WorkflowHistory
-from saraban.workflow.repository import review
+from saraban.workflow.repository import finished, review
 from saraban.workflow.service import definitions
 from saraban.workflow.service.reading import facts_of
 from saraban.workflow.service.subjects import Subjects
@@ -34,12 +36,20 @@ class Differing:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What a version would have made of finished instances: `unknown` are those whose subject is gone."""
+    """
+    What a version would have made of finished instances.
+
+    :param unknown: those whose subject is gone
+    :param left_out: those that ended before the ones that were looked at
+    :param next_after: from where the next are looked at; None when none are left
+    """
 
     looked_at: int
     same: int
     unknown: int
     differing: list[Differing]
+    left_out: int = 0
+    next_after: str | None = None
 
 
 async def compare(session: AsyncSession, *, code: str, before: int, after: int) -> list[Change]:
@@ -75,26 +85,40 @@ async def rehearse(
     return rehearsal.rehearse(definition, tries, document=document, context=context)
 
 
-async def replay(session: AsyncSession, *, subjects: Subjects, code: str, version: int, limit: int) -> Replayed:
-    """This will hold a version against the instances of its workflow that ended last, on whatever version they ran."""
+async def replay(
+    session: AsyncSession, *, subjects: Subjects, code: str, version: int, limit: int, after: str | None = None
+) -> Replayed:
+    """
+    This will hold a version against the instances of its workflow that ended last, on whatever version they ran.
+
+    :param after: `next_after` of the ones before
+    :raises NotFound: when there is no such version
+    :raises Invalid: when `after` is none that was given
+    """
     definition = await definitions.version(session, code=code, version=version)
     caller = await identity.system_caller(session)
-    rows = await repository.finished(session, code=code, limit=limit)
+    place = Cursor.decode(after) if after else None
     differing: list[Differing] = []
-    unknown = 0
-    for start in range(0, len(rows), AT_ONCE):
-        some = rows[start : start + AT_ONCE]
-        steps = await _steps(session, some)
-        known = await facts_of(session, some, caller=caller, subjects=subjects)
-        for row in some:
+    looked_at = unknown = 0
+    while looked_at < limit:
+        rows = await finished.page(session, code=code, after=place, limit=min(AT_ONCE, limit - looked_at))
+        if not rows:
+            break
+        place = Cursor(rows[-1].last_transition_at, rows[-1].id)
+        looked_at += len(rows)
+        steps = await _steps(session, rows)
+        known = await facts_of(session, rows, caller=caller, subjects=subjects)
+        for row in rows:
             facts = known.get((row.entity_type, row.entity_id))
             if facts is None:
                 unknown += 1
                 continue
-            parting = rehearsal.replay(definition, steps.get(row.id, ()), facts, caller)
+            parting = replaying.replay(definition, steps.get(row.id, ()), facts, caller)
             if parting is not None:
                 differing.append(Differing(row.id, facts.number, parting))
-    return Replayed(len(rows), len(rows) - unknown - len(differing), unknown, differing)
+    left_out = await finished.count(session, code=code, after=place)
+    following = place.encode() if place is not None and left_out else None
+    return Replayed(looked_at, looked_at - unknown - len(differing), unknown, differing, left_out, following)
 
 
 async def _steps(session: AsyncSession, rows: Sequence[Instance]) -> dict[UUID, list[Past]]:
@@ -120,6 +144,7 @@ def _past(step: WorkflowHistory) -> Past:
     details = step.details or {}
     payload, imposed = details.get("payload"), bool(steering.IMPOSED & details.keys())
     answers = details.get("answers")
+    automatic = bool(details.get("automatic"))
     return Past(
         step.action,
         step.to_state,
@@ -128,4 +153,26 @@ def _past(step: WorkflowHistory) -> Past:
         imposed,
         details.get("responseCode"),
         answers if isinstance(answers, dict) else {},
+        who=None if automatic else _who(step, details.get("seats")),
+        automatic=automatic,
+        given_to=_given_to(details),
     )
+
+
+def _who(step: WorkflowHistory, seats: Any) -> Who | None:
+    if step.action_by_user_id is None or step.action_by_user_uuid is None:
+        return None
+    acted_for = frozenset(seats) if isinstance(seats, list) else None
+    if step.on_behalf_of_user_id is None or step.on_behalf_of_user_uuid is None:
+        return Who(step.action_by_user_id, UUID(step.action_by_user_uuid), acted_for)
+    absent = UUID(step.on_behalf_of_user_uuid)
+    return Who(step.on_behalf_of_user_id, absent, acted_for, deputy_id=step.action_by_user_id)
+
+
+def _given_to(details: Mapping[str, Any]) -> UUID | None:
+    """The one person to whom a step gave the state that it led to, or an administrator the present one."""
+    assigned, reassigned = details.get("assigned"), details.get("reassigned")
+    if isinstance(reassigned, dict) and "branch" not in reassigned:
+        return UUID(reassigned["after"]["publicId"])
+    given = isinstance(assigned, dict) and assigned.get("dropped") is None
+    return UUID(assigned["userPublicId"]) if given and assigned.get("userPublicId") else None

@@ -16,7 +16,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.pagination import Cursor, Page
 from saraban.workflow import repository
-from saraban.workflow.domain import path, steering
+from saraban.workflow.domain import giving, path, steering
 from saraban.workflow.domain.definition import ENDS, Definition
 from saraban.workflow.domain.review import BranchView
 from saraban.workflow.domain.subject import ActionChoice, Envelope, Represented, SubjectFacts
@@ -25,6 +25,7 @@ from saraban.workflow.service import branches, definitions, instances
 from saraban.workflow.service.reading import facts_of, seen
 from saraban.workflow.service.standing import Standing, standing
 from saraban.workflow.service.subjects import Subjects
+from saraban.workflow.service.values import Brought, Value, brought, stated
 
 MOST_STEPS = 1_000
 MOST_ROUNDS = 5
@@ -35,6 +36,7 @@ class InstanceView:
     entity_type: str
     facts: SubjectFacts
     envelope: Envelope
+    values: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class TakenStep:
     :param migrated: the versions `before` and `after`
     :param assignment: to whom the state it leads to was given, and why that was dropped, if it was
     :param on_behalf_of: in whose place the actor acted, who was away
+    :param values: that came with it
     :param nobody: at that moment nobody who may see it could act in the state it leads to, or answer for a branch of it
     """
 
@@ -97,6 +100,7 @@ class TakenStep:
     reassigned: Mapping[str, Any] | None = None
     migrated: Mapping[str, int] | None = None
     on_behalf_of: Represented | None = None
+    values: tuple[Brought, ...] = ()
     nobody: bool = False
 
 
@@ -118,7 +122,7 @@ async def find(
     envelope = instances.envelope(
         row, definition, caller=caller, facts=facts, files=files.get(row.id, ()), branches=asked, seats=seats
     )
-    return InstanceView(row.entity_type, facts, envelope)
+    return InstanceView(row.entity_type, facts, envelope, stated(definition, row.context))
 
 
 async def _lent(session: AsyncSession, caller: Caller, now: datetime | None) -> Standing:
@@ -159,14 +163,40 @@ async def _taken(session: AsyncSession, rows: Sequence[Instance]) -> tuple[Taken
     steps = await repository.steps_of(session, list(known), limit=MOST_STEPS)
     files = await attachments.step_attachments(session, [step[0].id for step in steps]) if steps else {}
     told = await branches.told(session, [step[0] for step in steps], known)
+    values = _values([step[0] for step in steps], known)
     return tuple(
-        _step(step, known[step[0].instance_id], files.get(str(step[0].id), ()), told.get(step[0].id))
+        _step(
+            step,
+            known[step[0].instance_id],
+            files.get(str(step[0].id), ()),
+            told.get(step[0].id),
+            values.get(step[0].id, ()),
+        )
         for step in steps
         if not branches.hides(told, step[0])
     )
 
 
-def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow], told: branches.Told | None) -> TakenStep:
+def _values(steps: Sequence[WorkflowHistory], known: Mapping[UUID, Definition]) -> dict[UUID, tuple[Brought, ...]]:
+    """What each step brought, and of what others had stated before what it took the place of."""
+    found: dict[UUID, tuple[Brought, ...]] = {}
+    contexts: dict[UUID, dict[str, Any]] = {}
+    for step in steps:
+        payload = (step.details or {}).get("payload")
+        if isinstance(payload, dict):
+            definition, before = known[step.instance_id], contexts.get(step.instance_id, {})
+            found[step.id] = brought(definition, payload, giving.remembered(before))
+            contexts[step.instance_id] = giving.after(definition, before, payload)
+    return found
+
+
+def _step(
+    row: Any,
+    definition: Definition,
+    files: Sequence[AttachmentRow],
+    told: branches.Told | None,
+    values: tuple[Brought, ...],
+) -> TakenStep:
     step: WorkflowHistory = row[0]
     return TakenStep(
         public_id=step.id,
@@ -188,6 +218,7 @@ def _step(row: Any, definition: Definition, files: Sequence[AttachmentRow], told
         actor=_actor(row),
         on_behalf_of=_absent(row),
         attachments=tuple(files),
+        values=values,
         created_at=step.created_at,
     )
 

@@ -15,6 +15,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
 from saraban.workflow.schemas import HistoryFileOut, LabelOut
 from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
+from saraban.workflow.schemas.values import BroughtOut
 
 _PAGE = 100
 _ABSENT = "onBehalfOfPublicId"
@@ -99,6 +100,7 @@ def _step(step: workflow.TakenStep, label: str | None) -> HistoryEntry:
         reassigned=ReassignedOut.model_validate(step.reassigned) if step.reassigned else None,
         migrated=VersionsOut.model_validate(step.migrated) if step.migrated else None,
         attachments=[HistoryFileOut.model_validate(file) for file in step.attachments],
+        values=[BroughtOut.model_validate(value) for value in step.values],
     )
 
 

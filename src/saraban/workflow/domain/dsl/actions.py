@@ -15,7 +15,9 @@ from saraban.workflow.domain.faults import Faults
 MAX_RESPONSES = 30
 PARTIES = frozenset({"originator", "recipient", "assignee"})
 ORGANIZATION_ROLES = frozenset({"OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"})
-ALLOWED = frozenset({"to", "responses", "help", "comment", "attachments", "require", "condition", "events", "optional"})
+ALLOWED = frozenset(
+    {"to", "responses", "help", "comment", "attachments", "require", "condition", "events", "optional", "fields"}
+)
 
 
 def read(action: str, raw: Any, at: str, known: Known, found: Faults) -> Transition | None:
@@ -39,6 +41,7 @@ def read(action: str, raw: Any, at: str, known: Known, found: Faults) -> Transit
         attachments_required=needed,
         responses=responses,
         help=words.help_text(part, at, found),
+        fields=words.fields(part, at, found),
         usual=usual,
     )
     return read_action if label is not None and (to is not None or responses) else None

@@ -10,6 +10,7 @@ from saraban.workflow.domain.faults import Faults
 
 MOST_LABEL = 100
 MOST_HELP = 500
+MOST_FIELDS = 100
 
 CODE = re.compile(r"[A-Z][A-Z0-9_]{0,49}")
 STATE = re.compile(r"[a-z][a-z0-9_]{0,49}")
@@ -60,3 +61,19 @@ def flag(part: Mapping[str, Any], key: str, at: str, found: Faults) -> bool:
         found.add(f"{at}/{key}", "type", "ต้องเป็น true หรือ false", "This must be true or false.")
         return False
     return value
+
+
+def fields(part: Mapping[str, Any], at: str, found: Faults) -> tuple[str, ...] | None:
+    """This will read the values that can come with an action; whether the schema knows them is asked of the whole definition."""
+    if "fields" not in part:
+        return None
+    names: dict[str, None] = {}
+    for index, one in enumerate(found.list_of(part["fields"], f"{at}/fields", most=MOST_FIELDS, least=0)):
+        if not isinstance(one, str):
+            found.add(f"{at}/fields/{index}", "type", "ต้องเป็นข้อความ", "This must be text.")
+        elif one in names:
+            th, en = "ระบุ “{name}” ซ้ำ", "“{name}” is there twice."
+            found.add(f"{at}/fields/{index}", "duplicate", th, en, name=one[:100])
+        else:
+            names[one] = None
+    return tuple(names)

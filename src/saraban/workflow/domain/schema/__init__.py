@@ -7,6 +7,6 @@ they are given, and are refused when they need more than that (look-around, back
 """
 
 from saraban.workflow.domain.schema.context import ContextSchema, SchemaRefused, read
-from saraban.workflow.domain.schema.fields import Field, payload_fields
+from saraban.workflow.domain.schema.fields import Field, payload_fields, payload_nulls
 
-__all__ = ["ContextSchema", "Field", "SchemaRefused", "payload_fields", "read"]
+__all__ = ["ContextSchema", "Field", "SchemaRefused", "payload_fields", "payload_nulls", "read"]

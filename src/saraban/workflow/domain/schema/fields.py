@@ -10,9 +10,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Any, Literal
 
+from saraban.kit.calendar import day_in_words
 from saraban.kit.errors import Text
 
 Kind = Literal["line", "lines", "date", "number", "integer", "boolean", "choice", "json"]
@@ -68,6 +70,43 @@ def payload_fields(raw: Mapping[str, Any]) -> tuple[Field, ...]:
     required = {name for layer in _layers(payload, raw) for name in layer.get("required", ())}
     found = _properties(payload, raw)
     return tuple(_field(name, one, name in required, raw) for name, one in found.items() if one is not False)
+
+
+def payload_nulls(raw: Mapping[str, Any]) -> frozenset[str]:
+    """This will give the properties of the payload for which `null` is a value like others."""
+    payload = _properties(raw, raw).get(PAYLOAD)
+    found = _properties(payload, raw) if isinstance(payload, dict) else {}
+    return frozenset(name for name, one in found.items() if any(_names_null(layer) for layer in _layers(one, raw)))
+
+
+def _names_null(said: Mapping[str, Any]) -> bool:
+    types = said.get("type")
+    options = [*said.get("enum", ()), *(one.get("const", 0) for one in said.get("oneOf", ()) if isinstance(one, dict))]
+    return "null" in (types if isinstance(types, list) else [types]) or None in options or said.get("const", 0) is None
+
+
+def said(one: Field, value: Any) -> Text:
+    """This will write a value as people read it, in both languages."""
+    named = next(
+        (option.label for option in one.options if type(option.value) is type(value) and option.value == value), None
+    )
+    if named is not None:
+        return named
+    if isinstance(value, bool):
+        return YES if value else NO
+    if isinstance(value, int | float):
+        return Text(f"{value:,}", f"{value:,}")
+    day = _day(value) if one.kind == "date" else None
+    if day is not None:
+        return Text(day_in_words(day, "th"), day_in_words(day, "en"))
+    return Text(written(value), written(value)) if value is not None else Text("–", "–")
+
+
+def _day(value: Any) -> date | None:
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def written(value: Any) -> str:
@@ -192,4 +231,4 @@ def _bounds(
     return lowest, highest, step
 
 
-__all__ = ["NO", "YES", "Field", "Option", "figure", "payload_fields", "written"]
+__all__ = ["NO", "YES", "Field", "Option", "figure", "payload_fields", "payload_nulls", "said", "written"]

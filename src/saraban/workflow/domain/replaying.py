@@ -1,0 +1,267 @@
+"""
+A finished history played again through another version: where it would have gone another way, and why.
+
+What is asked again is what the record still knows: comments, codes, files, values, who acted and for which organizations.
+Roles and permissions of that day are not kept, so they are not asked.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import FieldProblem, Invalid, Text
+from saraban.workflow.domain import answering, engine, giving
+from saraban.workflow.domain.condition import Condition
+from saraban.workflow.domain.definition import ENDS, Definition, Require, Transition
+from saraban.workflow.domain.engine import Facts, Step
+from saraban.workflow.domain.review import ANSWER, FELL
+from saraban.workflow.domain.subject import SubjectFacts
+
+# What conditions can read of an actor that no record says of him.
+_UNKNOWN = frozenset({"*", "actor", "actor.roles", "actor.isAssignee"})
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """
+    Whose right a step was taken by.
+
+    :param seats: the organizations that he acted for; None where that was not recorded, or did not count (an administrator)
+    :param deputy_id: who really acted, in his place
+    """
+
+    user_id: int
+    public_id: UUID
+    seats: frozenset[int] | None = None
+    deputy_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """
+    A step that was taken.
+
+    :param imposed: an administrator's deed, which no definition provides: it counts wherever its state still is
+    :param answers: of a verdict, the codes by branch that it came from; of an answer its own, as far as they are known
+    :param with_files: whether files came with it, None where that is not known
+    :param who: None where nobody is recorded, and for what the engine did by itself
+    :param given_to: the one person in charge of the state that it led to
+    """
+
+    action: str
+    to_state: str
+    comment: str | None
+    payload: Mapping[str, Any]
+    imposed: bool = False
+    response_code: str | None = None
+    answers: Mapping[str, str] = field(default_factory=dict)
+    with_files: bool | None = None
+    who: Who | None = None
+    automatic: bool = False
+    given_to: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """
+    :param to: where the step would have led
+    :param faults: of single values
+    """
+
+    code: str
+    says: Text
+    to: str | None = None
+    faults: tuple[FieldProblem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Where a history would go another way: which step, counted from 1, and why."""
+
+    step: int
+    state: str
+    action: str
+    went_to: str
+    reason: Reason
+
+    @property
+    def code(self) -> str:
+        return self.reason.code
+
+    @property
+    def says(self) -> Text:
+        return self.reason.says
+
+    @property
+    def would_go_to(self) -> str | None:
+        return self.reason.to
+
+    @property
+    def faults(self) -> tuple[FieldProblem, ...]:
+        return self.reason.faults
+
+
+_NO_ACTION = Text("สถานะนี้ไม่มีการดำเนินการนี้แล้ว", "The state has no such action any more.")
+_OTHER_STATE = Text("ไปสถานะอื่น", "It goes to another state.")
+_CONDITION = Text("เงื่อนไขใหม่ไม่เป็นจริงกับเอกสารนี้", "The condition does not hold for this document.")
+_COMMENT = Text("ต้องมีความเห็น ซึ่งตอนนั้นไม่มี", "A comment is needed, and there was none.")
+_FILES = Text("ต้องมีไฟล์แนบ ซึ่งตอนนั้นไม่มี", "A file is needed, and there was none.")
+_NO_FILES = Text("ขั้นตอนนี้ไม่รับไฟล์แนบ ซึ่งตอนนั้นมี", "The step takes no files, and there were some.")
+_RESPONSE = Text("รหัสคำตอบของขั้นตอนนั้นใช้ไม่ได้แล้ว", "The response code of that step does not fit any more.")
+_AUTOMATIC = Text("ระบบจะดำเนินการต่อเองหลังขั้นตอนนี้", "The engine would have gone on by itself after this step.")
+_NOT_ENDED = Text("สายงานจะยังไม่จบที่ขั้นสุดท้ายนี้", "It would not have ended with its last step.")
+_VALUES = Text("ขั้นตอนนี้ไม่รับค่าที่ระบุมาในตอนนั้น", "The step does not take a value that came with it.")
+_CONTEXT = Text("ค่าที่ระบุไว้ไม่ตรงกับ context_schema", "What was stated does not fit the context_schema.")
+_SUBMITTER = Text("ผู้เขียนเอกสารดำเนินการเองไม่ได้", "Who wrote the document may not take it.")
+_USER = Text("ต้องเป็นบุคคลที่ระบุไว้ ซึ่งตอนนั้นเป็นผู้อื่น", "It is for one named person, and somebody else took it.")
+_PARTY = Text("หน่วยงานที่ดำเนินการในตอนนั้นไม่ใช่ฝ่ายที่กำหนด", "The organization that took it is not of the side that may.")
+
+
+def replay(definition: Definition, past: Sequence[Past], subject: SubjectFacts, caller: Caller) -> Parting | None:
+    """
+    This will say where a finished history would have gone another way, or None.
+
+    The way by which a document was withdrawn (`cancelled`) is open from every state and is no difference.
+
+    :param caller: the system, in whose name the engine acts
+    """
+    state, context = definition.initial, dict[str, Any]()
+    in_charge: UUID | None = None
+    for place, step in enumerate(past, start=1):
+        facts = _facts(step, subject, caller, context)
+        reviewed = step.action == ANSWER or step.action in FELL.values()
+        parting = _falling(definition, state, step) if reviewed else _parting(definition, state, step, facts, in_charge)
+        if parting is not None:
+            return Parting(place, state, step.action, step.to_state, parting)
+        left, state = state, step.to_state
+        stays = step.given_to is None and left == state and (step.imposed or reviewed)
+        in_charge = in_charge if stays else step.given_to
+        context = giving.after(definition, context, step.payload)
+        ours = _unasked(definition, left, step, Facts(caller, subject, context=context))
+        if ours is not None and not _follows(ours, past[place:]):
+            return Parting(place, left, step.action, state, Reason("automatic", _AUTOMATIC, ours.next_state))
+    if past and not definition.state(state).terminal:
+        last = past[-1]
+        return Parting(len(past), state, last.action, last.to_state, Reason("not_ended", _NOT_ENDED))
+    return None
+
+
+def _facts(step: Past, subject: SubjectFacts, system: Caller, context: Mapping[str, Any]) -> Facts:
+    who, deputy = step.who, None
+    if who is not None and who.deputy_id is not None:
+        deputy = _person(who.deputy_id, who.public_id, frozenset())
+    return Facts(
+        system if who is None else _person(who.user_id, who.public_id, who.seats or frozenset()),
+        subject,
+        step.comment,
+        step.payload,
+        context,
+        response_code=step.response_code,
+        deputy=deputy,
+    )
+
+
+def _person(user_id: int, public_id: UUID, seats: frozenset[int]) -> Caller:
+    return Caller(user_id, public_id, "", "", None, seats, ())
+
+
+def _unasked(definition: Definition, left: str, step: Past, facts: Facts) -> Step | None:
+    """What the engine would do by itself after a step that was taken."""
+    if step.to_state in ENDS:
+        return None
+    return engine.automatic(definition, Step(left, step.action, step.to_state, terminal=False), facts)
+
+
+def _follows(ours: Step, later: Sequence[Past]) -> bool:
+    """Whether the same came next, by whomever; or somebody ended or moved it against any definition."""
+    return bool(later) and (later[0].action == ours.action or later[0].imposed or later[0].to_state in ENDS)
+
+
+def _falling(definition: Definition, state: str, step: Past) -> Reason | None:
+    """A verdict is played again from its answers; while they come in there need only be a review."""
+    here = definition.states.get(state)
+    review = here.review if here else None
+    known = review is not None and step.answers.keys() <= review.branches.keys()
+    if review is None or not known or not set(step.answers.values()) <= set(review.answers):
+        return Reason("no_action", _NO_ACTION)
+    if step.action == ANSWER:
+        needed = any(review.answers[code].comment_required for code in step.answers.values())
+        if needed and not (step.comment or "").strip():
+            return Reason("comment_required", _COMMENT)
+        return Reason("files_not_taken", _NO_FILES) if step.with_files and review.hidden else None
+    fell = answering.moved(definition, state, step.answers)
+    if fell is None or fell.next_state != step.to_state:
+        return Reason("other_state", _OTHER_STATE, fell.next_state if fell else None)
+    return None
+
+
+def _parting(definition: Definition, state: str, step: Past, facts: Facts, in_charge: UUID | None) -> Reason | None:
+    if step.to_state in ENDS or (step.imposed and step.to_state in definition.states):
+        return None
+    here = definition.states.get(state)
+    transition = here.on.get(step.action) if here else None
+    if transition is None:
+        return Reason("no_action", _NO_ACTION)
+    refused = _by(transition.require, step, facts, in_charge)
+    if refused is not None:
+        return Reason(*refused)
+    try:
+        to, comment_required = engine.outcome(transition, step.response_code)
+    except Invalid:
+        return Reason("response_code", _RESPONSE)
+    lacking = _brought(definition, transition, step, facts, comment_required=comment_required)
+    if lacking is not None:
+        return Reason(lacking.code, lacking.says, to, lacking.faults)
+    condition = transition.condition
+    asked = condition is not None and _known(condition, step)
+    if condition is not None and asked and not condition.holds(engine.conditional_facts(facts, state)):
+        return Reason("condition", _CONDITION, to)
+    return Reason("other_state", _OTHER_STATE, to) if to != step.to_state else None
+
+
+def _by(require: Require, step: Past, facts: Facts, in_charge: UUID | None) -> tuple[str, Text] | None:
+    """What is known of who took it, asked again; an assignee of that day is not known any more."""
+    who, subject = step.who, facts.subject
+    if who is None or step.automatic:
+        return None
+    if require.not_submitter and facts.acts(subject.submitter_user_id):
+        return "not_submitter", _SUBMITTER
+    if require.user is not None and who.public_id not in {require.user, in_charge}:
+        return "user", _USER
+    if who.seats is not None and "assignee" not in require.party and not engine.seated(require, facts):
+        return "party", _PARTY
+    return None
+
+
+def _brought(
+    definition: Definition, transition: Transition, step: Past, facts: Facts, *, comment_required: bool
+) -> Reason | None:
+    if comment_required and not (step.comment or "").strip():
+        return Reason("comment_required", _COMMENT)
+    if transition.attachments_required and step.with_files is False:
+        return Reason("files_required", _FILES)
+    if step.with_files and not transition.attachments:
+        return Reason("files_not_taken", _NO_FILES)
+    if step.automatic:  # the engine brings nothing, and is not asked for anything
+        return None
+    try:
+        giving.check(definition, transition, facts.context, step.payload)
+    except Invalid as refused:
+        return Reason("values", _VALUES, faults=tuple(refused.fields))
+    try:
+        giving.check_context(definition, giving.after(definition, facts.context, step.payload))
+    except Invalid as refused:
+        return Reason("context", _CONTEXT, faults=tuple(refused.fields))
+    return None
+
+
+def _known(condition: Condition, step: Past) -> bool:
+    """Whether all that a condition reads can be given to it again; the system's own roles are what they were."""
+    if step.automatic:
+        return True
+    read = condition.logic.variables
+    if step.who is None:
+        return not any(path == "*" or path.partition(".")[0] == "actor" for path in read)
+    return read.isdisjoint(_UNKNOWN)

@@ -1,0 +1,221 @@
+"""The values that come with steps: which an action takes, what is kept of them, and what publishing refuses of `fields`."""
+
+from typing import Any
+
+import pytest
+
+from saraban.kit.errors import Invalid
+from saraban.workflow.domain import dsl, engine, giving
+from saraban.workflow.domain.definition import Definition, as_published, compiled
+from saraban.workflow.domain.engine import Facts
+from saraban.workflow.domain.rehearsal import Actor, Try, rehearse
+from tests.domain.workflow.actors import person, subject
+
+WORDS = {"th": "คำ", "en": "Word"}
+PROPERTIES: dict[str, Any] = {
+    "amount": {"type": "number", "minimum": 1},
+    "grade": {"enum": ["A", "B", None]},
+    "note": {"type": "string"},
+}
+
+
+def written(
+    checks: dict[str, Any] | None = None, *, required: tuple[str, ...] = (), properties: Any = PROPERTIES, **send: Any
+) -> dict[str, Any]:
+    """Sent, then checked or corrected, then closed; `send` and `checks` say more of the first and of `correct`."""
+    payload = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return {
+        "workflow": "STATED",
+        "context_schema": {"type": "object", "properties": {"payload": payload}},
+        "states": [
+            {"name": "draft", "label": WORDS, "initial": True, "on": {"send": {"to": "open", "label": WORDS} | send}},
+            {
+                "name": "open",
+                "label": WORDS,
+                "on": {
+                    "correct": {"to": "open", "label": WORDS} | (checks or {}),
+                    "close": {"to": "closed", "label": WORDS},
+                },
+            },
+            {"name": "closed", "label": WORDS, "terminal": True},
+        ],
+    }
+
+
+def faults(raw: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(one.pointer, one.code) for one in dsl.problems(raw, known=dsl.Known())]
+
+
+def refused(definition: Definition, payload: dict[str, Any], before: Any = None) -> list[tuple[str, str]]:
+    """What a correction is told, `before` it these values were stated."""
+    context = {} if before is None else {"payload": before}
+    try:
+        engine.advance(definition, "open", "correct", Facts(person(3), subject(), payload=payload, context=context))
+    except Invalid as told:
+        return [(one.pointer, one.code) for one in told.fields]
+    return []
+
+
+PLAIN = dsl.read(written())
+NAMED = dsl.read(written({"fields": ["amount"]}))
+TAKING_NOTHING = dsl.read(written({"fields": []}))
+OLD = as_published(dsl.read(written()), {"workflow": "STATED"})
+
+
+class TestAnAction:
+    def test_without_fields_leaves_what_was_stated_and_takes_the_rest(self) -> None:
+        before = {"amount": 99}
+
+        assert refused(PLAIN, {"amount": 5}, before) == [("/payload/amount", "stated")]
+        assert refused(PLAIN, {"note": "x"}, before) == []
+        assert refused(PLAIN, {"amount": 5}) == []
+
+    def test_without_fields_may_say_again_what_was_stated(self) -> None:
+        assert refused(PLAIN, {"amount": 99.0, "note": "x"}, {"amount": 99}) == []
+
+    @pytest.mark.parametrize(("one", "other"), [(1, True), ([1], [True]), ({"a": 0}, {"a": False}), (None, 0)])
+    def test_tells_values_apart_as_json_does(self, one: Any, other: Any) -> None:
+        assert giving.same(one, one)
+        assert not giving.same(one, other)
+
+    def test_with_fields_changes_those_and_takes_no_others(self) -> None:
+        before = {"amount": 99}
+
+        assert refused(NAMED, {"amount": 5}, before) == []
+        assert refused(NAMED, {"amount": 5, "note": "x"}, before) == [("/payload/note", "not_taken")]
+        assert refused(TAKING_NOTHING, {"amount": 99}, before) == [("/payload/amount", "not_taken")]
+        assert refused(TAKING_NOTHING, {}, before) == []
+
+    def test_names_a_value_whose_name_has_slashes(self) -> None:
+        assert refused(TAKING_NOTHING, {"a/b~c": 1}) == [("/payload/a~1b~0c", "not_taken")]
+
+    def test_is_refused_before_its_condition_reads_what_it_does_not_take(self) -> None:
+        condition = {"type": "json-logic", "rule": {"==": [{"var": "context.payload.amount"}, 7]}}
+        definition = dsl.read(written({"fields": ["note"], "condition": condition}))
+
+        assert refused(definition, {"grade": "A"}, {"amount": 5}) == [("/payload/grade", "not_taken")]
+
+    def test_is_offered_with_its_fields(self) -> None:
+        offered = engine.available(NAMED, "open", Facts(person(3), subject()))
+
+        assert [(one.code, one.fields) for one in offered] == [("correct", ("amount",)), ("close", None)]
+
+    def test_brings_no_more_than_there_is_room_for(self) -> None:
+        free = dsl.read({key: value for key, value in written().items() if key != "context_schema"})
+        before = {f"v{index}": "x" * 15_000 for index in range(4)}
+
+        assert refused(free, {"w": "x" * 15_000}, before) == [("/payload", "too_large")]
+        assert refused(free, {"w": "x"}, before) == []
+
+
+class TestWhatIsRemembered:
+    def test_keeps_each_value_until_another_comes(self) -> None:
+        context = {"payload": {"amount": 99, "grade": "A"}}
+
+        assert giving.after(NAMED, context, {"amount": 5}) == {"payload": {"amount": 5, "grade": "A"}}
+        assert giving.after(NAMED, context, {}) == context
+        assert context == {"payload": {"amount": 99, "grade": "A"}}
+
+    def test_loses_what_is_taken_back_by_null(self) -> None:
+        context = {"payload": {"amount": 99, "note": "x"}}
+
+        assert giving.after(NAMED, context, {"note": None}) == {"payload": {"amount": 99}}
+        assert giving.after(NAMED, context, {"grade": None})["payload"]["grade"] is None
+
+    @pytest.mark.parametrize("said", [{"type": ["string", "null"]}, {"oneOf": [{"const": None}]}, {"const": None}])
+    def test_keeps_null_where_the_schema_names_it(self, said: dict[str, Any]) -> None:
+        definition = dsl.read(written(properties={"it": said}))
+
+        assert giving.after(definition, {}, {"it": None}) == {"payload": {"it": None}}
+
+    def test_is_judged_as_it_will_be(self) -> None:
+        definition = dsl.read(written({"fields": ["amount", "note"]}, required=("amount",)))
+
+        assert refused(definition, {"note": "x"}, {"amount": 5}) == []
+        assert refused(definition, {"note": "x"}) == [("/payload/amount", "required")]
+        assert refused(definition, {"amount": None}, {"amount": 5}) == [("/payload/amount", "required")]
+        assert refused(definition, {"amount": 0}, {"amount": 5}) == [("/payload/amount", "minimum")]
+
+
+class TestAVersionFromBefore:
+    def test_replaces_the_payload_as_it_did_when_it_was_published(self) -> None:
+        assert refused(OLD, {"note": "x"}, {"amount": 99}) == []
+        assert giving.after(OLD, {"payload": {"amount": 99}, "x": 1}, {"note": "y"}) == {
+            "payload": {"note": "y"},
+            "x": 1,
+        }
+        assert giving.after(OLD, {}, {"note": None}) == {"payload": {"note": None}}
+
+    def test_is_known_by_the_short_form_beside_it(self) -> None:
+        short = compiled(NAMED)
+
+        assert as_published(NAMED, short).merges
+        assert not as_published(NAMED, {}).merges
+        assert short["states"]["open"]["transitions"]["correct"] == {"to": "open", "fields": ["amount"]}
+
+
+class TestPublishing:
+    def test_knows_the_values_that_the_schema_names(self) -> None:
+        raw = written({"fields": ["amonut", "amount", "amount", 5]})
+        at = "/dsl/states/1/on/correct/fields"
+
+        assert faults(raw) == [(f"{at}/2", "duplicate"), (f"{at}/3", "type")]
+        assert faults(written({"fields": ["amonut", "amount"]})) == [(f"{at}/0", "unknown")]
+        assert faults(written({"fields": "amount"})) == [(at, "type")]
+
+    def test_knows_none_where_there_is_no_schema(self) -> None:
+        raw = written({"fields": ["amount"]})
+        del raw["context_schema"]
+
+        assert faults(raw) == [("/dsl/states/1/on/correct/fields/0", "unknown")]
+
+    def test_refuses_a_condition_that_reads_what_never_comes(self) -> None:
+        rule = {"<": [{"var": "payload.amount"}, {"var": "context.payload.amount"}]}
+        wrong = written({"fields": ["note"], "condition": {"type": "json-logic", "rule": rule}})
+        (problem,) = dsl.problems(wrong, known=dsl.Known())
+
+        assert (problem.pointer, problem.code) == ("/dsl/states/1/on/correct/condition/rule", "unknown_name")
+        assert "context.payload.amount" in problem.text.say("en", problem.values)
+        assert "fields" in problem.text.say("th", problem.values)
+
+    def test_wants_what_is_required_to_be_there_by_then(self) -> None:
+        raw = written({"fields": ["note"]}, required=("amount",), fields=[])
+        (problem,) = dsl.problems(raw, known=dsl.Known())
+
+        assert (problem.pointer, problem.code) == ("/dsl/states/1/on/correct/fields", "never_complete")
+        assert "draft → open" in problem.text.say("en", problem.values)
+        assert "amount" in problem.text.say("th", problem.values)
+
+    @pytest.mark.parametrize(
+        ("send", "correct"),
+        [(None, ["note"]), (["amount"], ["note"]), ([], ["amount", "note"]), ([], []), ([], None), (["amount"], None)],
+    )
+    def test_is_content_where_it_can_be(self, send: list[str] | None, correct: list[str] | None) -> None:
+        first = {} if send is None else {"fields": send}
+
+        assert faults(written({} if correct is None else {"fields": correct}, required=("amount",), **first)) == []
+
+    def test_finds_a_way_around_who_could_have_stated_it(self) -> None:
+        raw = written({"fields": ["note"]}, required=("amount",), fields=["amount"])
+        raw["states"][0]["on"]["skip"] = {"to": "open", "label": WORDS, "fields": []}
+
+        assert faults(raw) == [("/dsl/states/1/on/correct/fields", "never_complete")]
+
+
+class TestARehearsal:
+    def test_takes_and_keeps_values_as_documents_do(self) -> None:
+        tries = [
+            Try(Actor(), "send", payload={"amount": 99_000_000, "note": "x"}),
+            Try(Actor(), "close", payload={"amount": 5}),
+            Try(Actor(), "correct", payload={"amount": 7}),
+        ]
+
+        told = rehearse(NAMED, tries, document={})
+
+        assert [one.refusal.fields[0].pointer if one.refusal else None for one in told] == [
+            None,
+            "/payload/amount",
+            None,
+        ]
+        assert [one.values.get("amount") for one in told] == [99_000_000, 99_000_000, 7]
+        assert told[-1].values["note"] == "x"
