@@ -2,9 +2,10 @@
 The definitions that ship with the product, each against its matrix: every state, every action, every actor.
 
 A matrix (`matrices/CODE.yaml`) is written by hand from who may do what, not from the definition. Under a state stands
-whom it waits for, who may edit, and for each action an outcome with its actors: a state, `forbidden`, or
+whom it waits for, who may edit, what an end means, and for each action an outcome with its actors: a state, `forbidden`, or
 `condition not met`; `the others` are all actors of `actors.yaml` that the action does not name. An action that the state
-does not have is `not possible`, for everybody. `situations` change the document for the states that name them.
+does not have is `not possible`, for everybody. `codes` are those it is answered with, each with the state it leads to,
+`comment` where it needs one and `usual` where it counts without being given. `situations` change the document for the states that name them.
 """
 
 from collections.abc import Iterator
@@ -15,10 +16,11 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from saraban.documents.rfa.domain import APPROVE_CODES
 from saraban.identity.domain.caller import Caller
-from saraban.kit.errors import DomainError, Invalid
+from saraban.kit.errors import DomainError, Invalid, Text
 from saraban.workflow.domain import awaiting, dsl, engine
-from saraban.workflow.domain.definition import Definition, State
+from saraban.workflow.domain.definition import Definition, State, Transition
 from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.service.definitions import shipped
 from tests.domain.workflow.actors import person, subject
@@ -49,6 +51,7 @@ class Cell(NamedTuple):
     action: str
     outcomes: dict[str, str] | None
     comment: bool
+    codes: dict[str, list[str]] = {}  # noqa: RUF012
 
     def __str__(self) -> str:
         return "-".join(part for part in (self.code, self.state, self.situation, self.action) if part)
@@ -82,8 +85,8 @@ def document(code: str, situation: str) -> SubjectFacts:
     )
 
 
-def outcome(cell: Cell, who: str, comment: str | None) -> str:
-    facts = engine.Facts(actor(who), document(cell.code, cell.situation), comment)
+def outcome(cell: Cell, who: str, comment: str | None, response: str | None = None) -> str:
+    facts = engine.Facts(actor(who), document(cell.code, cell.situation), comment, response_code=response)
     try:
         step = engine.advance(DEFINITIONS[cell.code], cell.state, cell.action, facts)
     except Invalid as error:
@@ -108,9 +111,8 @@ def _cell(code: str, state: str, situation: str, action: str, entry: Any) -> Cel
     entry = entry[situation] if situation else entry
     told = {who: result for result, names in entry.items() if isinstance(names, list) for who in names}
     (rest,) = [result for result, names in entry.items() if names == "the others"]
-    return Cell(
-        code, state, situation, action, dict.fromkeys(CAST["actors"], rest) | told, entry["comment"] == "required"
-    )
+    outcomes = dict.fromkeys(CAST["actors"], rest) | told
+    return Cell(code, state, situation, action, outcomes, entry["comment"] == "required", entry.get("codes", {}))
 
 
 CELLS = list(cells())
@@ -132,6 +134,27 @@ def test_asks_for_a_comment_where_the_matrix_does(cell: Cell) -> None:
     for who, expected in cell.outcomes.items():
         refused = cell.comment and expected in DEFINITIONS[cell.code].states
         assert {outcome(cell, who, comment) for comment in (None, "", "   ")} == {"/comment" if refused else expected}
+
+
+@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.outcomes], ids=str)
+def test_is_answered_with_the_codes_that_the_matrix_lists(cell: Cell) -> None:
+    assert cell.outcomes is not None
+    step = DEFINITIONS[cell.code].states[cell.state].on[cell.action]
+    assert (list(step.responses), step.usual) == (
+        list(cell.codes),
+        next((code for code, words in cell.codes.items() if "usual" in words), None),
+    )
+    who = next((who for who, result in cell.outcomes.items() if result in DEFINITIONS[cell.code].states), "admin")
+    for response, (leads, *words) in cell.codes.items():
+        assert outcome(cell, who, "เพราะว่า", response) == leads
+        assert outcome(cell, who, None, response) == ("/comment" if "comment" in words else leads)
+    if who != "admin":
+        assert outcome(cell, who, "เพราะว่า", "9Z") == "/responseCode"
+
+
+@pytest.mark.parametrize(("code", "state"), ROWS)
+def test_ends_with_the_outcome_that_the_matrix_names(code: str, state: str) -> None:
+    assert DEFINITIONS[code].states[state].outcome == MATRICES[code]["states"][state].get("outcome")
 
 
 @pytest.mark.parametrize(("code", "state"), ROWS)
@@ -206,14 +229,38 @@ class TestMatrices:
         assert {who for cell in CELLS if cell.outcomes for who in cell.outcomes} == set(CAST["actors"])
 
 
+def steps(definition: Definition) -> list[Transition]:
+    return [step for state in definition.states.values() for step in state.on.values()]
+
+
+def helps(definition: Definition) -> list[Text]:
+    return [one.help for one in (*definition.states.values(), *steps(definition)) if one.help]
+
+
 @pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=list(DEFINITIONS))
 class TestShipped:
     def test_is_named_in_both_languages(self, definition: Definition) -> None:
         words = [state.label for state in definition.states.values()]
         words += [step.label for state in definition.states.values() for step in state.on.values()]
 
+        words += [one.label for step in steps(definition) for one in step.responses.values() if one.label]
+        words += [*helps(definition)]
+
         assert all(any("\u0e00" <= letter <= "\u0e7f" for letter in text.th) for text in words)
         assert all(text.en.isascii() for text in words)
+
+    def test_explains_every_state_in_which_somebody_acts_and_every_step(self, definition: Definition) -> None:
+        acting = [state for state in definition.states.values() if not state.terminal]
+
+        assert all(state.help for state in acting)
+        assert all(step.help for step in steps(definition))
+
+    def test_is_answered_with_approve_codes_alone_and_needs_none(self, definition: Definition) -> None:
+        """Programs that send no code go on as they are."""
+        for step in steps(definition):
+            assert step.responses.keys() <= APPROVE_CODES
+            assert all(one.label for one in step.responses.values())
+            assert not step.responses or step.usual is not None
 
     @pytest.mark.parametrize("state", ["nowhere", "cancelled"])
     def test_takes_no_step_from_elsewhere(self, definition: Definition, state: str) -> None:
