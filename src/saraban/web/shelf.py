@@ -47,6 +47,7 @@ class Line:
     due_date: date | None
     is_overdue: bool
     created_at: datetime
+    outcome: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,4 +148,5 @@ def line_of(web: WebKind, item: Any) -> Line:
         due_date=item.due_date,
         is_overdue=item.is_overdue,
         created_at=item.created_at,
+        outcome=item.workflow.outcome if item.workflow else None,
     )

@@ -1,9 +1,10 @@
 """What codes of workflows, histories and files are called on a page, in both languages, and in which colour they show."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from saraban.kit.errors import Text
+from saraban.workflow.domain.outcome import WORDS as OUTCOME_WORDS
 
 STATES: Final[dict[str, Text]] = {
     "draft": Text("ฉบับร่าง", "Draft"),
@@ -84,6 +85,16 @@ TONES: Final[dict[str, str]] = {
     "terminated": "grey",
 }
 
+OUTCOMES: Final[Mapping[str, Text]] = OUTCOME_WORDS
+OUTCOME_TONES: Final[dict[str, str]] = {
+    "approved": "green",
+    "approved_with_comments": "green",
+    "closed": "green",
+    "revise_resubmit": "red",
+    "rejected": "red",
+    "withdrawn": "grey",
+}
+
 PRIORITIES: Final[dict[str, tuple[Text, str]]] = {
     "URGENT": (Text("ด่วนที่สุด", "Urgent"), "red"),
     "HIGH": (Text("ด่วน", "High"), "orange"),
@@ -158,14 +169,20 @@ def in_order_of_form(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: places.get(name, len(places)))
 
 
-def outcome(code: str | None) -> tuple[str, str]:
+def outcome(code: str | None, means: str | None = None) -> tuple[str, str]:
     """This will give the colour and the sign of a step by where it led: on its way, refused, or ended."""
     ends = {"red": ("red", "x"), "grey": ("grey", "ban")}
-    return ends.get(tone(code), ("green", "check"))
+    known = code in TONES or means is not None
+    return ends.get(tone(code, means), ("green", "check")) if known else ("green", "check")
 
 
-def tone(code: str | None) -> str:
-    return TONES.get(code or "", "grey")
+def tone(code: str | None, means: str | None = None) -> str:
+    """
+    This will give the colour of a state.
+
+    :param means: of an end, its outcome: what an administrator's own state is called says nothing of it
+    """
+    return OUTCOME_TONES.get(means or "") or TONES.get(code or "", "grey")
 
 
 # What the fields of forms are called where a fault or a missing choice is named away from its field; in their order.

@@ -159,7 +159,7 @@ def ways(definition: Definition, state: str) -> Iterator[Way]:
 
 def _needs(step: Transition) -> Iterator[Text]:
     wanted = (
-        (_CODE, bool(step.responses)),
+        (_CODE, bool(step.responses) and step.usual is None),
         (_COMMENT, step.comment_required or any(one.comment_required for one in step.responses.values())),
         (_FILE, step.attachments_required),
         (_CONDITION, step.condition is not None),

@@ -52,6 +52,7 @@ class TestOwnWorkflow:
         raw = json.loads(
             json.dumps(RFA).replace("pending_review", "with_consultant").replace('"approved"', '"accepted"')
         )
+        next(state for state in raw["states"] if state["name"] == "accepted")["outcome"] = "approved_with_comments"
         admin = await signed_in("admin")
         made = await admin.post("/api/v1/workflow/definitions", json={"dsl": raw, "activate": True})
         assert made.status_code == httpx.codes.CREATED, made.text
@@ -69,7 +70,20 @@ class TestOwnWorkflow:
 
         assert 'data-state="with_consultant"' in under_way
         assert 'data-state="accepted"' in ended
-        assert (api["status"]["code"], api["workflow"]["status"]) == ("FRE", "COMPLETED")
+        assert 'class="badge-state tone-green"' in ended
+        assert (api["status"]["code"], api["workflow"]["status"]) == ("FCO", "COMPLETED")
+        assert "อนุมัติโดยมีความเห็น" in (await (await sit("admin")).get("/workflows/RFA_APPROVAL/v2")).text
+
+    async def test_has_its_usual_code_chosen_already(self, sit: Sit) -> None:
+        contractor, consultant = await sit("dc.contractor"), await sit("reviewer.consultant")
+        address = await new_rfa(contractor)
+        await act(contractor, address, "submit")
+        page = (await consultant.get(address)).text
+        dialog = page[page.index('id="act-approve"') :].partition("</dialog>")[0]
+
+        assert '<option value="1C" selected>' in dialog
+        assert '<option value=""' not in dialog
+        assert "ความเห็น *</option>" in dialog  # of the code that needs one
 
 
 class TestPage:

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Text
+from saraban.workflow.domain.outcome import Outcome
 from saraban.workflow.domain.review import BranchView
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
@@ -122,6 +123,7 @@ class Envelope:
 
     :param due_on: the day by which somebody is to act in this state
     :param branches: of the latest parallel review, as this caller may see them
+    :param outcome: what it means that it ended, where it has and its definition or the name of the end says so
     """
 
     instance_public_id: UUID
@@ -138,6 +140,7 @@ class Envelope:
     state_help: Text | None = None
     due_on: date | None = None
     branches: tuple[BranchView, ...] = ()
+    outcome: Outcome | None = None
 
     @property
     def available_actions(self) -> list[str]:

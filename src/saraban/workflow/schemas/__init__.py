@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from saraban.kit.schema import TOO_DEEP, Line, Paragraphs, Schema
+from saraban.workflow.domain.outcome import Outcome
 from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
 from saraban.workflow.schemas.labels import LabelOut as LabelOut
 from saraban.workflow.schemas.labels import ResponseOut as ResponseOut
@@ -93,6 +94,9 @@ class WorkflowOut(Schema):
     state_help: LabelOut | None = None
     due_on: date | None = None
     branches: list[BranchOut] = Field(default_factory=list, description="Of the latest parallel review.")
+    outcome: Outcome | None = Field(
+        None, description="What it means to have ended in this state, whatever it is called; null while it goes on."
+    )
 
 
 class StepAttachmentOut(Schema):

@@ -268,6 +268,7 @@ def envelope(
         state_help=state.help,
         due_on=row.due_on if runs else None,
         branches=tuple(branches),
+        outcome=state.means,
     )
 
 
