@@ -15,7 +15,7 @@ _CHECKSUM = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 _FILE = f"/api/v1/attachments/{_ID}/content"
 _DSL: Final[dict[str, Any]] = {
     "workflow": "SITE_MEMO",
-    "description": "A memo that one party sends to another.",
+    "description": {"th": "บันทึกถึงอีกฝ่ายหนึ่ง", "en": "A memo that one party sends to another."},
     "states": [
         {
             "name": "draft",

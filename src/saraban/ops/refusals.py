@@ -165,8 +165,16 @@ _VALUES: Final[dict[str, object]] = {
     "first": 100,
     "last": 120,
 }
-_LIMITS: Final[dict[str, dict[str, object]]] = {"REQUEST_TOO_LARGE": {"limit": 2 * 1024 * 1024}}
-_RETRY: Final = {"ACCOUNT_LOCKED": 900.0, "DATABASE_BUSY": 2.0, "RATE_LIMITED": 12.0}
+_LIMITS: Final[dict[str, dict[str, object]]] = {
+    "REQUEST_TOO_LARGE": {"limit": 2 * 1024 * 1024},
+    "WEBHOOK_SECRETS_TOO_MANY": {"most": 3, "until": "2026-03-03T03:15:00Z"},
+}
+_RETRY: Final = {
+    "ACCOUNT_LOCKED": 900.0,
+    "DATABASE_BUSY": 2.0,
+    "RATE_LIMITED": 12.0,
+    "WEBHOOK_SECRETS_TOO_MANY": 86_400.0,
+}
 _REQUIRED = Text("จำเป็นต้องระบุ", "This is required.")
 _POINTERS: Final[dict[str, tuple[str, str]]] = {
     "VALIDATION_ERROR": ("/subject", "required"),

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
+from saraban.identity.domain.catalogue import role_words
 from saraban.kit.errors import DomainError, Kind, invalid
 from saraban.kit.http import Db, ReadSession
 from saraban.kit.problem import status_of
@@ -202,7 +203,7 @@ async def _show(
         choices=choices(definition, page.language),
         takes=taken_by(definition, page.language),
         names={one.value: one.label for _, some in choices(definition, page.language) for one in some},
-        roles=await catalogue.role_names(session),
+        roles=[(name, role_words(name)) for name in await catalogue.role_names(session)],
         organizations=ORGANIZATIONS,
         faults=faults_of(error, page.language) if error else Faults(),
     )

@@ -31,7 +31,10 @@ _TOLD_HERE = {Kind.INVALID, Kind.CONFLICT, Kind.TOO_LARGE}
 # What an empty editor begins with: the smallest workflow that means something.
 STARTER: Final[dict[str, Any]] = {
     "workflow": "NEW_WORKFLOW",
-    "description": "",
+    "description": {
+        "th": "สองขั้นตอน: ส่งเอกสาร แล้วผู้รับรับทราบ",
+        "en": "Two steps: a document is sent, and acknowledged by a recipient.",
+    },
     "states": [
         {
             "name": "draft",

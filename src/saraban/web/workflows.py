@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.catalogue import permission_words, role_words
 from saraban.kit.errors import Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.web.choosing import words_of_starter
@@ -171,9 +172,12 @@ def _who(require: Require) -> Iterator[Text]:
     for known, names in ((PARTIES, require.party), (ORGANIZATIONS, require.organization_roles)):
         if names:
             yield _either([known[name] for name in known if name in names])
-    for plain in (require.roles, require.permissions):
-        if plain:
-            yield _either([Text(name, name) for name in sorted(plain)])
+    if require.roles:
+        role = _either([role_words(name) for name in sorted(require.roles)])
+        yield Text(f"บทบาท{role.th}", f"the role {role.en}")
+    if require.permissions:
+        right = _either([permission_words(name) for name in sorted(require.permissions)])
+        yield Text(f"มีสิทธิ์ “{right.th}”", f"with the permission “{right.en}”")
     if require.user is not None:
         yield _ONE_PERSON
     if require.not_submitter:

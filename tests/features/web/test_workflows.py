@@ -26,7 +26,10 @@ def text_of(page: str) -> str:
 
 class TestList:
     @pytest.mark.parametrize(
-        ("language", "words"), [("th", ("กระบวนงาน", "มากับระบบ")), ("en", ("Workflows", "ships with"))]
+        ("language", "words"), [
+            ("th", ("กระบวนงาน", "มากับระบบ", "คำขออนุมัติ (RFA): ผู้รับเหมายื่น")),
+            ("en", ("Workflows", "ships with", "A request for approval: the contractor submits")),
+        ],
     )
     async def test_shows_each_workflow_with_its_versions(self, sit: Sit, language: str, words: tuple[str, str]) -> None:
         page = (await (await sit("admin", language)).get("/workflows")).text
@@ -66,7 +69,7 @@ class TestVersion:
 
     async def test_tells_what_differs_from_the_version_before_or_another(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
-        for description in ("one", "two", "three"):
+        for description in ("one", "two", {"th": "สาม", "en": "three"}):
             await browser.post("/workflows/new", data={"text": json.dumps(changed(description=description))})
 
         before = (await browser.get("/workflows/SITE_MEMO/v3")).text
@@ -74,6 +77,9 @@ class TestVersion:
 
         assert "What differs from version 2" in before
         assert '<code class="pointer">two</code>' in before
+        assert ">three<br>" in before
+        thai = (await (await sit("admin", "th")).get("/workflows/SITE_MEMO/v3")).text
+        assert ">สาม<br>" in thai
         assert '<code class="pointer">one</code>' in first
 
     async def test_is_put_in_force_and_taken_out(self, sit: Sit) -> None:

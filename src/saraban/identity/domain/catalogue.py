@@ -25,9 +25,10 @@ ORGANIZATION_ROLES = ("OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "THIRD PA
 
 @dataclass(frozen=True, slots=True)
 class RoleOffer:
-    """A role that can be assigned, and the level it is assigned at."""
+    """A role that can be assigned, what it is called, and the level it is assigned at."""
 
     name: str
+    called: Text
     scope: str
     says: Text
 
@@ -45,24 +46,45 @@ class PermissionOffer:
 
 
 ROLES = (
-    RoleOffer(SUPERADMIN, GLOBAL, Text("ดูแลทั้งระบบ ทุกองค์กร ทุกโครงการ", "Looks after the whole system.")),
     RoleOffer(
-        ORG_ADMIN, ORGANIZATION, Text("ดูแลผู้ใช้และรายงานขององค์กรตน", "Looks after the people of one organization.")
+        SUPERADMIN,
+        Text("ผู้ดูแลระบบ", "Superadmin"),
+        GLOBAL,
+        Text("ดูแลทั้งระบบ ทุกองค์กร ทุกโครงการ", "Looks after the whole system."),
+    ),
+    RoleOffer(
+        ORG_ADMIN,
+        Text("ผู้ดูแลองค์กร", "Org Admin"),
+        ORGANIZATION,
+        Text("ดูแลผู้ใช้และรายงานขององค์กรตน", "Looks after the people of one organization."),
     ),
     RoleOffer(
         DOCUMENT_CONTROL,
+        Text("เจ้าหน้าที่ควบคุมเอกสาร", "Document Control"),
         ORGANIZATION,
         Text("ออกเลข ส่ง และกำกับเอกสารขององค์กรตน", "Numbers, sends and steers the documents of one organization."),
     ),
-    RoleOffer(EDITOR, ORGANIZATION, Text("จัดทำและแก้ไขเอกสารขององค์กรตน", "Writes documents for one organization.")),
-    RoleOffer(VIEWER, ORGANIZATION, Text("อ่านเอกสารขององค์กรตนเท่านั้น", "Reads the documents of one organization.")),
+    RoleOffer(
+        EDITOR,
+        Text("ผู้จัดทำเอกสาร", "Editor"),
+        ORGANIZATION,
+        Text("จัดทำและแก้ไขเอกสารขององค์กรตน", "Writes documents for one organization."),
+    ),
+    RoleOffer(
+        VIEWER,
+        Text("ผู้อ่านเอกสาร", "Viewer"),
+        ORGANIZATION,
+        Text("อ่านเอกสารขององค์กรตนเท่านั้น", "Reads the documents of one organization."),
+    ),
     RoleOffer(
         PROJECT_MANAGER,
+        Text("ผู้จัดการโครงการ", "Project Manager"),
         PROJECT,
         Text("ดูแลสมาชิก รูปแบบเลขที่ และภาพรวมของโครงการ", "Looks after the members and formats of one project."),
     ),
     RoleOffer(
         CONTRACT_ADMIN,
+        Text("ผู้ดูแลสัญญา", "Contract Admin"),
         CONTRACT,
         Text("ดูแลสัญญา ตรวจและอนุมัติเอกสารในสัญญานั้น", "Looks after one contract and decides about its documents."),
     ),
@@ -199,6 +221,20 @@ ADDED: dict[str, frozenset[str]] = {
 }
 
 PERMISSIONS = tuple(PermissionOffer(name, Text(th, en)) for name, _roles, th, en in _MATRIX)
+
+
+_ROLE_WORDS = {offer.name: offer.called for offer in ROLES}
+_PERMISSION_WORDS = {offer.name: offer.says for offer in PERMISSIONS}
+
+
+def role_words(name: str) -> Text:
+    """This will give what a role is called; one that did not ship is called by its name."""
+    return _ROLE_WORDS.get(name, Text(name, name))
+
+
+def permission_words(name: str) -> Text:
+    """This will give what a permission lets somebody do, as in “ดูเอกสาร”, “See documents”."""
+    return _PERMISSION_WORDS.get(name, Text(name, name))
 
 
 def permissions_of(role: str) -> frozenset[str]:

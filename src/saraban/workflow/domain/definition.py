@@ -184,7 +184,7 @@ class Definition:
     """
 
     code: str
-    description: str | None
+    description: Text | None
     initial: str
     states: Mapping[str, State]
     context_schema: ContextSchema | None = None

@@ -1,6 +1,6 @@
 """Versions as a list shows them: without their text, with the names of those who published them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +20,8 @@ async def lines(session: AsyncSession, *, code: str | None) -> Sequence[Any]:
             _D.id,
             _D.workflow_code,
             _D.version,
-            _D.description,
+            # Of the text itself, which has it in both languages.
+            _D.dsl["description"].label("description"),
             _D.is_active,
             _D.created_at,
             User.first_name,
@@ -33,6 +34,12 @@ async def lines(session: AsyncSession, *, code: str | None) -> Sequence[Any]:
     if code is not None:
         statement = statement.where(_D.workflow_code == code)
     return (await session.execute(statement)).all()
+
+
+async def descriptions(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, Any]:
+    """What each of the versions says that it is for, as it was written."""
+    found = sa.select(_D.id, _D.dsl["description"].label("description")).where(_D.id.in_(ids))
+    return {row.id: row.description for row in await session.execute(found)}
 
 
 async def under_way(session: AsyncSession, definition_id: UUID) -> int:

@@ -241,7 +241,7 @@ class DefinitionOut(Schema):
     public_id: UUID
     code: str
     version: int
-    description: str | None
+    description: LabelOut | None = Field(description="The same text twice where the definition has but one.")
     is_active: bool
     created_at: datetime
 

@@ -10,7 +10,8 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.service.callers import display_name
-from saraban.kit.errors import NotFound
+from saraban.kit.errors import NotFound, Text
+from saraban.workflow.domain import dsl
 from saraban.workflow.repository import catalogue as repository
 from saraban.workflow.repository import known_names
 
@@ -22,7 +23,7 @@ class VersionLine:
     public_id: UUID
     code: str
     version: int
-    description: str | None
+    description: Text | None
     is_active: bool
     published_at: datetime
     published_by: str | None
@@ -40,7 +41,7 @@ class Workflow:
         return next((one for one in self.versions if one.is_active), None)
 
     @property
-    def description(self) -> str | None:
+    def description(self) -> Text | None:
         return (self.active or self.versions[0]).description
 
 
@@ -76,7 +77,7 @@ def _line(row: Any) -> VersionLine:
         row.id,
         row.workflow_code,
         row.version,
-        row.description,
+        dsl.said_of(row.description),
         row.is_active,
         row.created_at,
         display_name(row) if row.username is not None else None,

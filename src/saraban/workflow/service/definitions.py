@@ -26,6 +26,7 @@ from saraban.workflow.domain import dsl, lines
 from saraban.workflow.domain.definition import Definition, as_published, compiled
 from saraban.workflow.domain.registers import Matter
 from saraban.workflow.models import WorkflowDefinition
+from saraban.workflow.repository.catalogue import descriptions
 from saraban.workflow.repository import choices
 from saraban.workflow.service.fitting import check_fit, unfit
 
@@ -57,7 +58,7 @@ class DefinitionView:
     public_id: UUID
     code: str
     version: int
-    description: str | None
+    description: Text | None
     is_active: bool
     created_at: datetime
     dsl: dict[str, Any] | None = None
@@ -148,7 +149,7 @@ async def create(
         id=new_id(),
         workflow_code=definition.code,
         version=version,
-        description=definition.description,
+        description=definition.description.en if definition.description else None,
         dsl=raw,
         compiled=compiled(definition),
         is_active=False,
@@ -227,7 +228,8 @@ async def version(session: AsyncSession, *, code: str, version: int) -> Definiti
 async def listing(session: AsyncSession, *, code: str | None, cursor: str | None, limit: int) -> Page[DefinitionView]:
     """This will give versions newest first, without their text."""
     rows = await repository.definitions(session, code=code, cursor=cursor, limit=limit)
-    views = [_view(row, with_dsl=False) for row in rows]
+    said = await descriptions(session, [row.id for row in rows])
+    views = [_view(row, {"description": said[row.id]}, with_dsl=False) for row in rows]
     return cut(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
 
 
@@ -308,12 +310,14 @@ async def _told(
     )
 
 
-def _view(row: WorkflowDefinition, *, with_dsl: bool = True) -> DefinitionView:
+def _view(
+    row: WorkflowDefinition, said: Mapping[str, Any] | None = None, *, with_dsl: bool = True
+) -> DefinitionView:
     return DefinitionView(
         public_id=row.id,
         code=row.workflow_code,
         version=row.version,
-        description=row.description,
+        description=dsl.described(row.dsl if said is None else said),
         is_active=row.is_active,
         created_at=row.created_at,
         dsl=row.dsl if with_dsl else None,

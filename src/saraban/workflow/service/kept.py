@@ -12,6 +12,7 @@ import orjson
 
 from saraban.kit.db import Database
 from saraban.kit.shelf import Shelf, Taken
+from saraban.workflow.domain import dsl
 from saraban.workflow.service import definitions
 from saraban.workflow.service.definitions import CHANGED, DefinitionView
 
@@ -78,7 +79,7 @@ class KeptDefinitions:
 
 
 def _written(view: DefinitionView) -> bytes:
-    return orjson.dumps([view.public_id, view.code, view.version, view.description, view.created_at, view.dsl])
+    return orjson.dumps([view.public_id, view.code, view.version, view.created_at, view.dsl])
 
 
 def _kept(taken: Taken, version: int) -> DefinitionView | None:
@@ -87,19 +88,19 @@ def _kept(taken: Taken, version: int) -> DefinitionView | None:
     if pointer is None or text is None:
         return None
     try:
-        public_id, code, number, description, created_at, dsl = orjson.loads(text)
+        public_id, code, number, created_at, raw = orjson.loads(text)
         view = DefinitionView(
             public_id=UUID(public_id),
             code=code,
             version=number,
-            description=description,
+            description=dsl.described(raw),
             is_active=number == pointer,
             created_at=datetime.fromisoformat(created_at),
-            dsl=dsl,
+            dsl=raw,
         )
     except (ValueError, TypeError, AttributeError):
         return None
-    return view if view.version == version and isinstance(dsl, dict) else None
+    return view if view.version == version and isinstance(raw, dict) else None
 
 
 def _pointer(taken: Taken) -> int | None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
-from saraban.kit.text import control_character, fold
 from saraban.workflow.domain import checks, ends, schema
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.dsl import states, words
@@ -85,7 +84,8 @@ def _definition(raw: Any, known: Known, found: Faults) -> Definition | None:
     if top is None:
         return None
     code = words.name(top.get("workflow"), "/workflow", words.CODE, found)
-    description = _description(top.get("description"), found)
+    said = top.get("description")
+    description = words.description(said, "/description", found) if said is not None else None
     if "version" in top and type(top["version"]) is not int:
         found.add("/version", "type", "ต้องเป็นจำนวนเต็ม", "This must be a whole number.")
     context_schema = _context_schema(top["context_schema"], found) if "context_schema" in top else None
@@ -107,12 +107,11 @@ def _context_schema(raw: Any, found: Faults) -> schema.ContextSchema | None:
     return None
 
 
-def _description(raw: Any, found: Faults) -> str | None:
-    if raw is None:
-        return None
-    if not isinstance(raw, str) or len(raw) > 2000 or control_character(raw, multiline=True) is not None:
-        found.add(
-            "/description", "text", "ต้องเป็นข้อความไม่เกิน 2000 ตัวอักษร", "This must be text of at most 2000 characters."
-        )
-        return None
-    return fold(raw)
+def described(raw: Mapping[str, Any]) -> Text | None:
+    """This will give what a stored definition says that it is for."""
+    return said_of(raw.get("description"))
+
+
+def said_of(description: Any) -> Text | None:
+    """This will give the same of its `description` alone."""
+    return words.description(description, "", Faults("")) if description else None

@@ -10,6 +10,7 @@ from saraban.workflow.domain.faults import Faults
 
 MOST_LABEL = 100
 MOST_HELP = 500
+MOST_DESCRIPTION = 2000
 MOST_FIELDS = 100
 
 CODE = re.compile(r"[A-Z][A-Z0-9_]{0,49}")
@@ -32,22 +33,37 @@ def label(raw: Any, at: str, found: Faults) -> Text | None:
     return _both(raw, at, found, "label", MOST_LABEL)
 
 
+def description(raw: Any, at: str, found: Faults) -> Text | None:
+    """This will read what a definition is for: `{"th": …, "en": …}`, or one text for readers of both languages."""
+    if isinstance(raw, Mapping):
+        return _both(raw, at, found, "text", MOST_DESCRIPTION, several_lines=True)
+    if not isinstance(raw, str) or len(raw) > MOST_DESCRIPTION or control_character(raw, multiline=True) is not None:
+        th = "ต้องเป็นข้อความไม่เกิน {most} ตัวอักษร หรือ {shape}"
+        en = "This must be text of at most {most} characters, or {shape}."
+        found.add(at, "text", th, en, most=MOST_DESCRIPTION, shape='{"th": …, "en": …}')
+        return None
+    return Text(fold(raw), fold(raw))
+
+
 def help_text(part: Mapping[str, Any], at: str, found: Faults) -> Text | None:
     """This will read the optional `help` of a state or an action."""
-    return _both(part["help"], f"{at}/help", found, "help", MOST_HELP) if "help" in part else None
+    if "help" not in part:
+        return None
+    return _both(part["help"], f"{at}/help", found, "help", MOST_HELP, several_lines=True)
 
 
-def _both(raw: Any, at: str, found: Faults, code: str, most: int) -> Text | None:
+def _both(
+    raw: Any, at: str, found: Faults, code: str, most: int, *, several_lines: bool = False
+) -> Text | None:
     part = found.keys(raw, at, needed={"th", "en"}, allowed=set())
     if part is None:
         return None
     for language in ("th", "en"):
         words = part.get(language)
-        lines = code == "help"
         if (
             not isinstance(words, str)
             or not 0 < len(words.strip()) <= most
-            or control_character(words, multiline=lines) is not None
+            or control_character(words, multiline=several_lines) is not None
         ):
             th, en = "ต้องเป็นข้อความ 1-{most} ตัวอักษร", "This must be text of 1 to {most} characters."
             found.add(f"{at}/{language}", code, th, en, most=most)
