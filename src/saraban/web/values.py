@@ -136,7 +136,7 @@ def _changed(
 ) -> dict[str, Any]:
     """What is new; all of it for a condition. What was emptied is taken back, and a box that was not ticked says no."""
     boxes = {one.name: False for one in offered if one.kind == "boolean" and one.name not in given}
-    emptied = [one.name for one in offered if one.name not in given | boxes and before.get(one.name) is not None]
+    emptied = [one.name for one in offered if one.name not in {**given, **boxes} and before.get(one.name) is not None]
     now = {**given, **{name: no for name, no in boxes.items() if name in before}, **dict.fromkeys(emptied)}
     new = {name: value for name, value in now.items() if name not in before or not same(before[name], value)}
     payload = {name: value for name, value in now.items() if judged or name in new}

@@ -18,6 +18,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.domain import dsl, layout
 from saraban.workflow.domain.definition import Definition, Require, Transition
 from saraban.workflow.domain.review import FELL, LABELS
+from saraban.workflow.domain.schema import payload_fields
 from saraban.workflow.domain.writing import written
 from saraban.workflow.service import catalogue, choosing
 from saraban.workflow.service.choosing import Starters
@@ -151,7 +152,8 @@ def ways(definition: Definition, state: str) -> Iterator[Way]:
     here = definition.states[state]
     for step in here.on.values():
         ends = tuple((to, ", ".join(code for code, end in step.outcomes if code and end == to)) for to in step.targets)
-        yield Way(step.label, ends, tuple(_who(step.require)) or (_ANYBODY,), tuple(_needs(step)))
+        needed = (*_needs(step), *_values(definition, step))
+        yield Way(step.label, ends, tuple(_who(step.require)) or (_ANYBODY,), needed)
     if here.review is not None:
         asked = tuple(branch.label for branch in here.review.branches.values())
         for verdict, to in here.review.then.items():
@@ -166,6 +168,15 @@ def _needs(step: Transition) -> Iterator[Text]:
         (_CONDITION, step.condition is not None),
     )
     yield from (words for words, holds in wanted if holds)
+
+
+def _values(definition: Definition, step: Transition) -> Iterator[Text]:
+    """Which values its `fields` let it state, or state anew."""
+    schema = definition.context_schema
+    labels = {one.name: one.label for one in payload_fields(schema.raw)} if schema is not None and step.fields else {}
+    named = [labels.get(name) or Text(name, name) for name in step.fields or ()]
+    if named:
+        yield Text(f"ระบุได้: {', '.join(one.th for one in named)}", f"may state: {', '.join(one.en for one in named)}")
 
 
 def _who(require: Require) -> Iterator[Text]:

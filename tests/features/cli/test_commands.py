@@ -453,6 +453,49 @@ class TestWorkflowChoices:
             assert (code, said in told) == (exit_code, True), (words, told)
 
 
+class TestReplay:
+    def test_plays_what_has_ended_and_says_what_was_left_out(
+        self, command: Command, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        box = asyncio.run(_two_letters_that_ended(settings))
+        first = next(facts.number for facts in box.letters.values())
+        monkeypatch.setattr(bootstrap, "_subjects", lambda _zone: Subjects(box))
+
+        same = command("workflow", "replay", "LETTERS", "--version", "1")
+        other = command("workflow", "replay", "LETTERS", "--version", "2")
+        part = command("workflow", "replay", "LETTERS", "--version", "1", "--limit", "1")
+        gone = command("workflow", "replay", "LETTERS", "--version", "9")
+
+        assert (same[0], "2  go the same way" in same[1]) == (0, True)
+        assert other[0] == 6
+        assert f"{first} (step 1, draft, send): A comment is needed, and there was none." in other[1]
+        assert "2  would go another way" in other[1]
+        assert "1  ended before these and were left out" in part[1]
+        assert gone[0] == 5
+
+
+async def _two_letters_that_ended(settings: Settings) -> Letterbox:
+    """Two letters that went to their end, of a workflow whose second version wants a comment."""
+    words = {"th": "คำ", "en": "Word"}
+    async with bootstrap.closing(bootstrap.wire(settings)) as system:
+        office = await office_in(system.db)
+        for more in ({}, {"comment": "required"}):
+            states = [
+                {
+                    "name": "draft",
+                    "label": words,
+                    "initial": True,
+                    "on": {"send": {"to": "sent", "label": words} | more},
+                },
+                {"name": "sent", "label": words, "terminal": True},
+            ]
+            await office.define({"workflow": "LETTERS", "states": states}, activate=not more)
+        for _ in range(2):
+            letter = await office.start(office.letter(), code="LETTERS")
+            await office.act(letter.instance_public_id, "send", by="dc.contractor")
+    return office.box
+
+
 async def _two_letters_under_an_old_version(settings: Settings) -> Letterbox:
     """Two letters in `reading`, of a workflow whose second version calls that state otherwise."""
     words = {"th": "คำ", "en": "Word"}

@@ -235,3 +235,5 @@ class TestPage:
         assert "<strong>Amount</strong>: 420 · <strong>urgent</strong>: Yes</p>" in before
         assert 'name="payload.amount"' not in before
         assert 'name="payload.code"' in before
+        told = (await reviewer.get(address)).text.split('<ol class="history">')[1].split("</ol>")[0]
+        assert "Amount: <strong>420</strong>" in told

@@ -16,7 +16,8 @@ from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
 from saraban.workflow.schemas.labels import LabelOut as LabelOut
 from saraban.workflow.schemas.labels import ResponseOut as ResponseOut
 from saraban.workflow.schemas.review import BranchOut as BranchOut
-from saraban.workflow.schemas.values import BroughtOut, ValueOut
+from saraban.workflow.schemas.values import BroughtOut
+from saraban.workflow.schemas.values import ValueOut as ValueOut
 
 MAX_PAYLOAD = 16_000
 

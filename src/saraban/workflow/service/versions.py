@@ -174,5 +174,6 @@ def _given_to(details: Mapping[str, Any]) -> UUID | None:
     assigned, reassigned = details.get("assigned"), details.get("reassigned")
     if isinstance(reassigned, dict) and "branch" not in reassigned:
         return UUID(reassigned["after"]["publicId"])
-    given = isinstance(assigned, dict) and assigned.get("dropped") is None
-    return UUID(assigned["userPublicId"]) if given and assigned.get("userPublicId") else None
+    if not isinstance(assigned, dict) or assigned.get("dropped") is not None or not assigned.get("userPublicId"):
+        return None
+    return UUID(assigned["userPublicId"])
