@@ -209,7 +209,7 @@ def test_counts_an_exit_that_never_opens_as_none(rule: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [True, {"==": [1, 1]}, {"==": [{"var": "document.priority"}, 2]}, {"missing": ["comment"]}], ids=str
+    "rule", [True, {"==": [1, 1]}, {"==": [{"var": "document.revision"}, 2]}, {"missing": ["comment"]}], ids=str
 )
 def test_accepts_conditions_that_hold_or_read_facts(rule: Any) -> None:
     assert faults(changed(f"{CLOSE}/condition", {"type": "json-logic", "rule": rule})) == []
@@ -240,7 +240,9 @@ CLOSED = {
         ("context.payload.ammount", False),
         ("context.payload.site.nowhere", False),
         ("context.payload.site.plot", False),
-        ("payload.ammount", True),
+        ("payload.amount", True),
+        ("payload.ammount", False),
+        ("payload.site.plot", False),
     ],
 )
 def test_compares_what_conditions_read_with_the_schema_of_the_context(path: str, known: bool) -> None:

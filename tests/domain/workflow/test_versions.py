@@ -109,6 +109,34 @@ class TestLines:
 
         assert refused.value.line == line
 
+    def test_name_each_key_that_stands_twice_in_its_object(self) -> None:
+        text = '{\n "a": {"x": 1},\n "b": [{}, {"x": 1,\n  "y/z": {"x": 2},\n  "y/z": 3}],\n "a": 2\n}'
+
+        twice = lines.written(text).twice("/text")
+
+        assert [(one.pointer, one.code) for one in twice] == [
+            ("/text/b/1/y~1z", "duplicate_key"),
+            ("/text/a", "duplicate_key"),
+        ]
+        assert (
+            twice[1]
+            .text.say("en", twice[1].values)
+            .startswith("“a” stands twice in the same object, in line 2 and in line 6")
+        )
+        assert "บรรทัด 2 และ 6" in twice[1].text.say("th", twice[1].values)
+        assert lines.twice_in(text.encode("utf-16")) == lines.twice_in(text.encode()) == lines.written(text).twice()
+
+    def test_find_nothing_twice_in_what_is_not_and_in_what_is_no_json(self) -> None:
+        once = '{"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}], "c": "a"}'
+
+        assert lines.written(once).twice() == lines.twice_in(once.encode()) == ()
+        assert lines.twice_in(b'{"a": 1, "a": 2') == lines.twice_in(b"\xff") == lines.twice_in(b"[" * 50_000) == ()
+
+    def test_find_a_key_that_stands_twice_where_pointers_have_no_room_any_more(self) -> None:
+        deep = f'{{"{"k" * 60}":' * 500 + "[" + "1," * 5_000 + '{"a": 1, "a": 2}]' + "}" * 500
+
+        assert [one.key for one in lines.written(deep).repeats] == ["a"]
+
     def test_of_a_text_that_is_too_deep_are_not_looked_for(self) -> None:
         with pytest.raises(lines.TooDeep):
             lines.read("[" * 100_000 + "]" * 100_000)

@@ -48,14 +48,14 @@ JUDGED["states"][0]["on"]["submit"]["condition"] = {
     "rule": {
         "and": [
             {"==": [{"var": "document.discipline"}, "STR"]},
-            {">": [{"var": "document.weight"}, 5]},
+            {">": [{"var": "document.openRoutings"}, 5]},
             {">": [{"var": "context.payload.amount"}, 400]},
         ]
     },
 }
 
 UNFIT = (
-    ({"document": '{"weight": 7,\n}'}, "This is no JSON at line 2, character 1."),
+    ({"document": '{"openRoutings": 7,\n}'}, "This is no JSON at line 2, character 1."),
     ({"document": "[1]"}, "This is an object, like {&#34;discipline&#34;: &#34;STR&#34;}."),
     ({"document": '{"dueDate": "soon"}'}, "This is a date, like 2026-11-21."),
     ({"dueDate": "soon"}, "This is a date, like 2026-11-21."),
@@ -143,7 +143,7 @@ class TestRehearsal:
 
         page = (await browser.get(f"{address}/rehearsal")).text
         alone = (await browser.post(f"{address}/rehearsal", data=form)).text
-        whole = {"discipline": "STR", "dueDate": "2026-11-30", "document": '{"weight": 7}', "context": remembered}
+        whole = {"discipline": "STR", "dueDate": "2026-11-30", "document": '{"openRoutings": 7}', "context": remembered}
         played = (await browser.post(f"{address}/rehearsal", data=form | whole)).text
 
         assert 'name="discipline"' in page

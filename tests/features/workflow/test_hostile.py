@@ -74,21 +74,21 @@ def crowded(states: int, actions: int) -> dict[str, Any]:
 def chain(paths: int, name: str) -> dict[str, Any]:
     """A condition that never holds, over so many facts that hang together that not all their values can be tried."""
     links = [
-        {"==": [{"var": f"document.{name}{n}"}, {"+": [{"var": f"document.{name}{n + 1}"}, 0.5]}]} for n in range(paths)
+        {"==": [{"var": f"payload.{name}{n}"}, {"+": [{"var": f"payload.{name}{n + 1}"}, 0.5]}]} for n in range(paths)
     ]
-    return {"and": [*links, {"!=": [{"var": f"document.{name}0"}, {"var": f"document.{name}0"}]}]}
+    return {"and": [*links, {"!=": [{"var": f"payload.{name}0"}, {"var": f"payload.{name}0"}]}]}
 
 
 def loops(name: str) -> dict[str, Any]:
     """A condition of which every try is as long as it may be."""
     many = [1] * 90
-    other = {"!==": [{"var": f"document.{name}"}, {"var": ""}]}
-    sum_of = {"+": [{"var": f"document.{name}{n}"} for n in range(3)]}
+    other = {"!==": [{"var": f"payload.{name}"}, {"var": ""}]}
+    sum_of = {"+": [{"var": f"payload.{name}{n}"} for n in range(3)]}
     return {
         "and": [
             {"all": [many, {"all": [many, other]}]},
-            {"==": [{"var": f"document.{name}"}, sum_of]},
-            {"var": f"document.{name}"},
+            {"==": [{"var": f"payload.{name}"}, sum_of]},
+            {"var": f"payload.{name}"},
         ]
     }
 

@@ -2,18 +2,14 @@
 What publishing asks of the graph (ruling W5): one way in, every state on a way from it to an end, no way out of an end.
 """
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
-from saraban.workflow.domain import automatic, giving
-from saraban.workflow.domain.definition import ENDS, Definition, State, Transition
+from saraban.workflow.domain import automatic, exits, giving
+from saraban.workflow.domain.definition import ENDS, Definition, State
 from saraban.workflow.domain.faults import Faults
-from saraban.workflow.domain.opening import CODE, WORK, Opening, opening
 from saraban.workflow.domain.schema import ContextSchema
-
-MOST_WORK = 1_500_000  # steps for all conditions of a definition; beyond them they have the benefit of the doubt
-# What `engine.conditional_facts` gives to conditions; `*` is a path that the condition itself computes.
-READABLE = frozenset({"state", "comment", "context", "document", "payload", "actor", CODE, "*"})
+from saraban.workflow.domain.vocabulary import ACTOR, DOCUMENT, KINDS, PRIORITIES, TOP
 
 
 def check_names(states: Sequence[State], found: Faults) -> None:
@@ -36,35 +32,29 @@ def check_names(states: Sequence[State], found: Faults) -> None:
         )
 
 
-def check(definition: Definition, found: Faults) -> None:
-    """This will check the edges of a definition whose names are already sound."""
+def check(definition: Definition, found: Faults, *, roles: Collection[str] | None = None) -> None:
+    """
+    This will check the edges of a definition whose names are already sound.
+
+    :param roles: all that there are; None when that is not known
+    """
     _ends(definition, found)
     if not _targets(definition, found):
         return
-    _names(definition, found)
+    _names(definition, found, roles)
     _terms(definition, found)
     _given(definition, found)
     giving.check_fields(definition, found)
     _start(definition, found)
     automatic.check(definition, found)
     places = {name: index for index, name in enumerate(definition.states)}
-    closed = _closed(definition, found)
-    forwards = {
-        name: [
-            target
-            for action, step in state.on.items()
-            for code, target in step.outcomes
-            if (name, action, code) not in closed
-        ]
-        + list(state.review.targets if state.review else ())
-        for name, state in definition.states.items()
-    }
-    backwards: dict[str, list[str]] = {name: [] for name in definition.states}
-    for name, targets in forwards.items():
-        for target in targets:
-            backwards[target].append(name)
-    reached = _spread([definition.initial], forwards)
-    finishing = _spread([name for name, state in definition.states.items() if state.terminal], backwards)
+    looked = exits.examine(definition, found, roles=roles)
+    ways = looked.ways(definition, shown_only=False)
+    ends = [name for name, state in definition.states.items() if state.terminal]
+    reached = exits.spread([definition.initial], ways)
+    finishing = exits.spread(ends, exits.backwards(ways))
+    certain = exits.spread(ends, exits.backwards(looked.ways(definition, shown_only=True)))
+    exits.tell_doubtful(definition, looked, definition.states.keys() - certain, found)
     for name, index in places.items():
         if name not in reached:
             th, en = "ไม่มีทางมาถึงสถานะ “{name}” จากจุดเริ่มต้น", "The state “{name}” cannot be reached from the start."
@@ -77,70 +67,68 @@ def check(definition: Definition, found: Faults) -> None:
             found.add(f"/states/{index}", "dead_end", th, en, name=name)
 
 
-def _closed(definition: Definition, found: Faults) -> set[tuple[str, str, str | None]]:
-    """The exits (state, action, response code) that no facts open: each is named, with facts under which it stays closed."""
-    closed = set()
-    left = MOST_WORK
-    known: dict[tuple[str, str | None], Opening] = {}
-    for index, (name, state) in enumerate(definition.states.items()):
+def _names(definition: Definition, found: Faults, roles: Collection[str] | None) -> None:
+    """A misspelt name is null for ever, and a misspelt value never met: whatever a condition reads must be able to be there."""
+    schema = definition.context_schema
+    closed = {
+        "document.priority": PRIORITIES,
+        "document.kind": KINDS,
+        "state": tuple(definition.states),
+        **({"actor.roles": tuple(sorted(roles))} if roles is not None else {}),
+    }
+    for index, state in enumerate(definition.states.values()):
         for action, step in state.on.items():
             if step.condition is None:
                 continue
-            rule = json.dumps(step.condition.logic.rule, sort_keys=True)
-            shut = []
-            for code in _asked(step):
-                if (rule, code) not in known:
-                    work = min(WORK, left)
-                    looked = opening(step.condition, definition.context_schema, work=work, codes=(code,))
-                    left = max(left - looked.work, 0)
-                    known[rule, code] = looked
-                if not known[rule, code].may_open:
-                    shut.append((code, known[rule, code]))
-            closed |= _shut(step, name, found.below(f"/states/{index}/on", action), shut, found)
-    return closed
-
-
-def _asked(step: Transition) -> Sequence[str | None]:
-    """The codes for which a condition may differ: one stands for all when it does not read them."""
-    codes = [code for code, _ in step.outcomes]
-    return codes if step.condition is not None and CODE in step.condition.logic.variables else codes[:1]
-
-
-def _shut(
-    step: Transition, state: str, at: str, shut: Sequence[tuple[str | None, Opening]], found: Faults
-) -> set[tuple[str, str, str | None]]:
-    codes = [code for code, _ in step.outcomes]
-    if shut and len(shut) == len(_asked(step)):
-        th = "เงื่อนไขนี้ไม่มีวันเป็นจริง ลองแล้วเช่น {example}"
-        en = "This condition never holds: not with {example}, nor with anything else that was tried."
-        example = json.dumps(shut[0][1].tried, ensure_ascii=False)[:300]
-        found.add(f"{at}/condition/rule", "never_holds", th, en, example=example)
-        return {(state, step.action, code) for code in codes}
-    for code, _ in shut:
-        place = found.below(f"{at}/responses", str(code))
-        th, en = "เงื่อนไขไม่มีวันเป็นจริงกับรหัสนี้", "With this code the condition never holds."
-        found.add(place, "never_holds", th, en)
-    return {(state, step.action, code) for code, _ in shut}
-
-
-def _names(definition: Definition, found: Faults) -> None:
-    """A misspelt name is null for ever: whatever a condition reads must be able to be there."""
-    schema = definition.context_schema
-    for index, state in enumerate(definition.states.values()):
-        for action, step in state.on.items():
-            for path in sorted(step.condition.logic.variables) if step.condition else ():
-                if not _readable(path, schema):
-                    at = found.below(f"/states/{index}/on", action) + "/condition/rule"
+            at = found.below(f"/states/{index}/on", action) + "/condition/rule"
+            for path in sorted(step.condition.logic.variables):
+                known = _instead(path, schema)
+                if known is not None:
                     th, en = "เงื่อนไขอ่าน “{path}” ซึ่งไม่มีอยู่", "The condition reads “{path}”, which is never there."
-                    found.add(at, "unknown_name", th, en, path=path[:100])
+                    if known:
+                        th, en = f"{th} มีเฉพาะ {{known}}", f"{en} There is {{known}}."
+                    found.add(at, "unknown_name", th, en, path=path[:100], known=", ".join(known))
+            for path, value in dict.fromkeys(_values(step.condition.logic.rule, closed)):
+                th = "“{path}” ไม่มีค่า “{value}” มีเฉพาะ {known}"
+                en = "“{path}” is never “{value}”. There is {known}."
+                found.add(
+                    at, "unknown_value", th, en, path=path, value=value[:100], known=", ".join(closed[path])[:500]
+                )
 
 
-def _readable(path: str, schema: ContextSchema | None) -> bool:
+def _instead(path: str, schema: ContextSchema | None) -> Sequence[str] | None:
+    """None for what can be there; else the names that there are instead, as far as they are known."""
     top, *below = path.split(".")
-    if top != "context":
-        return top in READABLE
-    # Instances start with an empty context, and steps put nothing but their payload into it.
-    return not below or (below[0] == "payload" and (schema is None or schema.may_hold(below)))
+    if top not in TOP:
+        return None if top == "*" else TOP
+    for name, names in (("document", tuple(DOCUMENT)), ("actor", ACTOR)):
+        if top == name:
+            return names if below and below[0] not in names else None
+    if top == "context" and below and below[0] != "payload":
+        # Instances start with an empty context, and steps put nothing but their payload into it.
+        return ("context.payload",)
+    inside = below if top == "context" else ["payload", *below] if top == "payload" else []
+    return () if inside and schema is not None and not schema.may_hold(inside) else None
+
+
+def _values(rule: Any, closed: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """The texts with which a rule compares something that has only known values, and that are none of these."""
+    if isinstance(rule, list):
+        for each in rule:
+            yield from _values(each, closed)
+    if not isinstance(rule, Mapping):
+        return
+    ((operator, given),) = rule.items()
+    arguments = given if isinstance(given, list) else [given]
+    yield from _values(arguments, closed)
+    if operator not in ("==", "===", "!=", "!==", "in") or len(arguments) != 2:
+        return
+    for one, other in (arguments, arguments[::-1]):
+        path = one.get("var") if isinstance(one, Mapping) else None
+        path = path[0] if isinstance(path, list) and path else path
+        if isinstance(path, str) and path in closed:
+            beside = other if isinstance(other, list) else [other]
+            yield from ((path, each) for each in beside if isinstance(each, str) and each not in closed[path])
 
 
 def _given(definition: Definition, found: Faults) -> None:
@@ -174,7 +162,7 @@ def _ends(definition: Definition, found: Faults) -> None:
         )
     for index, state in enumerate(definition.states.values()):
         if state.name in ENDS and not state.terminal:
-            th = "ชื่อ “{name}” เป็นจุดสิ้นสุดของทุกสายงาน สถานะชื่อนี้จึงต้องเป็นสถานะสุดท้าย"
+            th = "ชื่อ “{name}” เป็นจุดสิ้นสุดของทุกกระบวนงาน สถานะชื่อนี้จึงต้องเป็นสถานะสุดท้าย"
             en = "“{name}” is where every workflow can end, so a state of that name is terminal."
             found.add(f"/states/{index}/name", "reserved_name", th, en, name=state.name)
         if state.terminal and state.on:
@@ -216,13 +204,3 @@ def _targets(definition: Definition, found: Faults) -> bool:
                 found.add(f"/states/{index}/review/then/{way}/to", "unknown_state", th, en, name=target)
                 sound = False
     return sound
-
-
-def _spread(start: Iterable[str], edges: Mapping[str, Sequence[str]]) -> set[str]:
-    reached, waiting = set(start), list(start)
-    while waiting:
-        for target in edges[waiting.pop()]:
-            if target not in reached:
-                reached.add(target)
-                waiting.append(target)
-    return reached

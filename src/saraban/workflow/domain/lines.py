@@ -2,11 +2,16 @@
 
 import json
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+from saraban.kit.errors import FieldProblem, Text
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _PLAIN = re.compile(r"[^,\]}\s]+")
 _DECODER = json.JSONDecoder()
+_MOST_REPEATS = 20
 _ROOM = 5_000_000  # characters of all pointers together: those of deep parts are long
 
 
@@ -22,11 +27,63 @@ class TooDeep(ValueError):
     """The text is nested so deeply that nobody reads it."""
 
 
-def read(text: str) -> tuple[Any, dict[str, int]]:
+TWICE = Text(
+    "เขียน “{key}” ไว้สองครั้งในออบเจกต์เดียวกัน (บรรทัด {first} และ {second}) ค่าแรกจะหายไปโดยไม่มีใครรู้",
+    "“{key}” stands twice in the same object, in line {first} and in line {second}: the first would be lost without a word.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A key that an object has twice: JSON readers keep the last one and say nothing."""
+
+    pointer: str
+    key: str
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """
+    A JSON text that was read.
+
+    :param places: pointer to line, counted from 1
+    """
+
+    value: Any
+    places: Mapping[str, int]
+    repeats: Sequence[Repeat] = ()
+
+    def twice(self, root: str = "") -> tuple[FieldProblem, ...]:
+        """This will name each key that stands twice in its object, at its second place."""
+        return tuple(
+            FieldProblem(
+                root + one.pointer,
+                "duplicate_key",
+                TWICE,
+                {"key": one.key[:60], "first": one.first, "second": one.second},
+            )
+            for one in self.repeats
+        )
+
+
+def read(text: str) -> tuple[Any, Mapping[str, int]]:
     """
     This will read a JSON text, and tell the line of every part by its JSON pointer.
 
     :returns: the value, and pointer to line, counted from 1
+    :raises NotJson: where it is none
+    :raises TooDeep: where it is too deep to be read
+    """
+    found = written(text)
+    return found.value, found.places
+
+
+def written(text: str) -> Written:
+    """
+    This will read a JSON text as `read` does, and name what it says twice.
+
     :raises NotJson: where it is none
     :raises TooDeep: where it is too deep to be read
     """
@@ -36,7 +93,40 @@ def read(text: str) -> tuple[Any, dict[str, int]]:
         raise NotJson(fault) from fault
     except RecursionError as fault:
         raise TooDeep from fault
-    return value, _Places(text).found()
+    places, repeats = _Places(text).found()
+    return Written(value, places, repeats)
+
+
+def twice_in(body: bytes) -> tuple[FieldProblem, ...]:
+    """This will name what stands twice in a body that was read as JSON before, or would not be read again."""
+    lost = 0
+
+    def count(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal lost
+        lost += len(pairs) - len({key for key, _ in pairs})
+
+    try:
+        text = body.decode(json.detect_encoding(body))
+        json.loads(text, object_pairs_hook=count)
+        return written(text).twice() if lost else ()
+    except (ValueError, RecursionError):
+        return ()
+
+
+@dataclass(slots=True)
+class _Open:
+    """
+    An object or a list whose end has not come yet.
+
+    :param name: its key or index in what is around it
+    :param index: of the next part of a list; None in an object
+    :param keys: the lines of an object's keys so far
+    """
+
+    pointer: str
+    name: str
+    index: int | None
+    keys: dict[str, int] = field(default_factory=dict)
 
 
 class _Places:
@@ -46,42 +136,49 @@ class _Places:
         self._text = text
         self._starts = [0, *(end.end() for end in re.finditer("\n", text))]
         self._line = 1
+        self._room = _ROOM
+        self._open: list[_Open] = []
+        self._repeats: list[Repeat] = []
 
-    def found(self) -> dict[str, int]:
-        """This will give the places in their order, as far as there is room for them."""
+    def found(self) -> tuple[dict[str, int], list[Repeat]]:
+        """This will give the places in their order as far as there is room for them, and the keys that stand twice."""
         places: dict[str, int] = {}
-        room = _ROOM
-        # Each entry is an open object or list: its pointer, and the next index of a list or None.
-        open_: list[tuple[str, int | None]] = []
-        at, pointer = self._skip(0), ""
+        at, pointer, name = self._skip(0), "", ""
         while True:
-            room -= len(pointer)
-            if room < 0:
-                return places
-            places[pointer] = self._line_of(at)
+            self._room -= len(pointer)
+            if self._room >= 0:
+                places[pointer] = self._line_of(at)
             mark = self._text[at]
             if mark in "{[":
-                open_.append((pointer, 0 if mark == "[" else None))
+                self._open.append(_Open(pointer, name, 0 if mark == "[" else None))
                 at = self._skip(at + 1)
             else:
                 at = self._skip(self._after(at))
-            while open_ and self._text[at] in "}]":
-                open_.pop()
+            while self._open and self._text[at] in "}]":
+                self._open.pop()
                 at = self._skip(at + 1)
-            if not open_:
-                return places
+            if not self._open:
+                return places, self._repeats
             if self._text[at] == ",":
                 at = self._skip(at + 1)
-            at, pointer = self._next(at, open_)
+            at, name = self._next(at)
+            # Without room the pointers are not made: only what stands twice is still looked for.
+            pointer = f"{self._open[-1].pointer}/{name}" if self._room > 0 else ""
 
-    def _next(self, at: int, open_: list[tuple[str, int | None]]) -> tuple[int, str]:
-        above, index = open_[-1]
-        if index is not None:
-            open_[-1] = (above, index + 1)
-            return at, f"{above}/{index}"
+    def _next(self, at: int) -> tuple[int, str]:
+        above = self._open[-1]
+        if above.index is not None:
+            above.index += 1
+            return at, str(above.index - 1)
         key, end = _DECODER.raw_decode(self._text, at)
+        name = _escaped(str(key))
+        line = self._line_of(at)
+        if key in above.keys and len(self._repeats) < _MOST_REPEATS:
+            way = "".join(f"/{one.name}" for one in self._open[1:])
+            self._repeats.append(Repeat(f"{way}/{name}", str(key), above.keys[key], line))
+        above.keys[key] = line
         at = self._skip(self._skip(end) + 1)  # over the colon
-        return at, f"{above}/{str(key)[:60].replace('~', '~0').replace('/', '~1')}"
+        return at, name
 
     def _after(self, at: int) -> int:
         if self._text[at] == '"':
@@ -97,3 +194,7 @@ class _Places:
         while self._line < len(self._starts) and self._starts[self._line] <= at:
             self._line += 1
         return self._line
+
+
+def _escaped(key: str) -> str:
+    return key[:60].replace("~", "~0").replace("/", "~1")

@@ -1,34 +1,37 @@
 """
-Proves of simple conditions that nothing whatever makes them hold; of all others it proves nothing.
+Proves of conditions that nothing whatever makes them hold.
 
-Simple is what compares single facts with constants, joined by `and`, `or`, `!` and `if`. Such a comparison changes its
-answer only at its constants, so a fact has as many faces as there are constants and gaps between them, and all are tried.
-Facts are taken as free of each other, and of a schema only what bounds one value counts: that allows more than there is,
-so what does not hold even then never holds.
+What compares single facts with constants changes its answer only at its constants, so a fact has as many faces as there are
+constants and gaps between them, and all are tried. Calculations are known by their bounds (`ranges`). Anything else counts
+as a switch that may stand either way, the same question always the same way. Facts are taken as free of each other, and of
+a schema only what bounds one value counts: that allows more than there is, so what does not hold even then never holds.
 """
 
+import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Any
 
-from saraban.workflow.domain import logic
-from saraban.workflow.domain import schema as schemas
+from saraban.workflow.domain import logic, ranges
 from saraban.workflow.domain.logic.budget import Budget
 from saraban.workflow.domain.logic.coercion import number
+from saraban.workflow.domain.schema import sample
+from saraban.workflow.domain.vocabulary import Place, World
 
 MOST_FACES, MOST_CHOICES = 200, 2_000
 MOST_FACTS = 10  # with two faces each they are more than the choices: known before their faces are looked for
+ROLES = "actor.roles"
 _JOINING = frozenset({"and", "or", "!", "!!", "if", "?:"})
 _EQUAL, _ORDER = frozenset({"==", "===", "!=", "!=="}), frozenset({"<", "<=", ">", ">="})
-# What a schema says of one value by itself; whatever else it says only forbids more.
+# What a schema says of one value by itself, and of a whole range of values at once; whatever else it says only forbids more.
 _BOUNDING = ("type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _EXACT = 2**53
 
 
 class _NotSimple(Exception):
-    """The rule has a part about which nothing is proved here."""
+    """This part of a rule is more than a fact beside constants."""
 
 
 @dataclass(slots=True)
@@ -40,43 +43,83 @@ class _Fact:
     asked: list[Any] = field(default_factory=list)
 
 
-def never_holds(condition: logic.Compiled, schema: schemas.ContextSchema | None, codes: Sequence[str | None]) -> bool:
-    """
-    This will say whether it is certain that no facts make a condition hold; False when that is not known.
-
-    :param codes: what `responseCode` can be
-    """
-    facts: dict[str, _Fact] = {}
+def never_holds(rule: Any, world: World) -> bool:
+    """This will say whether it is certain that no facts make a condition hold; False when that is not known."""
+    read = _Reader(world)
     try:
-        if not condition.variables:
-            return not _holds(condition, {})
-        _read(condition.rule, facts)
-        if facts.keys() != condition.variables or len(facts) > MOST_FACTS or _nested(facts):
+        plain = read.truth(rule)
+        if len(read.facts) + len(read.switches) > MOST_FACTS or _nested(read.facts):
             return False
-        faces = [_faces(path, fact, schema, codes) for path, fact in sorted(facts.items())]
-    except (_NotSimple, logic.BudgetExceeded):
+        faces = {path: _faces(path, fact, world) for path, fact in sorted(read.facts.items())}
+    except (_NotSimple, logic.BudgetExceeded, logic.RuleRefused):
         return False
-    if math.prod(len(each) for each in faces) > MOST_CHOICES:
+    faces |= {name: [True, False] for name in read.switches.values()}
+    if math.prod(len(each) for each in faces.values()) > MOST_CHOICES:
         return False
-    return not any(_holds(condition, dict(zip(sorted(facts), chosen, strict=True))) for chosen in product(*faces))
+    condition = logic.compile(plain)
+    return not any(_holds(condition, dict(zip(faces, chosen, strict=True))) for chosen in product(*faces.values()))
 
 
-def _read(rule: Any, facts: dict[str, _Fact]) -> None:
-    """Where only the truth of a value counts."""
-    if not isinstance(rule, Mapping):
-        return
-    ((operator, given),) = rule.items()
-    arguments = given if isinstance(given, list) else [given]
-    if operator in _JOINING:
-        for each in arguments:
-            _read(each, facts)
-    elif operator == "var":
-        facts.setdefault(_path(rule), _Fact()).asked.append(rule)
-    else:
-        _compared(operator, arguments, rule, facts)
+class _Reader:
+    """Makes a rule plain: what is not a fact beside constants becomes true, false, or a switch."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.facts: dict[str, _Fact] = {}
+        self.switches: dict[str, str] = {}
+
+    def truth(self, rule: Any) -> Any:
+        """Where only the truth of a value counts."""
+        if not isinstance(rule, Mapping):
+            return logic.truthy(rule)
+        ((operator, given),) = rule.items()
+        arguments = given if isinstance(given, list) else [given]
+        if operator in ("if", "?:") and not arguments:
+            return False
+        if operator in _JOINING:
+            return {operator: [self.truth(each) for each in arguments]}
+        if operator == "log":
+            return self.truth(arguments[0])
+        try:
+            return self._asked(operator, arguments, rule)
+        except _NotSimple:
+            return self._switch(rule)
+
+    def _asked(self, operator: str, arguments: list[Any], rule: Any) -> Any:
+        if operator == "var":
+            self.facts.setdefault(_path(rule), _Fact()).asked.append(rule)
+            return rule
+        if operator == "in" and arguments[1] == {"var": ROLES} and isinstance(arguments[0], str):
+            return self._role(arguments[0], rule)
+        path, constants = _compared(operator, arguments)
+        order = operator in _ORDER and any(isinstance(each, str) for each in constants)
+        fact = self.facts.setdefault(path, _Fact())
+        if (order or fact.order) and any(not isinstance(each, str) for each in [*fact.constants, *constants]):
+            raise _NotSimple  # a text can then be asked both as a number and by its letters
+        fact.constants += constants
+        fact.order |= order
+        fact.asked.append(rule)
+        return rule
+
+    def _role(self, name: str, rule: Any) -> Any:
+        for one in self.world.at(ROLES).schemas:
+            if name not in one.get("items", {}).get("enum", (name,)):
+                return False
+            if one.get("contains") == {"enum": [name]}:
+                return True
+        return self._switch(rule)
+
+    def _switch(self, rule: Any) -> Any:
+        if not logic.compile(rule).variables:
+            return logic.truthy(logic.compile(rule).evaluate({}))
+        certain = ranges.truths(rule, self.world)
+        if len(certain) == 1:
+            return next(iter(certain))
+        return {"var": self.switches.setdefault(json.dumps(rule, sort_keys=True), f"?{len(self.switches)}")}
 
 
-def _compared(operator: str, arguments: list[Any], rule: Any, facts: dict[str, _Fact]) -> None:
+def _compared(operator: str, arguments: list[Any]) -> tuple[str, list[Any]]:
+    """The one fact that is compared, and with what."""
     paths = [_path(each) for each in arguments if isinstance(each, Mapping)]
     constants = [each for each in arguments if not isinstance(each, Mapping)]
     if operator == "in" and len(paths) == 1 and isinstance(arguments[1], list):
@@ -85,10 +128,7 @@ def _compared(operator: str, arguments: list[Any], rule: Any, facts: dict[str, _
         raise _NotSimple
     if len(paths) != 1 or any(isinstance(each, list | Mapping) for each in constants):
         raise _NotSimple
-    fact = facts.setdefault(paths[0], _Fact())
-    fact.constants += constants
-    fact.order |= operator in _ORDER and any(isinstance(each, str) for each in constants)
-    fact.asked.append(rule)
+    return paths[0], constants
 
 
 def _path(rule: Any) -> str:
@@ -105,54 +145,60 @@ def _nested(paths: Iterable[str]) -> bool:
     return any(one != other and one == other[: len(one)] for one in ways for other in ways)
 
 
-def _faces(path: str, fact: _Fact, schema: schemas.ContextSchema | None, codes: Sequence[str | None]) -> list[Any]:
+def _faces(path: str, fact: _Fact, world: World) -> list[Any]:
     """One value for each answer that everything asked of a fact can give together."""
-    if path == "responseCode":
-        return list(codes)
-    bounds = _bounds(path, schema)
-    fits = schemas.read({"properties": {"it": bounds}})
+    place = world.at(path)
     asked = [logic.compile(rule) for rule in fact.asked]
     found: dict[tuple[bool, ...], Any] = {}
-    for value in _values(fact, bounds):
-        if value is None or not fits.problems({"it": value}):
-            found.setdefault(tuple(_holds(each, {path: value}) for each in asked), value)
+    for value in _possible(fact, place, world):
+        found.setdefault(tuple(_holds(each, {path: value}) for each in asked), value)
     return list(found.values())
 
 
-def _bounds(path: str, schema: schemas.ContextSchema | None) -> dict[str, Any]:
-    """What the schema says of the value itself, where the way to it leads through objects only."""
-    top, *below = path.split(".")
-    if schema is None or top != "context" or not below:
-        return {}
-    place: Any = {**schema.raw, "type": "object"}
-    for key in below:
-        if not isinstance(place, Mapping) or place.get("type") != "object":
-            return {}
-        place = place.get("properties", {}).get(key)
-    return {key: place[key] for key in _BOUNDING if key in place} if isinstance(place, Mapping) else {}
+def _possible(fact: _Fact, place: Place, world: World) -> Iterator[Any]:
+    """A value that stands for itself alone meets the whole schema, one that stands for others only what bounds them all."""
+    fits = sample.fitting(place.schemas, world.raw)
+    if not place.always or fits(None):
+        yield None
+    if place.choices is not None:
+        yield from (each for each in place.choices if fits(each))
+        return
+    yield from (each for each in [*fact.constants, ""] if each is not None and fits(each))
+    bounds = _bounds(place)
+    within = _within(bounds, world)
+    alone = {(type(each), each) for each in [*fact.constants, ""]}
+    for value in _values(fact, bounds):
+        stands_alone = not isinstance(value, list | dict) and (type(value), value) in alone
+        if value is not None and not stands_alone and within(value):
+            yield value
 
 
-def _values(fact: _Fact, bounds: Mapping[str, Any]) -> Iterator[Any]:
-    limits = [bounds[key] for key in _BOUNDING[3:] if key in bounds]
+def _bounds(place: Place) -> list[Any]:
+    return [
+        {key: one[key] for key in _BOUNDING if key in one} if isinstance(one, Mapping) else one for one in place.schemas
+    ]
+
+
+def _within(bounds: Sequence[Any], world: World) -> Callable[[Any], bool]:
+    return sample.fitting([each for each in bounds if each != {}], world.raw)
+
+
+def _values(fact: _Fact, bounds: Sequence[Any]) -> Iterator[Any]:
+    limits = [one[key] for one in bounds if isinstance(one, Mapping) for key in _BOUNDING[3:] if key in one]
     numbers = list(_numbers([*fact.constants, *limits, 0]))
     texts = {each for each in fact.constants if isinstance(each, str)}
     if len(numbers) + len(texts) > MOST_FACES:
         raise _NotSimple
     if fact.order:
-        if any(not isinstance(each, str) for each in fact.constants):
-            raise _NotSimple  # a text can then be asked both as a number and by its letters
         # Between a text and the next one lies, if anything, the text with the least letter after it.
-        words = [*texts, *(each + "\0" for each in texts), ""]
+        words = [*texts, *(each + "\0" for each in texts), "", "\0"]
     else:
         words = [*texts, "", _other("?", texts), *(_other(repr(each), texts) for each in numbers)]
-    yield from (None, True, False)
+    yield from (True, False)
     yield from numbers
     yield from words
     # A list stands for its text in every comparison but `===`, and so does an object.
     yield from ([], *([each] for each in words), {})
-    yield from bounds.get("enum", ())
-    if "const" in bounds:
-        yield bounds["const"]
 
 
 def _numbers(constants: Sequence[Any]) -> Iterator[float]:

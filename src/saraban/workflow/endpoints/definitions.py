@@ -13,7 +13,7 @@ from saraban.kit.errors import FieldProblem
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession, sent
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.workflow import schemas, service
-from saraban.workflow.dependencies import Kept, RegisteredSubjects
+from saraban.workflow.dependencies import Kept, RegisteredSubjects, WrittenTwice
 from saraban.workflow.schemas.choices import PublishedOut, StarterOut, SwitchedOut, WorkflowWarning
 from saraban.workflow.service import choosing
 
@@ -49,8 +49,11 @@ async def publish_definition(
     clock: Now,
     address: Address,
     key: IdempotencyKey,
+    twice: WrittenTwice,
 ) -> RawResponse:
     """Keeps a definition as the next version of its code; it can never change afterwards."""
+    if twice:
+        raise service.WorkflowNotValid(fields=twice)
     now = clock.now()
 
     async def publish(session: AsyncSession, remember: Remember) -> Answer:
@@ -77,13 +80,15 @@ async def publish_definition(
 
 
 @router.post("/workflow/definitions/validate", response_model=schemas.ValidationOut, dependencies=[guarded(MAY_MANAGE)])
-async def validate_definition(body: schemas.DefinitionText, session: ReadSession) -> schemas.ValidationOut:
+async def validate_definition(
+    body: schemas.DefinitionText, session: ReadSession, twice: WrittenTwice
+) -> schemas.ValidationOut:
     """
     Says what publishing would refuse, and saves nothing. Of a definition that is sent as `text` every fault has its line.
     """
-    faults = await service.validate(session, raw=body.dsl) if body.text is None else ()
+    faults = twice or (await service.validate(session, raw=body.dsl) if body.text is None else ())
     places: dict[str, int] = {}
-    if body.text is not None:
+    if not faults and body.text is not None:
         faults, places = await service.validate_text(session, text=body.text)
     errors = [
         schemas.DefinitionFault(

@@ -101,7 +101,7 @@ async def validate(session: AsyncSession, *, raw: Any) -> tuple[FieldProblem, ..
 async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[FieldProblem, ...], dict[str, int]]:
     """This will do the same for a text, and give the line of each of its parts by JSON pointer."""
     try:
-        raw, places = lines.read(text)
+        found = lines.written(text)
     except lines.NotJson as fault:
         words = Text(
             "ข้อความนี้ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "This is no JSON at line {line}, character {column}."
@@ -112,7 +112,8 @@ async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[Fiel
     except lines.TooDeep:
         deep = Text("นิยามใหญ่หรือซ้อนลึกเกินไป", "The definition is too large or too deeply nested.")
         return (FieldProblem("/text", "too_large", deep),), {"": 1}
-    return await _problems(session, raw, root="/text"), places
+    faults = found.twice("/text") or await _problems(session, found.value, root="/text")
+    return faults, dict(found.places)
 
 
 def line_of(fault: FieldProblem, places: Mapping[str, int]) -> int | None:

@@ -44,7 +44,7 @@ def read(raw: Any, *, known: Known | None = None, root: str = "/dsl", published:
     if _fits(raw, found):
         definition = _definition(raw, known or Known(), found)
     if definition is not None and not found.problems and not published:
-        checks.check(definition, found)
+        checks.check(definition, found, roles=(known or Known()).roles)
         ends.check(definition, found)
     if found.problems or definition is None:
         raise WorkflowNotValid(fields=found.problems)
