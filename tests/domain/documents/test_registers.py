@@ -1,5 +1,7 @@
 """What the workflow knows of the registers of documents is what they say of themselves, and what ships fits them."""
 
+from typing import Any
+
 import pytest
 
 from saraban.documents.circulation import domain as circulation
@@ -9,11 +11,31 @@ from saraban.documents.rfa.domain import RFA
 from saraban.documents.transmittal.domain import TRANSMITTAL
 from saraban.web.kinds import BY_NAME
 from saraban.workflow.domain import dsl
+from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.registers import DRAFT as FIRST
 from saraban.workflow.domain.registers import REGISTERS, misfits
 from saraban.workflow.service.definitions import shipped
 
 EVERYWHERE = {CANCELLED, TERMINATED}
+
+
+WORD = {"th": "คำ", "en": "Word"}
+
+
+def flow(first: str = "draft", middle: str = "checking", last: str = "approved", **require: Any) -> Definition:
+    """A workflow of two steps."""
+    needs = {"permissions": ["workflow.action_review"], **require}
+    steps = ((first, middle, {"party": ["originator"]}), (middle, last, needs))
+    states = [
+        {
+            "name": name,
+            "label": WORD,
+            "initial": name == first,
+            "on": {"go": {"to": to, "label": WORD, "require": need}},
+        }
+        for name, to, need in steps
+    ]
+    return dsl.read({"workflow": "ODD", "states": [*states, {"name": last, "label": WORD, "terminal": True}]})
 
 
 class TestRegisters:
@@ -43,3 +65,32 @@ class TestRegisters:
         flows = {raw["workflow"]: dsl.read(raw) for raw in shipped()}
 
         assert {one.name: misfits(flows[one.code], [one]) for one in REGISTERS.values()} == dict.fromkeys(REGISTERS, ())
+
+    def test_take_shop_drawings_on_the_workflow_that_ships_for_them(self) -> None:
+        flows = {raw["workflow"]: dsl.read(raw) for raw in shipped()}
+
+        assert misfits(flows["SHOP_DRAWING_FLOW_V1"], [REGISTERS["rfa"]]) == ()
+
+    @pytest.mark.parametrize(
+        ("kind", "odd", "places"),
+        [
+            ("correspondence", flow(first="start"), ["/dsl/states/0/name"]),
+            ("correspondence", flow(middle="approved", last="done"), ["/dsl/states/1/name"]),
+            ("transmittal", flow(last="submitted"), ["/dsl/states/2/name"]),
+            ("transmittal", flow(party=["assignee"]), ["/dsl/states/1/on/go/require/party"]),
+            ("rfa", flow(last="done"), ["/dsl/states/2"]),
+            ("circulation", flow(), ["/dsl/states"]),
+            ("circulation", flow(middle="routing", party=["recipient"]), ["/dsl/states/1/on/go/require/party"]),
+            (
+                "circulation",
+                flow(middle="routing", organizationRoles=["OWNER"]),
+                ["/dsl/states/1/on/go/require/organizationRoles"],
+            ),
+            ("circulation", flow(middle="routing", party=["assignee", "recipient"]), []),
+        ],
+    )
+    def test_refuse_what_their_documents_could_not_run_on(self, kind: str, odd: Definition, places: list[str]) -> None:
+        found = misfits(odd, [REGISTERS[kind]])
+
+        assert [one.pointer for one in found] == places
+        assert all(one.text.th != one.text.en for one in found)

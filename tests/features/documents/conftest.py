@@ -1,6 +1,5 @@
 """A desk in the demo project: people by account name, organizations by code, and the requests they make."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -96,16 +95,21 @@ class Desk:
         return rfa
 
 
-@pytest_asyncio.fixture
-async def desk(signed_in: SignIn) -> AsyncIterator[Desk]:
+async def desk_of(signed_in: SignIn) -> Desk:
+    """This will give a desk in the demo project."""
     client = await signed_in("dc.contractor")
     projects = (await client.get("/api/v1/projects")).json()["items"]
     organizations = (await client.get("/api/v1/organizations")).json()["items"]
-    yield Desk(
+    return Desk(
         signed_in,
         next(one["publicId"] for one in projects if one["projectCode"] == "LCBP3-C2"),
         {one["organizationCode"]: one["publicId"] for one in organizations},
     )
+
+
+@pytest_asyncio.fixture
+async def desk(signed_in: SignIn) -> Desk:
+    return await desk_of(signed_in)
 
 
 def pointers(answer: httpx.Response) -> list[str]:
