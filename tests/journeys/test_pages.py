@@ -33,6 +33,7 @@ ADMINISTRATION = (
     "/numbers/formats",
     "/numbers/formats/new",
     "/calendar",
+    "/webhooks",
     "/review-teams",
 )
 # What those see who manage workflows.

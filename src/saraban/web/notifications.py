@@ -66,7 +66,7 @@ async def open_one(
     """Marks it read and goes to what it is about."""
     await db.transact(lambda session: notifications.read(session, caller=caller, public_id=public_id))
     kind, _, _ = to.removeprefix("/").partition("/")
-    known = {web.path for web in BY_NAME.values()}
+    known = {"webhooks", *(web.path for web in BY_NAME.values())}
     return RedirectResponse(to if to.startswith("/") and kind in known else "/notifications", status_code=303)
 
 

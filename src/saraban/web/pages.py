@@ -32,6 +32,7 @@ from saraban.web import (
     stating,
     steering,
     teams,
+    webhooks,
     workflow_editor,
     workflows,
 )
@@ -59,6 +60,7 @@ ROUTERS: Final = (
     migrating.router,
     calendar.router,
     teams.router,
+    webhooks.router,
     workflows.router,
     number.router,
     registers.router,
