@@ -1,8 +1,11 @@
 """The values that come with steps: which an action takes, what is kept of them, and what publishing refuses of `fields`."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from saraban.kit.errors import Invalid
 from saraban.workflow.domain import dsl, engine, giving
@@ -135,6 +138,35 @@ class TestWhatIsRemembered:
         assert refused(definition, {"note": "x"}) == [("/payload/amount", "required")]
         assert refused(definition, {"amount": None}, {"amount": 5}) == [("/payload/amount", "required")]
         assert refused(definition, {"amount": 0}, {"amount": 5}) == [("/payload/amount", "minimum")]
+
+
+NAMES = st.sampled_from([*PROPERTIES, "other"])
+PAYLOADS = st.dictionaries(NAMES, st.sampled_from([1, 2, "A", "B", None, True]), max_size=3)
+
+
+class TestNobodysWord:
+    @given(
+        fields=st.one_of(st.none(), st.lists(st.sampled_from(sorted(PROPERTIES)), unique=True, max_size=3)),
+        steps=st.lists(st.tuples(st.sampled_from(["correct", "plain"]), PAYLOADS), max_size=6),
+    )
+    @settings(max_examples=150, deadline=None)
+    def test_changes_but_by_an_action_that_names_it(
+        self, fields: list[str] | None, steps: list[tuple[str, dict[str, Any]]]
+    ) -> None:
+        raw = written({} if fields is None else {"fields": fields})
+        raw["states"][1]["on"]["plain"] = {"to": "open", "label": WORDS}
+        definition = dsl.read(raw)
+        context: dict[str, Any] = {}
+        for action, payload in steps:
+            before = dict(giving.remembered(context))
+            facts = Facts(person(3), subject(), payload=payload, context=context)
+            with suppress(Invalid):
+                engine.advance(definition, "open", action, facts)
+                context = giving.after(definition, context, payload)
+            after = giving.remembered(context)
+            named = set((fields or ()) if action == "correct" else ())
+            kept = {name: value for name, value in before.items() if name not in named}
+            assert {name: after.get(name, "gone") for name in kept} == kept
 
 
 class TestAVersionFromBefore:

@@ -116,3 +116,13 @@ class TestWhoActed:
         rule = {"==": [{"var": path}, expected]}
 
         assert parted(closing(condition={"type": "json-logic", "rule": rule})) == parting
+
+
+class TestResponseCode:
+    def test_that_counts_where_none_was_given_is_read_by_the_condition(self) -> None:
+        rule = {"==": [{"var": "responseCode"}, "1A"]}
+        raw = closing(condition={"type": "json-logic", "rule": rule}, responses={"1A": {"default": True}, "4X": {}})
+
+        assert dsl.read(raw, published=True).states["open"].on["close"].usual == "1A"
+        found = replay(dsl.read(raw, published=True), (sent(), closed()), subject(), SYSTEM)
+        assert found is None

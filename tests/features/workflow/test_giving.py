@@ -94,6 +94,8 @@ class TestAStep:
             )
             kept = await session.scalar(sa.select(WorkflowHistory.details))
 
+        assert details is not None
+        assert kept is not None
         assert details["values"] == {"amount": 7}
         assert kept["seats"] == sorted(contractor.organization_ids)
 

@@ -144,7 +144,7 @@ def _read(step: Transition, at: str, found: Faults) -> None:
 
 def _ways_without(definition: Definition, name: str) -> dict[str, tuple[str, ...]]:
     """The states that can be reached though nobody could give a value, each by a shortest way."""
-    ways = {definition.initial: (definition.initial,)}
+    ways: dict[str, tuple[str, ...]] = {definition.initial: (definition.initial,)}
     waiting = [definition.initial]
     for place in waiting:  # grows while it is walked
         state = definition.states[place]

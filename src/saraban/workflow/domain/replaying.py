@@ -6,7 +6,7 @@ Roles and permissions of that day are not kept, so they are not asked.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -214,6 +214,7 @@ def _parting(definition: Definition, state: str, step: Past, facts: Facts, in_ch
     lacking = _brought(definition, transition, step, facts, comment_required=comment_required)
     if lacking is not None:
         return Reason(lacking.code, lacking.says, to, lacking.faults)
+    facts = replace(facts, response_code=transition.usual if step.response_code is None else step.response_code)
     condition = transition.condition
     asked = condition is not None and _known(condition, step)
     if condition is not None and asked and not condition.holds(engine.conditional_facts(facts, state)):
