@@ -33,7 +33,7 @@ FIRST: Final = "correspondence"
 _EVERYWHERE: Final = "all"  # in the address: the whole installation, which has no public id
 _BY_DEFAULT = Text("เมื่อไม่ได้เลือกกระบวนงานอื่น", "where no other is chosen")
 _OF_ALL = Text("ทุกโครงการ", "all projects")
-Work = Callable[[AsyncSession], Awaitable[object]]
+Work = Callable[[AsyncSession], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ async def show(
 async def choose(page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
     form = await filled(request)
 
-    async def work(session: AsyncSession) -> object:
+    async def work(session: AsyncSession) -> None:
         names = ("kind", "typeCode", "workflowCode")
         typed = {name: value for name in names if (value := text(form, name))}
         order: ChoiceIn = order_from(request, ChoiceIn, typed | {"projectPublicId": id_of(text(form, "project"))})
         place = Place(order.kind, order.type_code, order.project_public_id)
-        return await choosing.choose(
+        await choosing.choose(
             session,
             caller=page.caller,
             place=place,
@@ -90,8 +90,8 @@ async def take_back(page: ThisPage, db: Db, clock: Now, request: Request) -> Res
     form = await filled(request)
     place = Place(text(form, "kind") or "", text(form, "typeCode"), id_of(text(form, "project")))
 
-    async def work(session: AsyncSession) -> object:
-        return await choosing.take_back(session, caller=page.caller, place=place, now=clock.now(), address=page.address)
+    async def work(session: AsyncSession) -> None:
+        await choosing.take_back(session, caller=page.caller, place=place, now=clock.now(), address=page.address)
 
     return await _done(page, db, form, work, "taken")
 

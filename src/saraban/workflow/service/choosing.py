@@ -91,7 +91,7 @@ class Starters:
 @dataclass(frozen=True, slots=True)
 class Offer:
     code: str
-    description: str | None
+    description: Text | None
     kinds: frozenset[str]
 
 
@@ -186,10 +186,10 @@ async def starters(session: AsyncSession, *, caller: Caller) -> dict[str, Starte
 async def offers(session: AsyncSession) -> tuple[Offer, ...]:
     """This will give the workflows in force, by code, each with the kinds whose documents can run on it."""
     found = []
-    for key, code, description in await repository.in_force(session):
+    for key, code in await repository.in_force(session):
         definition = await definitions.load(session, key)
         kinds = frozenset(name for name, register in REGISTERS.items() if not misfits(definition, [register]))
-        found.append(Offer(code, description, kinds))
+        found.append(Offer(code, definition.description, kinds))
     return tuple(found)
 
 
@@ -230,7 +230,10 @@ async def _type(session: AsyncSession, register: Register, wanted: str | None, p
     else:
         known = wanted in register.types
     if not known:
-        th, en = "{kind}ไม่มีชนิด “{value}” ที่เลือกกระบวนงานแยกได้", "{kind} have no type “{value}” with a workflow of its own."
+        th, en = (
+            "{kind}ไม่มีชนิด “{value}” ที่เลือกกระบวนงานแยกได้",
+            "{kind} have no type “{value}” with a workflow of its own.",
+        )
         values = {"value": wanted}
         says = register.says
         raise invalid("/typeCode", "unknown", th.replace("{kind}", says.th), en.replace("{kind}", says.en), **values)
