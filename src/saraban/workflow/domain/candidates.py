@@ -62,6 +62,12 @@ class Candidates:
         made = list(islice(found, MOST - 1))
         return [*made[:3], *missing, *made[3:]]
 
+    def corners(self, path: str) -> tuple[Any, Any]:
+        """This will give the highest and the lowest number to try at a path, where there are any."""
+        values = self.of(path)
+        numbers = [each for each in values if type(each) in (int, float)]
+        return (max(numbers), min(numbers)) if numbers else (values[0], values[-1]) if values else (None, None)
+
     def _at(self, path: str) -> tuple[Place, Callable[[Any], bool], list[Any]]:
         if path not in self._places:
             place = self._world.at(path)

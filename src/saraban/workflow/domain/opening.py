@@ -160,6 +160,12 @@ class _Search:
     def _valued(self, atom: Any, goals: Sequence[Goal], values: Mapping[str, Any]) -> Iterator[_Node]:
         free = self._open(atom, values)
         path = free[0]
+        if len(free) > 1:
+            # Where many add up, all at their highest or lowest say more than one after the other.
+            corners = {each: self._candidates.corners(each) for each in free}
+            for place in range(2):
+                yield _Node(goals, {**values, **{each: ends[place] for each, ends in corners.items()}})
+            yield _Node(goals, {**values, **dict.fromkeys(free[1:], 1)})  # so that what multiplies is solved for one
         solved = list(self._solutions(atom, path, values)) if len(free) == 1 else []
         for value in self._candidates.of(path, atom, solved):
             yield _Node(goals, {**values, path: value})

@@ -1,8 +1,8 @@
 """
 What a condition can read when an action is taken, as one JSON Schema: the words, and the values that they can have.
 
-`document` and `actor` are closed: a name that is not here is never there. What kinds of documents add to their facts they
-choose from `DOCUMENT`.
+`document` and `actor` are closed: a name that is not here is never there. What documents say of themselves is held against
+this by a test.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,19 +11,20 @@ from types import MappingProxyType
 from typing import Any
 
 from saraban.workflow.domain.definition import Definition, State, Transition
+from saraban.workflow.domain.registers import REGISTERS
 from saraban.workflow.domain.schema import sample
 
 PRIORITIES = ("URGENT", "HIGH", "MEDIUM", "LOW")
-KINDS = ("correspondence", "rfa", "transmittal", "circulation")
+KINDS = tuple(REGISTERS)
 _TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1}
 _CODE: Mapping[str, Any] = {"type": ["string", "null"], "minLength": 1}
 _ID: Mapping[str, Any] = {"type": "string", "format": "uuid"}
 DOCUMENT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "kind": {"enum": KINDS},
+        "kind": {"enum": list(KINDS)},
         "number": _TEXT,
         "title": _TEXT,
-        "priority": {"enum": PRIORITIES},
+        "priority": {"enum": list(PRIORITIES)},
         "dueDate": {"type": ["string", "null"], "format": "date"},
         "documentType": _TEXT,
         "projectPublicId": _ID,
@@ -34,7 +35,10 @@ DOCUMENT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "openRoutings": {"type": "integer", "minimum": 0},
     }
 )
-_ALWAYS = ("kind", "number", "title", "priority", "documentType", "projectPublicId", "projectCode", "originatorCode")
+ALWAYS = ("kind", "number", "title", "priority", "documentType", "projectPublicId", "projectCode", "originatorCode")
+OF_A_DOCUMENT: Mapping[str, Any] = MappingProxyType(
+    {"type": "object", "properties": dict(DOCUMENT), "required": list(ALWAYS), "additionalProperties": False}
+)
 ACTOR = ("publicId", "roles", "isSubmitter", "isAssignee")
 TOP = ("state", "comment", "responseCode", "context", "document", "payload", "actor")
 # What a schema says of several values together; what it refers to stands beside it already.
@@ -114,12 +118,7 @@ def world(
         "state": {"const": state.name},
         "comment": comment,
         "responseCode": {"const": code},
-        "document": {
-            "type": "object",
-            "properties": dict(DOCUMENT),
-            "required": list(_ALWAYS),
-            "additionalProperties": False,
-        },
+        "document": dict(OF_A_DOCUMENT),
         "actor": _closed(actor),
         "context": context,
         "payload": _payload(definition, step),

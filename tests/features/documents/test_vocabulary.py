@@ -1,0 +1,59 @@
+"""What conditions are said to read of documents is what documents of every register say of themselves."""
+
+from typing import Any
+
+import jsonschema_rs
+import sqlalchemy as sa
+from fastapi import FastAPI
+
+from saraban.documents.core import models
+from saraban.identity import service as identity
+from saraban.kit.db import Database
+from saraban.web.supposing import CHOICES, NAMES
+from saraban.workflow.domain import engine, vocabulary
+from saraban.workflow.models import WorkflowInstance
+from tests.features.documents.conftest import Desk
+from tests.features.documents.test_circulations import order
+
+
+def test_priorities_are_those_of_documents() -> None:
+    assert vocabulary.PRIORITIES == models.PRIORITIES
+    assert set(CHOICES["priority"]) == set(vocabulary.PRIORITIES)
+
+
+def test_a_rehearsal_asks_for_nothing_else() -> None:
+    assert NAMES.keys() == vocabulary.DOCUMENT.keys() - {"projectPublicId"}
+    assert set(CHOICES["kind"]) == set(vocabulary.KINDS)
+
+
+async def test_documents_say_no_other_words_and_no_other_values(desk: Desk, app: FastAPI, demo_db: Database) -> None:
+    await desk.write("dc.contractor", "correspondences", desk.letter(dueDate="2026-12-31", priority="URGENT"))
+    rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+    await desk.act("dc.contractor", rfa, "submit")
+    await desk.write("dc.contractor", "transmittals", desk.transmittal(rfa["publicId"]))
+    await desk.write("dc.consultant", "circulations", await order(desk))
+    fits = jsonschema_rs.Draft202012Validator(
+        jsonable(vocabulary.OF_A_DOCUMENT), validate_formats=True, offline=True
+    ).iter_errors
+
+    said: dict[str, set[str]] = {}
+    async with demo_db.reading() as session:
+        system = await identity.system_caller(session)
+        instances = (await session.execute(sa.select(WorkflowInstance.entity_type, WorkflowInstance.entity_id))).all()
+        for entity_type, entity_id in instances:
+            port = app.state.subjects.port(entity_type)
+            subject = (await port.facts(session, caller=system, entity_ids=[entity_id]))[entity_id]
+            read = engine.conditional_facts(engine.Facts(system, subject), "draft")
+            assert [str(each) for each in fits(read["document"])] == []
+            assert read["actor"].keys() == set(vocabulary.ACTOR)
+            assert read.keys() == set(vocabulary.TOP)
+            said.setdefault(subject.kind, set()).update(read["document"])
+
+    assert said.keys() == set(vocabulary.KINDS)
+    assert set().union(*said.values()) == vocabulary.DOCUMENT.keys()
+
+
+def jsonable(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [jsonable(each) for each in value]
+    return {key: jsonable(each) for key, each in value.items()} if hasattr(value, "items") else value
