@@ -76,7 +76,7 @@ async def sight(
         coming = await workflow.ahead(session, public_id=instance)
     around = await shelf.around(session, caller=caller, document=document, clock=clock)
     seen = Sight(document, state_of(document), around, taken, coming)
-    if seen.document.workflow is not None and seen.actions:
+    if document.workflow is not None:
         seen = replace(seen, values=await values_of(session, public_id=document.workflow.instance_public_id))
     if document.workflow is None or not caller.may_anywhere(PERMISSION):
         return seen

@@ -237,3 +237,5 @@ class TestPage:
         assert 'name="payload.code"' in before
         told = (await reviewer.get(address)).text.split('<ol class="history">')[1].split("</ol>")[0]
         assert "Amount: <strong>420</strong>" in told
+        reader = await sit("viewer", "en")
+        assert '<div data-stated="amount"><dt>Amount</dt><dd>420</dd></div>' in (await reader.get(address)).text

@@ -121,7 +121,8 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
         raise ActionForbidden(f"The caller does not meet what {action} requires in {state}.")
     code = transition.usual if facts.response_code is None else facts.response_code
     to, comment_required = outcome(transition, code)
-    giving.check(definition, transition, facts.context, facts.payload)
+    if facts.payload:
+        giving.check(definition, transition, facts.context, facts.payload)
     _check_condition(transition, facts, state, code)
     _check_input(transition, facts, comment_required)
     giving.check_context(definition, giving.after(definition, facts.context, facts.payload))
