@@ -1,5 +1,6 @@
 """Workflows in the browser: the list, one version, the editor that finds faults by their lines."""
 
+import copy
 import html
 import json
 import re
@@ -26,7 +27,8 @@ def text_of(page: str) -> str:
 
 class TestList:
     @pytest.mark.parametrize(
-        ("language", "words"), [
+        ("language", "words"),
+        [
             ("th", ("กระบวนงาน", "มากับระบบ", "คำขออนุมัติ (RFA): ผู้รับเหมายื่น")),
             ("en", ("Workflows", "ships with", "A request for approval: the contractor submits")),
         ],
@@ -81,6 +83,25 @@ class TestVersion:
         thai = (await (await sit("admin", "th")).get("/workflows/SITE_MEMO/v3")).text
         assert ">สาม<br>" in thai
         assert '<code class="pointer">one</code>' in first
+
+    @pytest.mark.parametrize(
+        ("language", "words"),
+        [
+            ("th", ("ที่ปรึกษา", "มีสิทธิ์ “ตัดสินใจในขั้นตอนปัจจุบัน”", "บทบาทผู้จัดการโครงการ")),
+            ("en", ("the consultant", "with the permission “Decide in the current step”", "the role Project Manager")),
+        ],
+    )
+    async def test_says_who_may_act_in_words(self, sit: Sit, language: str, words: tuple[str, ...]) -> None:
+        browser = await sit("admin", language)
+        raw = copy.deepcopy(changed())
+        raw["states"][1]["on"]["acknowledge"]["require"] = {"roles": ["Project Manager"]}
+        await browser.post("/workflows/new", data={"text": json.dumps(raw)})
+
+        pages = [(await browser.get(f"/workflows/{code}/v1")).text for code in ("RFA_APPROVAL", "SITE_MEMO")]
+
+        shown = "".join(re.sub(r"<pre.*?</pre>", "", page, flags=re.DOTALL) for page in pages)
+        assert all(word in shown for word in words)
+        assert "workflow.action_review" not in shown
 
     async def test_is_put_in_force_and_taken_out(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
