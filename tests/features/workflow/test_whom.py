@@ -1,22 +1,32 @@
 """Whom a step waits for where no organization stands for them, who of them may see it, and what is said where nobody may."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
+import sqlalchemy as sa
 from prometheus_client import REGISTRY
 
 from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
+from saraban.kit.db import Database
+from saraban.workflow import repository
+from saraban.workflow import service as workflow
 from saraban.workflow.models import WorkflowWorkItem
-from saraban.workflow.service import migrating, observe, steering
+from saraban.workflow.service import Command, definitions, migrating, observe, steering
 from saraban.workflow.service.migrating import Plan
+from saraban.workflow.service.perform import Asking
+from saraban.workflow.service.whom import Standing, whom
 from tests.factories.letterbox import NOW, Office
-from tests.factories.review import WORDS, reviewed
+from tests.factories.review import WORDS, reviewed, under_review
 from tests.features.workflow.test_observe import lines_of
 from tests.features.workflow.test_review import CONTROL, change, history, inbox, rows, waited_for
 
 PM = {"roles": ["Project Manager"]}
+NOTHING = {"organizations": [], "people": [], "peopleCount": 0, "nobody": False}
 CONTROLS = {"roles": ["Document Control"]}
 
 
@@ -48,6 +58,30 @@ async def waiting(office: Office, require: dict[str, Any], *, hidden_from_all_bu
 
 async def organizations_waited_for(office: Office) -> set[int]:
     return {item.organization_id for item in await rows(office, WorkflowWorkItem) if item.organization_id}
+
+
+async def found(office: Office, instance: UUID, *, by: str) -> Any:
+    caller = await office.person(by)
+    async with office.db.reading() as session:
+        view = await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance)
+    return view.envelope
+
+
+async def asking_of(office: Office, instance: UUID, *, by: str = "admin", action: str = "reassign") -> Asking:
+    command = Command(action, "The one who should act has left.")
+    return Asking(await office.person(by), office.subjects, instance, command, NOW, None)
+
+
+@contextmanager
+def statements(db: Database) -> Iterator[list[str]]:
+    sent: list[str] = []
+
+    def on_statement(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        sent.append(statement)
+
+    sa.event.listen(db.engine.sync_engine, "before_cursor_execute", on_statement)
+    yield sent
+    sa.event.remove(db.engine.sync_engine, "before_cursor_execute", on_statement)
 
 
 def stuck() -> float:
@@ -180,6 +214,117 @@ class TestNobody:
 
         (step,) = await history(office, instance)
         assert not step.nobody
+
+
+class TestShown:
+    async def test_by_code_and_name_to_whoever_may_see_it(self, office: Office) -> None:
+        instance = await waiting(office, PM)
+        draft = await office.start(office.letter(), code="ASKING")
+
+        assert [one.code for one in draft.waiting_for.organizations] == ["ผรม.2"]
+        asked = (await found(office, instance, by="dc.contractor")).waiting_for
+        padmin = await office.person("padmin")
+        assert [(one.public_id, one.display_name) for one in asked.people] == [(padmin.public_id, padmin.display_name)]
+        assert (asked.organizations, asked.people_count, asked.nobody) == ((), 1, False)
+        (item,) = await inbox(office, by="padmin")
+        assert item.envelope.waiting_for == asked
+
+    async def test_in_the_answer_of_the_step_itself(self, office: Office) -> None:
+        instance = (await office.start(office.letter())).instance_public_id
+        moved = await office.act(instance, "submit", by="dc.contractor")
+        rest = await office.act(instance, "reject", by="reviewer.consultant", comment="no")
+
+        consultant = {"code": "คคง."}
+        assert [one | {"publicId": 0} for one in moved["waitingFor"]["organizations"]] == [consultant | {"publicId": 0}]
+        assert moved["waitingFor"] | {"organizations": []} == NOTHING
+        assert rest["waitingFor"] == NOTHING
+
+    async def test_as_one_to_whom_it_was_given(self, office: Office) -> None:
+        instance = await office.pending()
+        person = await office.person("reviewer.consultant")
+        asked = await asking_of(office, instance)
+        given = await steering.reassign(office.db, asked, user_public_id=person.public_id, address="")
+
+        told = given.body["workflow"]["waitingFor"]
+        assert ([one["displayName"] for one in told["people"]], told["organizations"]) == ([person.display_name], [])
+
+    async def test_as_nobody_where_nobody_can_go_on(self, office: Office) -> None:
+        instances = [
+            await waiting(office, {"organizationRoles": ["OWNER"]}, hidden_from_all_but=set()) for _ in range(3)
+        ]
+        caller = await office.person("dc.contractor")
+        seen = dict(office.box.letters)
+
+        async def listed(some: dict[str, Any]) -> tuple[dict[str, Any], int]:
+            with statements(office.db) as sent:
+                async with office.db.reading() as session:
+                    known = await workflow.envelopes(session, caller=caller, entity_type="letterbox", facts=some)
+            return known, len(sent)
+
+        all_, many = await listed(seen)
+        _, few = await listed(dict(list(seen.items())[:1]))
+
+        assert [one.waiting_for.nobody for one in all_.values()] == [True] * 3
+        assert many == few
+        assert (await found(office, instances[0], by="dc.contractor")).waiting_for.nobody
+        for hidden in office.box.hidden.values():
+            hidden.add("approver.owner")
+        assert not (await found(office, instances[0], by="dc.contractor")).waiting_for.nobody
+
+    async def test_without_a_query_where_organizations_are_sure_to_see_it(self, office: Office) -> None:
+        letter = office.letter()
+        instance = (await office.start(letter)).instance_public_id
+        await office.act(instance, "submit", by="dc.contractor")
+        async with office.db.reading() as session:
+            row = await repository.instance(session, instance)
+            definition = await definitions.load(session, row.definition_id)
+        named = {key: (UUID(int=key), code) for code, key in office.organizations.items()}
+        no_session: Any = None
+
+        told = await whom(no_session, [Standing(row, definition, replace(letter, organizations=named))])
+
+        assert [one.code for one in told[instance].organizations] == ["คคง."]
+
+    @pytest.mark.parametrize(("hidden", "people"), [(False, {"เดชา รับส่งดี", "ดวงใจ เอกสารครบ"}), (True, set())])
+    async def test_for_a_review_by_its_branches_and_its_people_unless_answers_are_hidden(
+        self, office: Office, hidden: bool, people: set[str]
+    ) -> None:
+        person = await office.person("dc.consultant")
+        assignees = [{"user": str(person.public_id)}, {"role": "Document Control"}, {"role": "Org Admin"}]
+        branches = [{"name": f"b{i}", "label": WORDS, "assignee": one} for i, one in enumerate(assignees)]
+        instance = await under_review(office, branches=branches, hidden=hidden)
+
+        seen = await found(office, instance, by="dc.contractor")
+
+        asked = [(one.assignee.kind, one.assignee.display_name, one.nobody) for one in seen.branches]
+        assert asked == [
+            ("user", person.display_name, False),
+            ("role", "Document Control", False),
+            ("role", "Org Admin", True),
+        ]
+        assert seen.branches[0].assignee.name == str(person.public_id)
+        assert {one.display_name for one in seen.waiting_for.people} == people
+        assert seen.waiting_for.nobody
+
+
+class TestStuck:
+    async def test_can_be_forced_by_those_whom_it_concerns_but_the_originator(self, office: Office) -> None:
+        instance = await waiting(office, PM, hidden_from_all_but={"dc.consultant"})
+        open_ = await waiting(office, PM)
+        other = await office.person("dc.consultant")
+        async with office.db.reading() as session:
+            given: Any = {"caller": other, "subjects": office.subjects}
+            ways = [await steering.find(session, public_id=each, **given) for each in (instance, open_)]
+
+        assert [bool(each.actions) for each in ways] == [True, False]
+        for by in ("dc.contractor", "dc.consultant"):
+            asked = await asking_of(office, instance, by=by, action="close")
+            forcing = steering.force(office.db, asked, action="close", to=None, address="")
+            if by == "dc.contractor":
+                with pytest.raises(steering.SteeringForbidden):
+                    await forcing
+            else:
+                assert (await forcing).body["workflow"]["currentState"] == "closed"
 
 
 class TestMigration:

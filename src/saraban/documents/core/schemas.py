@@ -231,6 +231,7 @@ class HistoryEntry(Schema):
     to_label: LabelOut | None = None
     comment: str | None = None
     forced: bool = False
+    nobody: bool = Field(default=False, description="After it nobody who may see the document could act.")
     reassigned: ReassignedOut | None = None
     migrated: VersionsOut | None = None
     attachments: list[HistoryFileOut] = Field(default_factory=list)

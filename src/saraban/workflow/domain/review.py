@@ -109,6 +109,19 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """
+    Whom a branch asks, in words.
+
+    :param display_name: of the person; of a role, a team or a discipline what it is called by
+    """
+
+    kind: Kind
+    name: str
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class BranchView:
     """
     One branch as one caller sees it; what was answered is None while it is hidden from him, and before there is any.
@@ -118,12 +131,13 @@ class BranchView:
     :param in_own_right: whether he may answer without standing in for anybody
     :param in_place_of: in whose place he may answer
     :param attachments: whether files may come with an answer
+    :param nobody: it waits, and there is nobody who may see the document and answer
     """
 
     public_id: UUID
     name: str
     label: Text
-    assignee: Assignee
+    assignee: Asked
     status: str
     version_no: int
     may_answer: bool
@@ -137,6 +151,7 @@ class BranchView:
     in_place_of: tuple[Person, ...] = ()
     attachments: bool = True
     answered_at: datetime | None = None
+    nobody: bool = False
 
 
 def most(branches: int) -> int:

@@ -13,7 +13,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Text
 from saraban.workflow.domain.outcome import Outcome
-from saraban.workflow.domain.review import BranchView
+from saraban.workflow.domain.review import BranchView, Person
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 
@@ -117,6 +117,31 @@ class StepFile:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedOrganization:
+    public_id: UUID
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingFor:
+    """
+    Whom a state waits for, as people read it.
+
+    :param people: some of them, where they are many; of a review whose answers are hidden none, its branches say whom they ask
+    :param people_count: how many they are
+    :param nobody: there is nobody who may see the document and act, or answer for a branch
+    """
+
+    organizations: tuple[AskedOrganization, ...] = ()
+    people: tuple[Person, ...] = ()
+    people_count: int = 0
+    nobody: bool = False
+
+
+NOBODY_ASKED = WaitingFor()
+
+
+@dataclass(frozen=True, slots=True)
 class Envelope:
     """
     The workflow part of every workflow-aware answer (ADR-021); `actions` is for this caller, now.
@@ -141,6 +166,7 @@ class Envelope:
     due_on: date | None = None
     branches: tuple[BranchView, ...] = ()
     outcome: Outcome | None = None
+    waiting_for: WaitingFor = NOBODY_ASKED
 
     @property
     def available_actions(self) -> list[str]:

@@ -1,6 +1,7 @@
 """Who holds what, and the running instances whose states ask for it; decides nothing."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -64,6 +65,35 @@ async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[Ins
     item = WorkflowWorkItem
     mine = sa.exists().where(item.instance_id == _ROW.id, User.user_id == item.user_id, User.public_id == public_id)
     return await _running(session, mine)
+
+
+async def asked_people(session: AsyncSession, instance_ids: Collection[UUID], *, most: int) -> Sequence[Any]:
+    """Rows of (instance id, public id, first name, last name, user name, how many they are): at most `most` of each."""
+    item = WorkflowWorkItem
+    count = sa.func.count().over(partition_by=item.instance_id).label("count")
+    place = sa.func.row_number().over(partition_by=item.instance_id, order_by=User.username).label("place")
+    found = (
+        sa.select(item.instance_id, User.public_id, User.first_name, User.last_name, User.username, count, place)
+        .join(User, User.user_id == item.user_id)
+        .where(item.instance_id.in_(instance_ids))
+        .subquery()
+    )
+    statement = sa.select(found).where(found.c.place <= most).order_by(found.c.instance_id, found.c.place)
+    return (await session.execute(statement)).all()
+
+
+async def waited_for(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[tuple[UUID, UUID]]:
+    """(instance, public id) of everybody for whom some instances wait in person."""
+    item = WorkflowWorkItem
+    statement = sa.select(item.instance_id, User.public_id).join(User, User.user_id == item.user_id)
+    rows = (await session.execute(statement.where(item.instance_id.in_(instance_ids)))).all()
+    return [(row.instance_id, row.public_id) for row in rows]
+
+
+async def names(session: AsyncSession, public_ids: Collection[UUID]) -> Sequence[Any]:
+    """Rows of (public id, first name, last name, user name), of closed accounts too."""
+    statement = sa.select(User.public_id, User.first_name, User.last_name, User.username)
+    return (await session.execute(statement.where(User.public_id.in_(public_ids)))).all()
 
 
 async def stands(session: AsyncSession, entity_ids: Collection[str]) -> Sequence[tuple[str, str, str]]:

@@ -18,6 +18,7 @@ from saraban.workflow.schemas.labels import ResponseOut as ResponseOut
 from saraban.workflow.schemas.review import BranchOut as BranchOut
 from saraban.workflow.schemas.values import BroughtOut
 from saraban.workflow.schemas.values import ValueOut as ValueOut
+from saraban.workflow.schemas.waiting import WaitingForOut
 
 MAX_PAYLOAD = 16_000
 
@@ -98,6 +99,7 @@ class WorkflowOut(Schema):
     outcome: Outcome | None = Field(
         None, description="What it means to have ended in this state, whatever it is called; null while it goes on."
     )
+    waiting_for: WaitingForOut
 
 
 class StepAttachmentOut(Schema):

@@ -15,6 +15,7 @@ class BranchAssigneeOut(Schema):
 
     kind: Literal["user", "role", "team", "discipline"] = Field(examples=["discipline"])
     name: str = Field(examples=["STR"])
+    display_name: str = Field(description="Of a person the name; else the same as `name`.", examples=["STR"])
 
 
 class BranchPersonOut(Schema):
@@ -34,6 +35,9 @@ class BranchOut(Schema):
     status: Literal["PENDING", "ANSWERED", "SKIPPED"]
     version_no: int = Field(description="The branch's own: state it when you answer.")
     may_answer: bool
+    nobody: bool = Field(
+        description="It waits, and nobody who may see the document can answer for it.", examples=[False]
+    )
     choices: list[ResponseOut] = Field(description="What you may answer; empty unless you may.")
     attachments: bool = Field(description="Whether files may come with an answer; not while answers are hidden.")
     answer: str | None = Field(examples=["approve"])

@@ -85,7 +85,7 @@ async def _ask_to_act(
     rows = {
         key: row
         for key, row in rows.items()
-        if awaiting.by_person(known[key], row.current_state) and not instances.is_first_draft(row, known[key])
+        if awaiting.by_person(known[key], row.current_state) and not holders.is_first_draft(row, known[key])
     }
     facts = await _known(session, subjects, rows.values())
     asked = frozenset(
@@ -97,7 +97,7 @@ async def _ask_to_act(
     held = await holding.hold(session, instance_ids=changed & facts.keys()) if changed & facts.keys() else ()
     for row in held:
         definition = await definitions.load(session, row.definition_id)
-        if not instances.is_first_draft(row, definition):
+        if not holders.is_first_draft(row, definition):
             await ask(session, row=row, definition=definition, facts=facts[row.id], now=now)
 
 

@@ -5,13 +5,14 @@ What an answer does is `review`'s business.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.service import rights
 from saraban.kit.errors import Text
@@ -19,12 +20,14 @@ from saraban.kit.ids import new_id
 from saraban.projects import service as projects
 from saraban.workflow.domain.answering import Seat, may_answer
 from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.review import ANSWER, Assignee, BranchView, Kind, Offered, Person, Review
+from saraban.workflow.domain.review import ANSWER, Asked, Assignee, BranchView, Kind, Offered, Person, Review
 from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.models import Instance, WorkflowHistory
 from saraban.workflow.models.review import ANSWERED, PENDING, WorkflowBranch
+from saraban.workflow.repository import holders
 from saraban.workflow.repository import review as repository
 from saraban.workflow.service.reading import readers
+from saraban.workflow.service.whom import name_of
 
 SEATED = ("team", "discipline")
 
@@ -152,10 +155,35 @@ async def shown(
         if any(row.WorkflowBranch.assignee_kind in SEATED and row.WorkflowBranch.status == PENDING for row in each)
     ]
     places = {reviewed[key].facts.scope.project for key in asking} - {None}
+    waited = await _waited_for(session, rows)
     people = {caller.user_id} | {seat.user_id for key in asking for seat in reviewed[key].seats}
+    people |= {person.user_id for key in asking for person in waited.get(key, ())}
     seats = await seats_of(session, user_ids=people, project_ids=[key for key in places if key is not None])
     kept = await _kept(session, [row.WorkflowBranch for row in rows])
-    return {key: tuple(_views(reviewed[key], each, caller, seats, kept)) for key, each in rounds.items()}
+    names = await _names(session, [row.WorkflowBranch for row in rows])
+    return {
+        key: tuple(_views(reviewed[key], each, caller, seats, _Words(kept, names, waited.get(key, ()))))
+        for key, each in rounds.items()
+    }
+
+
+async def _waited_for(session: AsyncSession, rows: Sequence[Any]) -> dict[UUID, list[Caller]]:
+    """Who is asked in person while branches wait, by instance."""
+    open_ = {row.WorkflowBranch.instance_id for row in rows if row.WorkflowBranch.status == PENDING}
+    pairs = await holders.waited_for(session, open_) if open_ else ()
+    callers = await identity.load_callers(session, {person for _, person in pairs}) if pairs else {}
+    found: dict[UUID, list[Caller]] = {}
+    for instance_id, public_id in pairs:
+        if public_id in callers:
+            found.setdefault(instance_id, []).append(callers[public_id])
+    return found
+
+
+async def _names(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> dict[str, str]:
+    """What people are called whom branches ask by name."""
+    asked = {UUID(row.assignee_name) for row in rows if row.assignee_kind == "user"}
+    found = await holders.names(session, asked) if asked else ()
+    return {str(row.public_id): name_of(row) for row in found}
 
 
 def _views(
@@ -163,25 +191,27 @@ def _views(
     rows: Sequence[Any],
     caller: Caller,
     seats: Mapping[tuple[int, int], frozenset[Seat]],
-    kept: "_Kept",
+    words: "_Words",
 ) -> list[BranchView]:
     state = standing.definition.states.get(rows[0].WorkflowBranch.state)
     review = state.review if state is not None else None
     project = standing.facts.scope.project or 0
     views = []
+
+    def may(branch: WorkflowBranch, person: Caller, deputy: Caller | None = None) -> bool:
+        his = seats.get((person.user_id, project), frozenset())
+        return may_answer(assignee_of(branch), person, standing.facts, his, deputy=deputy)
+
     for row in rows:
+        branch: WorkflowBranch = row.WorkflowBranch
         able = [
             person
             for person in (caller, *standing.seats)
-            if may_answer(
-                assignee_of(row.WorkflowBranch),
-                person,
-                standing.facts,
-                seats.get((person.user_id, project), frozenset()),
-                deputy=caller if person is not caller else None,
-            )
+            if may(branch, person, deputy=caller if person is not caller else None)
         ]
-        views.append(_view(row, review, caller, able, hidden=kept.hides(row.WorkflowBranch)))
+        nobody = branch.status == PENDING and not any(may(branch, person) for person in words.waited)
+        view = _view(row, review, caller, able, hidden=words.kept.hides(branch))
+        views.append(replace(view, assignee=words.of(branch), nobody=nobody))
     return views
 
 
@@ -195,7 +225,7 @@ def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Call
         public_id=row.id,
         name=row.name,
         label=asked.label if asked is not None else Text(row.name, row.name),
-        assignee=assignee_of(row),
+        assignee=Asked(assignee_of(row).kind, row.assignee_name, row.assignee_name),
         status=row.status,
         version_no=row.version_no,
         may_answer=offers,
@@ -265,6 +295,23 @@ async def _kept(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> _Kept:
             decided |= {(word.instance_id, max(before))} if before else set()
     unsaid = {word.id for word in words if word.action == ANSWER and "answer" not in (word.details or {})}
     return _Kept(frozenset(unsaid), frozenset(decided))
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """
+    What the branches of one instance are told with.
+
+    :param names: of people, by their public ids
+    :param waited: who is asked in person
+    """
+
+    kept: _Kept
+    names: Mapping[str, str]
+    waited: Sequence[Caller]
+
+    def of(self, row: WorkflowBranch) -> Asked:
+        return Asked(assignee_of(row).kind, row.assignee_name, self.names.get(row.assignee_name, row.assignee_name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,14 @@ from saraban.workflow.domain import awaiting
 from saraban.workflow.domain.awaiting import Waiting
 from saraban.workflow.domain.definition import Definition, Require
 from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.models import Instance
 from saraban.workflow.repository import holders as repository
 from saraban.workflow.service import definitions
+
+
+def is_first_draft(row: Instance, definition: Definition) -> bool:
+    """This will say whether an instance has not left the state in which its author writes: that is in no inbox."""
+    return row.last_transition_at == row.created_at and definition.state(row.current_state).editable
 
 
 async def people(session: AsyncSession, requires: Iterable[Require], *, facts: SubjectFacts) -> dict[int, Caller]:

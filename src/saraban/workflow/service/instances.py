@@ -21,7 +21,7 @@ from saraban.workflow.domain.definition import CANCELLED, Definition
 from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.registers import Matter
 from saraban.workflow.domain.review import BranchView
-from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
+from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts, WaitingFor
 from saraban.workflow.models import Instance, WorkflowHistory, WorkflowInstance
 from saraban.workflow.repository import steps as stepping
 from saraban.workflow.service import branches as reviews
@@ -29,6 +29,8 @@ from saraban.workflow.service import definitions, holders
 from saraban.workflow.service.standing import Standing
 from saraban.workflow.service.standing import standing as lent_to
 from saraban.workflow.service.terms import due_on
+from saraban.workflow.service.whom import NOBODY_ASKED, whom, with_branches
+from saraban.workflow.service.whom import Standing as Asking
 
 ACTIVE, ENDED = "ACTIVE", "CANCELLED"
 
@@ -78,8 +80,7 @@ async def start(
     await reviews.turn(session, instance=row, definition=definition, now=now)
     if not definition.states[definition.initial].editable:
         await await_next(session, Entered(row, definition, facts, now))
-    asked = await branches_of(session, row, definition, caller=caller, facts=facts)
-    return envelope(row, definition, caller=caller, facts=facts, branches=asked)
+    return await envelope_of(session, row, definition, caller=caller, facts=facts)
 
 
 async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:
@@ -153,11 +154,6 @@ async def await_next(session: AsyncSession, entered: Entered) -> None:
     await stepping.await_these(session, awaited(entered, waiting))
 
 
-def is_first_draft(row: Instance, definition: Definition) -> bool:
-    """This will say whether an instance has not left the state in which its author writes: that is in no inbox."""
-    return definition.state(row.current_state).editable and row.last_transition_at == row.created_at
-
-
 def awaited(entered: Entered, waiting: Waiting) -> stepping.Awaited:
     """This will give the work items of an instance, as they are written."""
     row = entered.row
@@ -207,6 +203,7 @@ async def envelopes(
     seats = {key: lent.of(known[row.definition_id].code, facts[key].scope.project) for key, row in rows.items()}
     reviewed = [reviews.Reviewed(row, known[row.definition_id], facts[key], seats[key]) for key, row in rows.items()]
     asked = await reviews.shown(session, caller=caller, instances=reviewed)
+    waits = await whom(session, [Asking(one.row, one.definition, one.facts) for one in reviewed])
     return {
         key: envelope(
             row,
@@ -216,23 +213,27 @@ async def envelopes(
             files=files.get(row.id, ()),
             branches=asked.get(row.id, ()),
             seats=seats[key],
+            waits=waits.get(row.id, NOBODY_ASKED),
         )
         for key, row in rows.items()
     }
 
 
-async def branches_of(
+async def envelope_of(
     session: AsyncSession,
     row: Instance,
     definition: Definition,
     *,
     caller: Caller,
     facts: SubjectFacts,
+    files: Sequence[StepFile] = (),
     seats: Sequence[Caller] = (),
-) -> tuple[BranchView, ...]:
-    """This will give the branches of one instance as the caller may see them."""
+) -> Envelope:
+    """This will give the envelope of one instance with the branches and the names that belong to it."""
     one = reviews.Reviewed(row, definition, facts, seats)
-    return (await reviews.shown(session, caller=caller, instances=[one])).get(row.id, ())
+    asked = (await reviews.shown(session, caller=caller, instances=[one])).get(row.id, ())
+    waits = (await whom(session, [Asking(row, definition, facts)])).get(row.id, NOBODY_ASKED)
+    return envelope(row, definition, caller=caller, facts=facts, files=files, branches=asked, seats=seats, waits=waits)
 
 
 def envelope(
@@ -244,11 +245,13 @@ def envelope(
     files: Sequence[StepFile] = (),
     branches: Sequence[BranchView] = (),
     seats: Sequence[Caller] = (),
+    waits: WaitingFor = NOBODY_ASKED,
 ) -> Envelope:
     """
     This will put together what one caller sees of one instance.
 
     :param seats: in whose place the caller may act in this matter
+    :param waits: whom it waits for, apart from its branches
     """
     state = definition.state(row.current_state)
     runs = row.status == ACTIVE
@@ -269,6 +272,7 @@ def envelope(
         due_on=row.due_on if runs else None,
         branches=tuple(branches),
         outcome=state.means,
+        waiting_for=with_branches(waits, branches),
     )
 
 

@@ -308,7 +308,7 @@ async def _review_on(session: AsyncSession, run: _Run, one: _Examined, now: date
 async def _wait_on(session: AsyncSession, run: _Run, row: Instance, facts: SubjectFacts, now: datetime) -> None:
     """It has waited since its last step, and goes on doing so; whom a branch asks from now on is asked from now on."""
     state = run.definition.states[row.current_state]
-    if instances.is_first_draft(row, run.definition):
+    if holders.is_first_draft(row, run.definition):
         return
     here = instances.Entered(row, run.definition, facts, row.last_transition_at)
     if state.review is None:

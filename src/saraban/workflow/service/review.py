@@ -290,16 +290,13 @@ async def _wait_on(session: AsyncSession, held: Held, *, now: datetime) -> Envel
     row, facts = held.row, held.facts
     await repository.touch(session, public_id=row.id, now=now)
     await asking.ask(session, row=row, definition=held.definition, facts=facts, now=now)
-    asked = await instances.branches_of(
-        session, row, held.definition, caller=held.caller, facts=facts, seats=held.seats
-    )
     files = await instances.step_files(session, [row.id])
-    return instances.envelope(
+    return await instances.envelope_of(
+        session,
         row,
         held.definition,
         caller=held.caller,
         facts=facts,
         files=files.get(row.id, ()),
-        branches=asked,
         seats=held.seats,
     )

@@ -145,16 +145,13 @@ async def _go_on(session: AsyncSession, one: Decided, after: Held) -> Held:
 
 
 async def _envelope(session: AsyncSession, after: Held, files: Sequence[StepFile]) -> Envelope:
-    asked = await instances.branches_of(
-        session, after.row, after.definition, caller=after.caller, facts=after.facts, seats=after.seats
-    )
-    return instances.envelope(
+    return await instances.envelope_of(
+        session,
         after.row,
         after.definition,
         caller=after.caller,
         facts=after.facts,
         files=files,
-        branches=asked,
         seats=after.seats,
     )
 

@@ -26,6 +26,8 @@ from saraban.workflow.service.reading import facts_of, seen
 from saraban.workflow.service.standing import Standing, standing
 from saraban.workflow.service.subjects import Subjects
 from saraban.workflow.service.values import Brought, Value, brought, stated
+from saraban.workflow.service.whom import NOBODY_ASKED, whom
+from saraban.workflow.service.whom import Standing as Asking
 
 MOST_STEPS = 1_000
 MOST_ROUNDS = 5
@@ -118,9 +120,8 @@ async def find(
     definition = await definitions.load(session, row.definition_id)
     files = await instances.step_files(session, [row.id])
     seats = (await _lent(session, caller, now)).of(definition.code, facts.scope.project)
-    asked = await instances.branches_of(session, row, definition, caller=caller, facts=facts, seats=seats)
-    envelope = instances.envelope(
-        row, definition, caller=caller, facts=facts, files=files.get(row.id, ()), branches=asked, seats=seats
+    envelope = await instances.envelope_of(
+        session, row, definition, caller=caller, facts=facts, files=files.get(row.id, ()), seats=seats
     )
     return InstanceView(row.entity_type, facts, envelope, stated(definition, row.context))
 
@@ -312,10 +313,19 @@ async def _actionable(
             lenders = lent.of(definition.code, seen.scope.project)
             known.append(branches.Reviewed(row, definition, seen, lenders))
     asked = await branches.shown(session, caller=caller, instances=known)
+    waits = await whom(session, [Asking(one.row, one.definition, one.facts) for one in known])
     found: dict[UUID, InboxItem] = {}
     for one in known:
         row, seen, mine = one.row, one.facts, asked.get(one.row.id, ())
-        envelope = instances.envelope(row, one.definition, caller=caller, facts=seen, branches=mine, seats=one.seats)
+        envelope = instances.envelope(
+            row,
+            one.definition,
+            caller=caller,
+            facts=seen,
+            branches=mine,
+            seats=one.seats,
+            waits=waits.get(row.id, NOBODY_ASKED),
+        )
         asks = [
             choice
             for choice in envelope.actions

@@ -61,6 +61,7 @@ def facts_of(row: SheetRow, parts: Sequence[PartRow]) -> workflow.SubjectFacts:
             "originatorCode": row.organization.organization_code,
             "openRoutings": domain.still_to_answer(part_of(one) for one in parts),
         },
+        organizations={sheet.organization_id: (row.organization.public_id, row.organization.organization_code)},
         edit_permission=domain.CREATE,
         seen_by=lambda person, _state: _sees(person, sheet.organization_id),
     )

@@ -97,6 +97,7 @@ def _step(step: workflow.TakenStep, label: str | None) -> HistoryEntry:
         to_label=LabelOut.model_validate(step.to_label),
         comment=step.comment,
         forced=step.forced,
+        nobody=step.nobody,
         reassigned=ReassignedOut.model_validate(step.reassigned) if step.reassigned else None,
         migrated=VersionsOut.model_validate(step.migrated) if step.migrated else None,
         attachments=[HistoryFileOut.model_validate(file) for file in step.attachments],

@@ -1,0 +1,128 @@
+"""
+Whom instances wait for, as people read it: organizations by their codes, people by their names, and whether it is nobody.
+
+A state that asks organizations which may see the document costs no query; others cost a fixed number for all of a list.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.workflow import repository as instances_repository
+from saraban.workflow.domain import awaiting
+from saraban.workflow.domain.awaiting import Waiting, waiting
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.review import BranchView, Person
+from saraban.workflow.domain.subject import NOBODY_ASKED, AskedOrganization, SubjectFacts, WaitingFor
+from saraban.workflow.models import Instance
+from saraban.workflow.repository import holders as repository
+from saraban.workflow.service import holders
+
+MOST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An instance with what it is judged by."""
+
+    row: Instance
+    definition: Definition
+    facts: SubjectFacts
+
+
+def of_state(row: Instance, definition: Definition, facts: SubjectFacts) -> Waiting:
+    """This will give whom an instance waits for by its definition; what was given to one person waits for him alone."""
+    if row.assigned_user_id is not None:
+        return Waiting(users=frozenset({row.assigned_user_id}))
+    if holders.is_first_draft(row, definition):
+        return Waiting(frozenset({facts.originator_organization_id}))
+    return waiting(definition, row.current_state, facts)
+
+
+async def whom(session: AsyncSession, standing: Iterable[Standing]) -> dict[UUID, WaitingFor]:
+    """This will say whom each instance waits for; one that has ended waits for nobody."""
+    found = {
+        one.row.id: (one, of_state(one.row, one.definition, one.facts))
+        for one in standing
+        if one.row.status == "ACTIVE" and not one.definition.state(one.row.current_state).terminal
+    }
+    if not found:
+        return {}
+    people = await _people(session, [key for key, (one, ahead) in found.items() if _by_person(one, ahead)])
+    known = {key: words for one, _ in found.values() for key, words in one.facts.organizations.items()}
+    unknown = {key for _, ahead in found.values() for key in ahead.organizations} - known.keys()
+    if unknown:
+        known |= await instances_repository.organizations(session, sorted(unknown))
+    stuck = await _stuck(session, found, people)
+    return {
+        key: WaitingFor(
+            tuple(
+                sorted(
+                    (AskedOrganization(*known[each]) for each in ahead.organizations if each in known),
+                    key=lambda each: each.code,
+                )
+            ),
+            *_shown(one, people.get(key, ())),
+            nobody=key in stuck,
+        )
+        for key, (one, ahead) in found.items()
+    }
+
+
+def with_branches(found: WaitingFor, branches: Sequence[BranchView]) -> WaitingFor:
+    """This will say of an instance under review that it waits for nobody when one of its branches does."""
+    return replace(found, nobody=True) if any(one.nobody for one in branches) else found
+
+
+def _by_person(one: Standing, ahead: Waiting) -> bool:
+    reviewed = one.definition.state(one.row.current_state).review is not None
+    return reviewed or bool(ahead.users or ahead.named or ahead.holders)
+
+
+async def _people(session: AsyncSession, asking: Sequence[UUID]) -> dict[UUID, list[Any]]:
+    found: dict[UUID, list[Any]] = {}
+    for row in await repository.asked_people(session, asking, most=MOST) if asking else ():
+        found.setdefault(row.instance_id, []).append(row)
+    return found
+
+
+def _shown(one: Standing, rows: Sequence[Any]) -> tuple[tuple[Person, ...], int]:
+    review = one.definition.state(one.row.current_state).review
+    if not rows or (review is not None and review.hidden):
+        return (), 0
+    return tuple(Person(row.public_id, name_of(row)) for row in rows), rows[0].count
+
+
+def name_of(row: Any) -> str:
+    return " ".join(part for part in (row.first_name, row.last_name) if part) or str(row.username)
+
+
+async def _stuck(
+    session: AsyncSession, found: Mapping[UUID, tuple[Standing, Waiting]], people: Mapping[UUID, Sequence[Any]]
+) -> set[UUID]:
+    """Those that nobody who may see the document can move on; for organizations that are sure to see it nobody is looked for."""
+    doubtful = {
+        key: (one, ahead)
+        for key, (one, ahead) in found.items()
+        if key not in people
+        and not any(one.facts.open_to(each, one.row.current_state) for each in ahead.organizations)
+        and awaiting.expects(one.definition, one.row.current_state)
+        and one.definition.state(one.row.current_state).review is None  # its branches say it
+    }
+    places = {each for _, ahead in doubtful.values() for each in ahead.organizations}
+    members = await holders.members_of(session, places) if places else {}
+    return {
+        key
+        for key, (one, ahead) in doubtful.items()
+        if not any(
+            awaiting.may_act(one.definition, one.row.current_state, person, one.facts)
+            for each in ahead.organizations
+            for person in members[each]
+        )
+    }
+
+
+__all__ = ["NOBODY_ASKED", "Standing", "name_of", "of_state", "whom", "with_branches"]

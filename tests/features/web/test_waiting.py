@@ -1,0 +1,81 @@
+"""Whom a step waits for, on the pages: the document's, the reader's inbox, and where nobody can go on."""
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import SignIn
+from tests.features.documents.conftest import Desk, desk
+from tests.features.notifications.test_sight import SENDER, letters_go_by, state
+from tests.features.web.conftest import Sit
+
+__all__ = ["desk"]
+
+
+class TestPages:
+    @pytest.mark.parametrize(
+        ("language", "waits", "nobody", "forced"),
+        [
+            ("th", "รอ", "ไม่มีผู้ที่เห็นเอกสารนี้คนใดดำเนินการขั้นต่อไปได้", "ไม่มีผู้ดำเนินการต่อได้"),
+            ("en", "Waits for", "Nobody who may see this document can take the next step.", "nobody could go on"),
+        ],
+    )
+    async def test_say_whom_it_waits_for_and_when_that_is_nobody(
+        self, desk: Desk, sit: Sit, language: str, waits: str, nobody: str, forced: str
+    ) -> None:
+        await letters_go_by(
+            desk,
+            state("draft", submit={"to": "sent", "require": SENDER}),
+            state("sent", pass_on={"to": "deciding", "require": {"party": ["recipient"]}}),
+            state("deciding", ask={"to": "asked", "require": {"roles": ["Project Manager"]}}),
+            state("asked", close={"to": "done", "require": {"organizationRoles": ["OWNER"], "roles": ["Org Admin"]}}),
+        )
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        address = f"/correspondences/{letter['publicId']}"
+        await desk.act("dc.contractor", letter, "submit")
+        consultant = await sit("dc.consultant", language)
+
+        inbox, page = (await consultant.get("/inbox")).text, (await consultant.get(address)).text
+        for text in (inbox, page):
+            assert f'data-waits>{waits} <span class="nowrap">คคง.</span><' in text
+        assert "data-nobody" not in page
+
+        await desk.act("dc.consultant", letter, "pass_on")
+        page = (await consultant.get(address)).text
+        assert f'data-waits>{waits} <span class="nowrap">ปกรณ์ คุมโครงการ</span><' in page
+
+        await desk.act("padmin", letter, "ask")
+        page = (await consultant.get(address)).text
+        assert nobody in page.split("data-nobody")[1]
+        assert forced in page.split('class="history"')[1]
+
+
+class TestBranches:
+    async def test_of_which_a_person_is_asked_have_his_name(self, desk: Desk, sit: Sit, signed_in: SignIn) -> None:
+        me = (await (await signed_in("dc.consultant")).get("/api/v1/auth/me")).json()
+        words = {"th": "คำ", "en": "Word"}
+        assignees: list[dict[str, Any]] = [
+            {"user": me["publicId"]},
+            {"role": "Document Control"},
+            {"role": "Org Admin"},
+        ]
+        review = {
+            "branches": [{"name": f"b{i}", "label": words, "assignee": one} for i, one in enumerate(assignees)],
+            "completion": "all",
+            "then": {"for": {"to": "done"}, "against": {"to": "done"}},
+        }
+        await letters_go_by(
+            desk,
+            state("draft", submit={"to": "review", "require": SENDER}),
+            {"name": "review", "label": words, "review": review},
+        )
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        await desk.act("dc.contractor", letter, "submit")
+
+        page = (await (await sit("dc.contractor")).get(f"/correspondences/{letter['publicId']}")).text
+
+        part = page.split('id="review"')[1].split("</section>")[0]
+        assert "เดชา รับส่งดี" in part
+        assert "บทบาท Document Control" in part
+        assert part.count("ไม่มีผู้ที่เห็นเอกสารนี้คนใดตอบได้") == 1
+        assert me["publicId"] not in part
