@@ -53,21 +53,23 @@ class TestEdit:
         assert (mine.status_code, mine.json()["userMessage"]) == (409, "สามารถแก้ไขได้เฉพาะในสถานะ Draft")
         assert theirs.status_code == 403
 
-    @pytest.mark.parametrize(("name", "editable", "status"), [("revising", True, 200), ("draft", False, 409)])
+    @pytest.mark.parametrize(("name", "editable", "status"), [("pending_review", True, 200), ("draft", False, 409)])
     async def test_asks_the_state_whether_it_is_editable_and_not_its_name(
         self, desk: Desk, name: str, editable: bool, status: int
     ) -> None:
         raw = copy.deepcopy(RFA)
-        raw["states"][0] |= {"name": name, "editable": editable}
+        next(state for state in raw["states"] if state["name"] == name)["editable"] = editable
         admin, client = await desk.as_("admin"), await desk.as_("dc.contractor")
         made = await admin.post("/api/v1/workflow/definitions", json={"dsl": raw, "activate": True})
         assert made.status_code == httpx.codes.CREATED, made.text
         rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
-        public_id = rfa["publicId"]
+        if name != "draft":
+            rfa |= await desk.act("dc.contractor", rfa, "submit")
 
-        answer = await client.patch(f"/api/v1/rfas/{public_id}", json={"subject": "เรื่องใหม่"})
+        answer = await client.patch(f"/api/v1/rfas/{rfa['publicId']}", json={"subject": "เรื่องใหม่"})
 
-        assert (rfa["workflow"]["canEdit"], answer.status_code) == (editable, status), answer.text
+        assert (rfa["workflow"]["currentState"], rfa["workflow"]["canEdit"]) == (name, editable)
+        assert answer.status_code == status, answer.text
 
     async def test_names_what_cannot_be_left_out_or_is_too_early(self, desk: Desk) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter())
