@@ -210,6 +210,17 @@ class TestPublishing:
         assert "context.payload.amount" in problem.text.say("en", problem.values)
         assert "fields" in problem.text.say("th", problem.values)
 
+    @pytest.mark.parametrize(("closing", "refused_"), [([], True), (["amount"], False), (None, False)])
+    def test_refuses_a_condition_that_reads_what_nobody_can_state(
+        self, closing: list[str] | None, refused_: bool
+    ) -> None:
+        rule = {"<": [{"var": "context.payload.amount"}, 5]}
+        raw = written({"fields": ["note"], "condition": {"type": "json-logic", "rule": rule}}, fields=["grade"])
+        raw["states"][1]["on"]["close"] |= {} if closing is None else {"fields": closing}
+
+        told = [("/dsl/states/1/on/correct/condition/rule", "unknown_name")]
+        assert faults(raw) == (told if refused_ else [])
+
     def test_wants_what_is_required_to_be_there_by_then(self) -> None:
         raw = written({"fields": ["note"]}, required=("amount",), fields=[])
         (problem,) = dsl.problems(raw, known=dsl.Known())

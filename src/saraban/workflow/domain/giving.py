@@ -4,7 +4,7 @@ The values that people bring with their steps: which of them an action takes, an
 What somebody stated stays as it was stated, until an action whose `fields` name the value brings another one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -114,6 +114,10 @@ def check_fields(definition: Definition, found: Faults) -> None:
     known = payload_fields(schema.raw) if schema is not None else ()
     names = {one.name for one in known}
     without = {one.name: _ways_without(definition, one.name) for one in known if one.required}
+    steps = [step for state in definition.states.values() for step in state.on.values()]
+    stated = (
+        None if any(step.fields is None for step in steps) else {one for step in steps for one in step.fields or ()}
+    )
     for index, (name, state) in enumerate(definition.states.items()):
         for action, step in state.on.items():
             at = found.below(f"/states/{index}/on", action)
@@ -122,8 +126,7 @@ def check_fields(definition: Definition, found: Faults) -> None:
                     th = "context_schema ไม่มี “{name}” ใน properties ของ payload"
                     en = "The context_schema names no “{name}” among the properties of the payload."
                     found.add(f"{at}/fields/{place}", "unknown", th, en, name=one[:100])
-            if step.fields is not None:
-                _read(step, at, found)
+            _read(step, stated, at, found)
             for one in without if step.fields else ():
                 if not step.takes(one) and name in without[one]:
                     th = "ต้องมี “{name}” แต่มีทางมาถึงขั้นตอนนี้ที่ไม่มีผู้ใดระบุได้: {way}"
@@ -132,13 +135,26 @@ def check_fields(definition: Definition, found: Faults) -> None:
                     found.add(f"{at}/fields", "never_complete", th, en, name=one[:100], way=way[:300])
 
 
-def _read(step: Transition, at: str, found: Faults) -> None:
-    """A condition that reads what never comes with its action reads null for ever."""
+def _read(step: Transition, stated: Collection[str] | None, at: str, found: Faults) -> None:
+    """
+    A condition that reads what never comes with its action, or what nobody can state, reads null for ever.
+
+    :param stated: all that any action takes; None for everything
+    """
     for path in sorted(step.condition.logic.variables) if step.condition is not None else ():
         top, *inside = path.split(".")
         if top == PAYLOAD and inside and not step.takes(inside[0]):
             th = "เงื่อนไขอ่าน “{path}” ซึ่ง fields ของการดำเนินการนี้ไม่รับ ค่าที่ระบุไว้ก่อนหน้าอ่านได้ที่ context.{path}"
             en = "The condition reads “{path}”, which is not among its `fields`; what came before is “context.{path}”."
+            found.add(f"{at}/condition/rule", "unknown_name", th, en, path=path[:100])
+        elif (
+            stated is not None
+            and [top, *inside[:1]] == ["context", PAYLOAD]
+            and inside[1:2]
+            and inside[1] not in stated
+        ):
+            th = "เงื่อนไขอ่าน “{path}” ซึ่งไม่มี fields ของการดำเนินการใดรับ"
+            en = "The condition reads “{path}”, which is among the `fields` of no action."
             found.add(f"{at}/condition/rule", "unknown_name", th, en, path=path[:100])
 
 
