@@ -7,7 +7,11 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
+from saraban.events.service import Event
+from saraban.kit.ids import new_id
+from saraban.notifications import service as notifications
 from saraban.webhooks.models import Webhook
+from saraban.webhooks.service import SWITCHED_OFF
 from tests.features.web.conftest import Sit
 
 OWN, PROJECT = "https://hooks.example.com/mine", "https://hooks.example.com/project"
@@ -63,6 +67,30 @@ class TestPage:
         assert all(word in shown for word in before)
         assert done in after
         assert re.search(rf'action="/webhooks/{hook}/off"', after)
+
+    async def test_is_where_the_notice_leads(self, app: FastAPI, sit: Sit) -> None:
+        hook = await _made(sit, "dc.contractor")
+        browser = await sit("dc.contractor", "en")
+        owner = (await browser.get("/api/v1/auth/me")).json()["publicId"]
+        now = app.state.clock.now()
+        payload = {
+            "webhookPublicId": hook,
+            "ownerPublicId": owner,
+            "url": OWN,
+            "because": "failing",
+            "failingSince": now.isoformat(),
+        }
+        event = Event(new_id(), SWITCHED_OFF, "webhook", hook, payload, now)
+        await app.state.db.transact(lambda session: notifications.react(session, event))
+
+        page = (await browser.get("/notifications")).text
+        notice = re.search(
+            r'action="(/notifications/[^"]+/open)">\s*<input type="hidden" name="to" value="/webhooks"', page
+        )
+
+        assert notice
+        opened = await browser.post(notice[1], data={"to": "/webhooks"})
+        assert opened.headers["location"] == "/webhooks"
 
     async def test_is_closed_to_others(self, sit: Sit) -> None:
         hook = await _made(sit, "dc.contractor")

@@ -328,6 +328,20 @@ class TestMessages:
 
         assert seen == [False, True]
 
+    async def test_to_another_address_have_failed_at_nothing_yet(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        made = await make(owner, project)
+        await happen(app.state.db, project)
+        await worker(app.state.db, clock, Receiver(500)).drain()
+        address = f"/api/v1/webhooks/{made['publicId']}"
+
+        same = (await owner.patch(address, json={"url": HOOK, "description": "ERP"})).json()
+        moved = (await owner.patch(address, json={"url": f"{HOOK}/new"})).json()
+
+        assert same["failingSince"] is not None
+        assert moved["failingSince"] is None
+
     async def test_stop_when_the_receiver_is_gone_or_switched_off(
         self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
     ) -> None:

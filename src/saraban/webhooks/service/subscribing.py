@@ -206,6 +206,8 @@ async def change(
     _check_version(row, if_match)
     if change.url is not None:
         _check(change.url)
+        if change.url != row.url:  # another receiver has failed at nothing yet
+            row.failing_since, row.given_up = None, 0
         row.url = change.url
     if change.description is not None:
         row.description = change.description
