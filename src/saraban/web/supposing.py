@@ -105,7 +105,7 @@ def _is_day(typed: str) -> bool:
         return False
 
 
-def _object(typed: Mapping[str, str], name: str) -> tuple[dict[str, Any], dict[str, int]]:
+def _object(typed: Mapping[str, str], name: str) -> tuple[dict[str, Any], Mapping[str, int]]:
     if not typed.get(name):
         return {}, {}
     try:

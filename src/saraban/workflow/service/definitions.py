@@ -26,8 +26,8 @@ from saraban.workflow.domain import dsl, lines
 from saraban.workflow.domain.definition import Definition, as_published, compiled
 from saraban.workflow.domain.registers import Matter
 from saraban.workflow.models import WorkflowDefinition
-from saraban.workflow.repository.catalogue import descriptions
 from saraban.workflow.repository import choices
+from saraban.workflow.repository.catalogue import descriptions
 from saraban.workflow.service.fitting import check_fit, unfit
 
 _CACHED = 512
