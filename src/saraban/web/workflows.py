@@ -161,9 +161,13 @@ def ways(definition: Definition, state: str) -> Iterator[Way]:
 
 
 def _needs(step: Transition) -> Iterator[Text]:
+    codes = [code for code, one in step.responses.items() if one.comment_required]
+    always = step.comment_required or (bool(codes) and len(codes) == len(step.responses))
+    some = ", ".join(codes)
     wanted = (
         (_CODE, bool(step.responses) and step.usual is None),
-        (_COMMENT, step.comment_required or any(one.comment_required for one in step.responses.values())),
+        (_COMMENT, always),
+        (Text(f"{_COMMENT.th} เมื่อตอบ {some}", f"{_COMMENT.en} with {some}"), bool(codes) and not always),
         (_FILE, step.attachments_required),
         (_CONDITION, step.condition is not None),
     )

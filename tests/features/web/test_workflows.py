@@ -87,8 +87,14 @@ class TestVersion:
     @pytest.mark.parametrize(
         ("language", "words"),
         [
-            ("th", ("ที่ปรึกษา", "มีสิทธิ์ “ตัดสินใจในขั้นตอนปัจจุบัน”", "บทบาทผู้จัดการโครงการ")),
-            ("en", ("the consultant", "with the permission “Decide in the current step”", "the role Project Manager")),
+            ("th", ("ที่ปรึกษา", "มีสิทธิ์ “ตัดสินใจในขั้นตอนปัจจุบัน”", "บทบาทผู้จัดการโครงการ", "ความเห็น เมื่อตอบ 1N, 1R")),
+            (
+                "en",
+                (
+                    *("the consultant", "with the permission “Decide in the current step”"),
+                    *("the role Project Manager", "a comment with 1N, 1R"),
+                ),
+            ),
         ],
     )
     async def test_says_who_may_act_in_words(self, sit: Sit, language: str, words: tuple[str, ...]) -> None:
