@@ -196,6 +196,23 @@ class TestReplay:
         ]
         assert [fault.pointer for fault in told[1].differing[0].parting.faults] == ["/payload/amount"]
 
+    async def test_knows_to_whom_a_step_was_given(self, office: Office) -> None:
+        reviewer, owner = [await office.person(name) for name in ("reviewer.consultant", "approver.owner")]
+        given = shorter()
+        given["states"][0]["on"]["submit"]["events"] = [{"type": "assign", "target": str(reviewer.public_id)}]
+        finished = []
+        for raw in (given, shorter()):
+            await office.define(raw)
+            finished.append(await office.pending())
+            await office.act(finished[-1], "approve", by="reviewer.consultant")
+        named = shorter()
+        named["states"][1]["on"]["approve"]["require"] = {"user": str(owner.public_id)}
+        await office.define(named, activate=False)
+
+        told = await self._replay(office, 4)
+
+        assert [(one.instance_public_id, one.parting.code) for one in told.differing] == [(finished[1], "user")]
+
     async def test_goes_on_behind_the_last_and_says_how_many_are_left(self, office: Office) -> None:
         await office.define(shorter(), activate=True)
         for minute in (1, 2, 3, 3, 4):
