@@ -79,3 +79,16 @@ class TestBranches:
         assert "บทบาท Document Control" in part
         assert part.count("ไม่มีผู้ที่เห็นเอกสารนี้คนใดตอบได้") == 1
         assert me["publicId"] not in part
+
+
+class TestRehearsal:
+    async def test_says_on_what_it_depends_that_somebody_may_see_it(self, sit: Sit) -> None:
+        form = {"what-0": "submit||", "party-0": "originator", "organization-0": "CONTRACTOR", "writer-0": "1"}
+
+        said = [
+            (await (await sit("admin", language)).post("/workflows/RFA_APPROVAL/v1/rehearsal", data=form)).text
+            for language in ("th", "en")
+        ]
+
+        for page, words in zip(said, ("มีส่วนในสัญญาที่เอกสารสังกัด", "take part in its contract"), strict=True):
+            assert words in page.split("data-caution")[1]

@@ -57,7 +57,7 @@ def waiting(definition: Definition, state: str, subject: SubjectFacts) -> Waitin
     users: set[int] = set()
     named: set[UUID] = set()
     holders: list[Require] = []
-    for require in _asking(definition, state):
+    for require in asking(definition, state):
         if require.user is not None:
             named.add(require.user)
             continue
@@ -70,7 +70,8 @@ def waiting(definition: Definition, state: str, subject: SubjectFacts) -> Waitin
     return Waiting(frozenset(organizations), frozenset(users), frozenset(named), tuple(dict.fromkeys(holders)))
 
 
-def _asking(definition: Definition, state: str) -> Iterator[Require]:
+def asking(definition: Definition, state: str) -> Iterator[Require]:
+    """This will give what the actions of a state require that somebody is waited for because of."""
     return (step.require for step in definition.state(state).on.values() if not step.optional)
 
 
@@ -92,7 +93,7 @@ def _awaited(require: Require, subject: SubjectFacts) -> frozenset[int]:
 
 def expects(definition: Definition, state: str) -> bool:
     """This will say whether somebody is to act in a state at all."""
-    return definition.state(state).review is not None or any(_asking(definition, state))
+    return definition.state(state).review is not None or any(asking(definition, state))
 
 
 def plain(person: Caller) -> Caller:
@@ -115,8 +116,8 @@ def may_act(definition: Definition, state: str, person: Caller, subject: Subject
 
     What is optional counts only where a state asks for nothing else.
     """
-    asking = tuple(_asking(definition, state)) or tuple(step.require for step in definition.state(state).on.values())
-    return subject.seen_by(plain(person), state) and any(meets(require, person, subject) for require in asking)
+    asked = tuple(asking(definition, state)) or tuple(step.require for step in definition.state(state).on.values())
+    return subject.seen_by(plain(person), state) and any(meets(require, person, subject) for require in asked)
 
 
 def asks(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
@@ -128,13 +129,13 @@ def asks(definition: Definition, state: str, person: Caller, subject: SubjectFac
     return any(
         engine.permitted(require, Facts(person, subject))
         and (require.permissions or require.roles or person.may_anywhere(ACTS))
-        for require in _asking(definition, state)
+        for require in asking(definition, state)
     )
 
 
 def permissions_asked(definition: Definition, state: str) -> frozenset[str] | None:
     """This will give permissions of which everybody has one whom a state asks in its organizations; None where some need none."""
-    asked = [require for require in _asking(definition, state) if require.user is None and not asks_holders(require)]
+    asked = [require for require in asking(definition, state) if require.user is None and not asks_holders(require)]
     if any(require.roles and not require.permissions for require in asked):
         return None
     return frozenset[str]().union(*(require.permissions or {ACTS} for require in asked))
@@ -142,7 +143,7 @@ def permissions_asked(definition: Definition, state: str) -> frozenset[str] | No
 
 def by_person(definition: Definition, state: str) -> bool:
     """This will say whether a state asks people by name, or for what they hold: who that is changes with their rights."""
-    return any(require.user is not None or asks_holders(require) for require in _asking(definition, state))
+    return any(require.user is not None or asks_holders(require) for require in asking(definition, state))
 
 
 def concerns(definition: Definition, state: str, person: Caller) -> bool:
@@ -151,7 +152,7 @@ def concerns(definition: Definition, state: str, person: Caller) -> bool:
         require.user == person.public_id
         if require.user is not None
         else asks_holders(require) and bool(require.roles & person.roles or require.permissions & person.permissions)
-        for require in _asking(definition, state)
+        for require in asking(definition, state)
     )
 
 
@@ -161,6 +162,6 @@ def asks_for_himself(definition: Definition, state: str, person: Caller, subject
         require.user == person.public_id
         if require.user is not None
         else asks_holders(require) and meets(require, person, subject)
-        for require in _asking(definition, state)
+        for require in asking(definition, state)
     )
     return mine and subject.seen_by(person, state)

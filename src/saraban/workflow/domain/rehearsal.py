@@ -12,9 +12,10 @@ from uuid import UUID
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Grant, Scope
-from saraban.kit.errors import DomainError, invalid
+from saraban.kit.errors import DomainError, Text, invalid
 from saraban.workflow.domain import answering, engine, giving
 from saraban.workflow.domain.answering import Answer, Seat
+from saraban.workflow.domain.cautions import cautions
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Facts, Step
 from saraban.workflow.domain.subject import ActionChoice, SubjectFacts
@@ -79,6 +80,7 @@ class Tried:
     :param choices: what the actor could have done at that moment
     :param refusal: why it was refused; the document then stays where it is, and the next is tried there
     :param values: that the document remembers afterwards
+    :param cautions: on what it depends that whoever is waited for then may see the document
     """
 
     state: str
@@ -88,6 +90,7 @@ class Tried:
     refusal: DomainError | None = None
     automatic: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
+    cautions: tuple[Text, ...] = ()
 
 
 def rehearse(
@@ -128,7 +131,8 @@ def rehearse(
         *_, last = steps = [step, *_by_itself(definition, step, _facts(Try(Actor(), ""), document, due, remembered))]
         ours = tuple(each.action for each in steps[1:])
         values = giving.remembered(remembered)
-        tried.append(Tried(state, choices, last.next_state, last.terminal, automatic=ours, values=values))
+        ahead = cautions(definition, last.next_state)
+        tried.append(Tried(state, choices, last.next_state, last.terminal, None, ours, values, ahead))
         state = last.next_state
         in_charge = next((event["target"] for event in last.events if event["type"] == "assign"), None)
     return tried

@@ -273,6 +273,7 @@ def _tried(one: service.Tried) -> schemas.RehearsedStepOut:
         message=_refused(refusal) if refusal else None,
         automatic=list(one.automatic),
         values=dict(one.values),
+        cautions=[schemas.LabelOut.model_validate(text) for text in one.cautions],
     )
 
 

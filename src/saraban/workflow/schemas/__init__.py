@@ -15,6 +15,8 @@ from saraban.workflow.domain.outcome import Outcome
 from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
 from saraban.workflow.schemas.labels import LabelOut as LabelOut
 from saraban.workflow.schemas.labels import ResponseOut as ResponseOut
+from saraban.workflow.schemas.rehearsal import RehearsalOut as RehearsalOut
+from saraban.workflow.schemas.rehearsal import RehearsedStepOut as RehearsedStepOut
 from saraban.workflow.schemas.review import BranchOut as BranchOut
 from saraban.workflow.schemas.values import BroughtOut
 from saraban.workflow.schemas.values import ValueOut as ValueOut
@@ -328,25 +330,6 @@ class RehearsalIn(Schema):
         default_factory=dict, description="Read by conditions as `document.<name>`.", examples=[{"priority": "HIGH"}]
     )
     context: Payload = Field(default_factory=dict, description="What the instance remembers from its start.")
-
-
-class RehearsedStepOut(Schema):
-    """What came of one step; `code` and `message` are null when it was taken."""
-
-    state: str = Field(examples=["draft"])
-    available_actions: list[str] = Field(description="What this actor could do then.")
-    next_state: str = Field(examples=["pending_review"])
-    terminal: bool
-    code: str | None = Field(None, examples=[None])
-    message: LabelOut | None = None
-    automatic: list[str] = Field(default_factory=list, description="Actions that the engine took by itself after it.")
-    values: dict[str, Any] = Field(
-        default_factory=dict, description="What the document remembers afterwards.", examples=[{"amount": 420000}]
-    )
-
-
-class RehearsalOut(Schema):
-    steps: list[RehearsedStepOut]
 
 
 class ReplayIn(Schema):
