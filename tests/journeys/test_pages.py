@@ -39,6 +39,7 @@ ADMINISTRATION = (
 # What those see who manage workflows.
 WORKFLOWS = (
     "/workflows",
+    "/workflows/choices?kind=rfa",
     "/workflows/new",
     "/workflows/RFA_APPROVAL/v1",
     "/workflows/RFA_APPROVAL/v1/rehearsal",

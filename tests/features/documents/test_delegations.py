@@ -13,6 +13,7 @@ from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
 from saraban.kit.clock import FixedClock, local_date
 from saraban.workflow.models import WorkflowHistory
+from saraban.workflow.service.definitions import shipped
 from tests.features.documents.conftest import Desk, pointers
 
 HOME = "/api/v1/delegations"
@@ -298,6 +299,28 @@ class TestSheet:
         items = (await client.get(f"/api/v1/circulations/{sheet['publicId']}/history")).json()["items"]
         answers = [one for one in items if one["action"] == "circulation.respond"]
         assert [one["onBehalfOf"] and one["onBehalfOf"]["publicId"] for one in answers] == [absent, None]
+
+    async def test_is_lent_with_the_workflow_that_it_runs_on(self, desk: Desk, app: FastAPI) -> None:
+        admin, absent = await desk.as_("admin"), await person(desk, "reviewer.consultant")
+        raw = next(one for one in shipped() if one["workflow"] == "CIRCULATION_FLOW_V1") | {"workflow": "SHEETS"}
+        await admin.post("/api/v1/workflow/definitions", json={"dsl": raw, "activate": True})
+        order = {"kind": "circulation", "workflowCode": "SHEETS", "projectPublicId": desk.project}
+        assert (await admin.put("/api/v1/workflow/choices", json=order)).status_code == 200
+        assignees = [{"userPublicId": absent, "kind": "MAIN"}]
+        body = {"projectPublicId": desk.project, "subject": "เวียน", "assignees": assignees}
+        sheet = await desk.write("dc.consultant", "circulations", body)
+        await desk.act("dc.consultant", sheet, "start")
+        answers = []
+        for code in ("CIRCULATION_FLOW_V1", "SHEETS"):
+            lent = await lend(desk, app, "reviewer.consultant", "dc.consultant", workflowCodes=[code])
+            client = await desk.as_("dc.consultant")
+            address = f"/api/v1/circulations/{sheet['publicId']}/responses"
+            answers.append((await client.post(address, json={"status": "COMPLETED"})).status_code)
+            away = await desk.as_("reviewer.consultant")
+            await away.delete(f"{HOME}/{lent.json()['publicId']}")
+
+        assert sheet["workflow"]["workflowCode"] == "SHEETS"
+        assert answers == [403, 201]
 
     async def test_takes_the_step_of_who_is_away_by_the_workflow_too(self, desk: Desk, app: FastAPI) -> None:
         absent = await person(desk, "reviewer.consultant")

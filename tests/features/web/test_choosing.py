@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from saraban.projects.models import Project
 from saraban.web.workflow_editor import STARTER
+from tests.features.api.test_other_project import add_other_project
 from tests.features.web.conftest import Sit
 
 
@@ -109,6 +110,18 @@ class TestWorkflowsPage:
         assert "of project LCBP3-C2" in chosen
         assert "where no other is chosen" in shipped
         assert "โครงการ LCBP3-C2" in thai
+
+    async def test_names_no_project_that_the_reader_does_not_see(self, app: FastAPI, sit: Sit) -> None:
+        other = await add_other_project(app.state.db)
+        browser = await sit("admin", "en")
+        await publish(browser)
+        form = {"project": str(other["project"]), "kind": "transmittal", "workflowCode": "SITE_MEMO"}
+        assert (await browser.post("/workflows/choices", data=form)).status_code == 303
+
+        pages = [(await (await sit(name, "en")).get("/workflows/SITE_MEMO/v1")).text for name in ("admin", "padmin")]
+
+        assert ["of project OTHER" in page for page in pages] == [True, False]
+        assert ["documents of other projects" in page for page in pages] == [False, True]
 
     async def test_warns_over_the_api_too(self, sit: Sit, project: str) -> None:
         browser = await sit("admin", "en")

@@ -111,6 +111,17 @@ class TestSeed:
 
         assert await versions(office) == [(1, False), (2, True), (3, False)]
 
+    async def test_keeps_the_version_in_force_where_a_later_one_does_not_fit_what_starts_on_it(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        newer = copy.deepcopy(RFA)
+        newer["states"][0]["on"]["submit"]["require"]["party"] = ["assignee"]
+        monkeypatch.setattr("saraban.workflow.service.definitions.shipped", lambda: iter([newer]))
+
+        await office.db.transact(lambda session: workflow.seed_definitions(session, now=NOW))
+
+        assert await versions(office) == [(1, True), (2, False)]
+
 
 class TestLoad:
     async def test_goes_on_with_a_stored_version_that_would_not_be_published_any_more(self, office: Office) -> None:

@@ -136,7 +136,7 @@ async def create(
     """
     This will keep a definition as the next version of its code.
 
-    :param caller: None for the definitions that ship with the product
+    :param caller: None for the definitions that ship with the product, which no upgrade may fail on
     :raises WorkflowNotValid: when it cannot be published, or does not fit the documents that start on it
     """
     definition = dsl.read(raw, known=await _known(session, raw))
@@ -145,7 +145,8 @@ async def create(
     if raw.get("version", version) != version:
         th, en = "เวอร์ชันถัดไปคือ {next}", "The next version is {next}; leave this out, or say so."
         raise invalid("/dsl/version", "not_next", th, en, next=version)
-    await check_fit(session, definition)
+    if caller is not None:
+        await check_fit(session, definition)
     row = WorkflowDefinition(
         id=new_id(),
         workflow_code=definition.code,
@@ -246,7 +247,8 @@ async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
     """
     This will publish each shipped definition that is new or has changed; running it again changes nothing.
 
-    It is activated unless an administrator has put a version of their own in force.
+    It is activated unless an administrator has put a version of their own in force, or has chosen the workflow for
+    documents that the new version does not fit.
     """
     for raw in shipped():
         versions = await repository.locked_versions(session, raw["workflow"])
@@ -254,6 +256,7 @@ async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
             continue
         in_force = next((each for each in versions if each.is_active), None)
         ours = in_force.created_by_user_id is None if in_force else not versions
+        ours = ours and not await unfit(session, dsl.read(raw))
         await create(session, caller=None, raw=raw, activate=ours, now=now, address="")
 
 
