@@ -205,7 +205,7 @@ def given_by(tried: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class TestWhatIsAccepted:
-    @settings(max_examples=90, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(_definitions())
     def test_leads_from_every_state_to_an_end_by_the_engine_itself(self, raw: dict[str, Any]) -> None:
         if dsl.problems(raw, known=KNOWN):
@@ -224,7 +224,7 @@ class TestWhatIsAccepted:
 
 
 class TestWhatIsRefused:
-    @settings(max_examples=90, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(_definitions(), st.lists(_TRIES, min_size=4, max_size=8))
     def test_says_what_does_not_work_and_nothing_else_that_is_tried_does(
         self, raw: dict[str, Any], tries: list[dict[str, Any]]

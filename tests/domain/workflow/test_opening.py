@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saraban.kit.errors import FieldProblem
@@ -386,6 +386,7 @@ RULES = st.recursive(
 
 
 class TestPublishing:
+    @settings(deadline=None)
     @given(_planted())
     def test_never_says_of_a_rule_that_was_built_to_hold_that_it_does_not(
         self, planted: tuple[dict[str, Any], Any]
@@ -395,6 +396,7 @@ class TestPublishing:
 
         assert "never_holds" not in faults(only(rule))
 
+    @settings(deadline=None)
     @given(st.data())
     def test_refuses_no_rule_that_holds_on_a_payload_of_the_schema(self, data: st.DataObject) -> None:
         value = data.draw(st.integers(0, 40))
@@ -418,12 +420,27 @@ class TestPublishing:
 
         assert faults(only({"and": clauses}, payload)) == {}
 
+    @settings(deadline=None)
     @given(_contradictions())
     def test_refuses_every_rule_that_contradicts_itself_with_facts_that_do_not_open_it(self, rule: Any) -> None:
         found = faults(only(rule))["never_holds"]
 
         assert found.pointer == RULE
         assert "{" in found.text.say("en", found.values).partition("not with")[2]
+
+    def test_of_conditions_with_very_many_constants_is_decided_quickly(self) -> None:
+        def crowded(read: dict[str, str]) -> dict[str, Any]:
+            apart = [{"and": [{"!=": [read, f"{kind}{n}"]} for n in range(95)]} for kind in ("", "t")]
+            return {"and": [*apart, {"!=": [read, read]}]}
+
+        raw = only(crowded({"var": "payload.v"}))
+        on = {f"a{n}": only(crowded({"var": f"payload.v{n}"}))["states"][0]["on"]["go"] for n in range(4)}
+        raw["states"][0]["on"] = on | {"out": {"to": "end", "label": WORDS}}
+        started = time.process_time()
+
+        assert dsl.problems(raw, known=KNOWN) == ()
+
+        assert time.process_time() - started < 10
 
     def test_of_ten_thousand_conditions_is_decided_quickly(self) -> None:
         hard = {"==": [{"cat": [{"var": f"payload.v{n}"} for n in range(20)]}, "never"]}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from saraban.workflow.domain.definition import Definition, State, Transition
 from saraban.workflow.domain.faults import Faults
 from saraban.workflow.domain.opening import WORK, Opening, opening, shown
+from saraban.workflow.domain.proof import MOST_WORK as MOST_PROOF
 
 CODE = "responseCode"
 MOST_WORK = 3_000_000  # steps for all conditions of a definition: a second and a half
@@ -78,7 +79,9 @@ class _Looking:
         before = self.known.get(key)
         if before is not None and (before.facts is not None or before.sure):
             return
-        looked = opening(self._definition, state, step, code, roles=self._roles, work=min(work, max(self._left, 0)))
+        left = max(self._left, 0)
+        proofs = min(MOST_PROOF, left) if before is None else 0  # there is nothing new to prove the second time
+        looked = opening(self._definition, state, step, code, roles=self._roles, work=min(work, left), proofs=proofs)
         self._left -= looked.work
         self.known[key] = looked
 

@@ -55,11 +55,13 @@ def opening(
     *,
     roles: Collection[str] | None = None,
     work: int = WORK,
+    proofs: int = proof.MOST_WORK,
 ) -> Opening:
     """
     This will look for facts under which an action with a condition can be taken with a response code, within so many steps.
 
     :param roles: all that there are; None when that is not known
+    :param proofs: further steps, for the proof that there are none
     """
     assert step.condition is not None
     around = world(definition, state, step, code, roles=roles)
@@ -67,8 +69,8 @@ def opening(
     found = search.run(work)
     if found is not None:
         return Opening(found, work=search.spent)
-    sure = proof.never_holds(step.condition.logic.rule, around)
-    return Opening(None, search.tried, sure=sure, work=search.spent)
+    sure, spent = proof.never_holds(step.condition.logic.rule, around, most=proofs)
+    return Opening(None, search.tried, sure=sure, work=search.spent + spent)
 
 
 @dataclass(frozen=True, slots=True)

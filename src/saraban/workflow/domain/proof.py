@@ -20,8 +20,10 @@ from saraban.workflow.domain.logic.coercion import number
 from saraban.workflow.domain.schema import sample
 from saraban.workflow.domain.vocabulary import Place, World
 
-MOST_FACES, MOST_CHOICES = 200, 2_000
-MOST_FACTS = 10  # with two faces each they are more than the choices: known before their faces are looked for
+MOST_FACES = 200
+MOST_FACTS = 12
+MOST_WORK = 200_000  # steps, as in `opening`
+_TRY, _ASKED = 20, 5  # what a try costs besides the rule's own parts, and a question to one fact
 ROLES = "actor.roles"
 _JOINING = frozenset({"and", "or", "!", "!!", "if", "?:"})
 _EQUAL, _ORDER = frozenset({"==", "===", "!=", "!=="}), frozenset({"<", "<=", ">", ">="})
@@ -43,33 +45,68 @@ class _Fact:
     asked: list[Any] = field(default_factory=list)
 
 
-def never_holds(rule: Any, world: World) -> bool:
-    """This will say whether it is certain that no facts make a condition hold; False when that is not known."""
-    read = _Reader(world)
-    try:
+def never_holds(rule: Any, world: World, *, most: int = MOST_WORK) -> tuple[bool, int]:
+    """
+    This will say whether it is certain that no facts make a condition hold, and how many steps it took to know.
+
+    :param most: steps that it may take; where they are not enough nothing is certain
+    """
+    proof = _Proof(world, most)
+    return proof.never(rule), most - max(proof.left, 0)
+
+
+class _Proof:
+    def __init__(self, world: World, most: int) -> None:
+        self._world, self.left = world, most
+
+    def never(self, rule: Any) -> bool:
+        try:
+            return self._never(rule)
+        except (_NotSimple, logic.BudgetExceeded, logic.RuleRefused):
+            return False
+
+    def _spend(self, steps: int) -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise _NotSimple
+
+    def _never(self, rule: Any) -> bool:
+        read = _Reader(self._world, self._spend)
         plain = read.truth(rule)
         if len(read.facts) + len(read.switches) > MOST_FACTS or _nested(read.facts):
             return False
-        faces = {path: _faces(path, fact, world) for path, fact in sorted(read.facts.items())}
-    except (_NotSimple, logic.BudgetExceeded, logic.RuleRefused):
-        return False
-    faces |= {name: [True, False] for name in read.switches.values()}
-    if math.prod(len(each) for each in faces.values()) > MOST_CHOICES:
-        return False
-    condition = logic.compile(plain)
-    return not any(_holds(condition, dict(zip(faces, chosen, strict=True))) for chosen in product(*faces.values()))
+        faces = {path: self._faces(path, fact) for path, fact in sorted(read.facts.items())}
+        faces |= {name: [True, False] for name in read.switches.values()}
+        choices = math.prod(len(each) for each in faces.values())
+        self._spend(choices * (read.parts + _TRY))
+        condition = logic.compile(plain)
+        return not any(_holds(condition, dict(zip(faces, chosen, strict=True))) for chosen in product(*faces.values()))
+
+    def _faces(self, path: str, fact: _Fact) -> list[Any]:
+        """One value for each answer that everything asked of a fact can give together."""
+        self._spend(_TRY * len(fact.asked))
+        asked = [logic.compile(rule) for rule in fact.asked]
+        found: dict[tuple[bool, ...], Any] = {}
+        for value in _possible(fact, self._world.at(path), self._world):
+            self._spend(_TRY + _ASKED * len(asked))
+            facts = _laid_out({path: value})
+            found.setdefault(tuple(logic.truthy(each.evaluate(facts)) for each in asked), value)
+        return list(found.values())
 
 
 class _Reader:
     """Makes a rule plain: what is not a fact beside constants becomes true, false, or a switch."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, world: World, spend: Callable[[int], None]) -> None:
+        self.world, self._spend = world, spend
+        self.parts = 0
         self.facts: dict[str, _Fact] = {}
         self.switches: dict[str, str] = {}
 
     def truth(self, rule: Any) -> Any:
         """Where only the truth of a value counts."""
+        self.parts += 4  # with the few below a comparison
+        self._spend(_TRY)
         if not isinstance(rule, Mapping):
             return logic.truthy(rule)
         ((operator, given),) = rule.items()
@@ -143,16 +180,6 @@ def _nested(paths: Iterable[str]) -> bool:
     """Whether one of them leads into another, so that both are not free."""
     ways = [path.split(".") for path in paths]
     return any(one != other and one == other[: len(one)] for one in ways for other in ways)
-
-
-def _faces(path: str, fact: _Fact, world: World) -> list[Any]:
-    """One value for each answer that everything asked of a fact can give together."""
-    place = world.at(path)
-    asked = [logic.compile(rule) for rule in fact.asked]
-    found: dict[tuple[bool, ...], Any] = {}
-    for value in _possible(fact, place, world):
-        found.setdefault(tuple(_holds(each, {path: value}) for each in asked), value)
-    return list(found.values())
 
 
 def _possible(fact: _Fact, place: Place, world: World) -> Iterator[Any]:
