@@ -132,3 +132,23 @@ class TestShippedCodes:
         assert (between["status"], between["code"]) == ("FAP", "1C")
         assert await seen(desk, rfa) == {"status": "FCO", "code": "1N", "dated": True, "outcome": "approved"}
         assert [one["responseCode"] for one in history["items"]] == [None, "1C", "1N"]
+
+
+class TestEarlierVersions:
+    async def test_are_read_by_their_names_and_take_no_code(self, desk: Desk) -> None:
+        """As the release before shipped it: without words for its ends, without codes."""
+        raw = copy.deepcopy(RFA)
+        for state in raw["states"]:
+            state.pop("outcome", None)
+            for step in state.get("on", {}).values():
+                step.pop("responses", None)
+        made = await (await desk.as_("admin")).post("/api/v1/workflow/definitions", json={"dsl": raw, "activate": True})
+        assert made.status_code == httpx.codes.CREATED, made.text
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        await desk.act("dc.contractor", rfa, "submit")
+        await desk.act("reviewer.consultant", rfa, "approve")
+        between = await seen(desk, rfa)
+        await desk.act("approver.owner", rfa, "approve")
+
+        assert between == {"status": "FAP", "code": None, "dated": False, "outcome": None}
+        assert await seen(desk, rfa) == {"status": "FCO", "code": "1A", "dated": True, "outcome": "approved"}
