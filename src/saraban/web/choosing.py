@@ -161,7 +161,7 @@ async def _show(
         places=places,
         everywhere=_EVERYWHERE,
         lines=list(lines(await choosing.listing(session, caller=page.caller), here.public_id if here else None)),
-        known={one.code for one in offers},
+        known={one.code: one.version for one in offers},
         kind=kind,
         kinds_of=[(name, BY_NAME[name].plural) for name in REGISTERS],
         types=await _types(page, session, kind, [here] if here else places),

@@ -60,6 +60,7 @@ class TestPage:
 
         assert all(word in page for word in words)
         assert page.count("<tr>") == 5
+        assert '<a href="/workflows/RFA_APPROVAL/v1">' in page
         assert '<option value="RPT">' in page
 
     async def test_offers_only_what_the_documents_can_run_on_and_names_what_is_wrong(

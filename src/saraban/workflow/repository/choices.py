@@ -76,8 +76,8 @@ async def kinds_of(session: AsyncSession, code: str) -> frozenset[str]:
 
 
 async def in_force(session: AsyncSession) -> Sequence[Any]:
-    """Rows of (id, code) of every active version, by code."""
-    statement = sa.select(_D.id, _D.workflow_code).where(_D.is_active).order_by(_D.workflow_code)
+    """Rows of (id, code, version) of every active version, by code."""
+    statement = sa.select(_D.id, _D.workflow_code, _D.version).where(_D.is_active).order_by(_D.workflow_code)
     return (await session.execute(statement)).all()
 
 

@@ -91,6 +91,7 @@ class Starters:
 @dataclass(frozen=True, slots=True)
 class Offer:
     code: str
+    version: int
     description: Text | None
     kinds: frozenset[str]
 
@@ -186,10 +187,10 @@ async def starters(session: AsyncSession, *, caller: Caller) -> dict[str, Starte
 async def offers(session: AsyncSession) -> tuple[Offer, ...]:
     """This will give the workflows in force, by code, each with the kinds whose documents can run on it."""
     found = []
-    for key, code in await repository.in_force(session):
+    for key, code, version in await repository.in_force(session):
         definition = await definitions.load(session, key)
         kinds = frozenset(name for name, register in REGISTERS.items() if not misfits(definition, [register]))
-        found.append(Offer(code, definition.description, kinds))
+        found.append(Offer(code, version, definition.description, kinds))
     return tuple(found)
 
 
