@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Correspondence
-from saraban.identity.models import User
+from saraban.identity.models import Permission, RolePermission, User, UserAssignment
 from saraban.kit.pagination import newest_first
 from saraban.projects.models import Project
 from saraban.webhooks.models import Webhook, WebhookOutcome
@@ -47,9 +47,18 @@ async def one(session: AsyncSession, *, public_id: UUID, locked: bool = False) -
     return await session.scalar(found.with_for_update() if locked else found)
 
 
-async def owner(session: AsyncSession, *, row: Webhook) -> UUID:
-    found: UUID = (await session.scalars(sa.select(User.public_id).where(User.user_id == row.user_id))).one()
-    return found
+async def concerned(session: AsyncSession, *, row: Webhook, permission: str) -> list[UUID]:
+    """Whoever set it up; of a project's webhook also those who have the permission by a role in that project."""
+    by_role = (
+        sa.select(UserAssignment.user_id)
+        .join(RolePermission, RolePermission.role_id == UserAssignment.role_id)
+        .join(Permission, Permission.permission_id == RolePermission.permission_id)
+        .where(UserAssignment.project_id == row.project_id, Permission.permission_name == permission)
+    )
+    mine = User.user_id == row.user_id
+    whose = mine if row.project_id is None else sa.or_(mine, User.user_id.in_(by_role))
+    found = await session.scalars(sa.select(User.public_id).where(whose).order_by(User.user_id))
+    return list(found)
 
 
 async def any_active(session: AsyncSession) -> bool:

@@ -75,7 +75,7 @@ class TestPage:
         now = app.state.clock.now()
         payload = {
             "webhookPublicId": hook,
-            "ownerPublicId": owner,
+            "userPublicIds": [owner],
             "url": OWN,
             "because": "failing",
             "failingSince": now.isoformat(),

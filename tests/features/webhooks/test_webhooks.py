@@ -294,8 +294,8 @@ class TestMessages:
             clock.at += timedelta(seconds=pause)
             await runner.drain()
 
-    async def test_that_end_are_told_to_the_owner_in_both_languages(
-        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    async def test_that_end_are_told_to_the_owner_and_the_projects_administrators_in_both_languages(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock, signed_in: SignIn
     ) -> None:
         made = await make(owner, project)
         await happen(app.state.db, project)
@@ -313,6 +313,11 @@ class TestMessages:
         assert told["th"]["title"] == "หยุดส่ง webhook ไปยัง hooks.example.com"
         assert told["en"]["title"] == "The webhook to hooks.example.com was switched off"
         assert all(HOOK in one["message"] and one["entityType"] == "webhook" for one in told.values())
+        heard = {}
+        for account in ("padmin", "dc.contractor"):
+            items = (await (await signed_in(account)).get(NOTICES)).json()["items"]
+            heard[account] = made["publicId"] in {one["entityPublicId"] for one in items}
+        assert heard == {"padmin": True, "dc.contractor": False}
 
     async def test_that_get_through_forget_what_failed(
         self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock

@@ -18,7 +18,7 @@ NAMES: Final[dict[NoticeKind, Text]] = {
     "created": Text("ร่างเอกสารใหม่ขององค์กร", "A new draft of my organization"),
     "revised": Text("ฉบับแก้ไขใหม่ขององค์กร", "A new revision of my organization"),
     "cancelled": Text("เอกสารถูกยกเลิก", "A document was cancelled"),
-    "webhook": Text("webhook ของฉันถูกหยุดส่ง", "A webhook of mine was switched off"),
+    "webhook": Text("webhook ที่ฉันดูแลถูกหยุดส่ง", "A webhook of mine or of my project was switched off"),
 }
 
 _OF_TEMPLATE: Final[dict[str, NoticeKind]] = {

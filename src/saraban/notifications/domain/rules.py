@@ -70,7 +70,7 @@ def notices(name: str, payload: Mapping[str, Any]) -> list[Notice]:
 
 
 def _webhook_off(payload: Mapping[str, Any]) -> Notice:
-    """Only its owner: nobody else may have known of it."""
+    """Only those it belongs to: nobody else may have known of it."""
     url, since = str(payload["url"]), str(payload["failingSince"])
     return Notice(
         template=f"webhook_{payload['because']}",
@@ -78,7 +78,7 @@ def _webhook_off(payload: Mapping[str, Any]) -> Notice:
         entity_type="webhook",
         entity_id=str(payload["webhookPublicId"]),
         actor=None,
-        audience=Audience(users=frozenset({UUID(payload["ownerPublicId"])})),
+        audience=Audience(users=frozenset(UUID(one) for one in payload["userPublicIds"])),
     )
 
 

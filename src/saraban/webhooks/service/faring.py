@@ -1,4 +1,4 @@
-"""What became of an attempt is kept, and a webhook whose receiver takes nothing for days is switched off; its owner is told."""
+"""What became of an attempt is kept, and a webhook whose receiver takes nothing for days is switched off; those it belongs to are told."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +13,7 @@ from saraban.events.service import record
 from saraban.webhooks import repository
 from saraban.webhooks.domain.faring import Faring, Off
 from saraban.webhooks.models import Webhook, WebhookOutcome
+from saraban.webhooks.service.subscribing import MANAGES
 
 log = structlog.get_logger(__name__)
 
@@ -75,7 +76,7 @@ async def _switch_off(session: AsyncSession, row: Webhook, because: Off, *, now:
         aggregate_id=str(row.public_id),
         payload={
             "webhookPublicId": str(row.public_id),
-            "ownerPublicId": str(await repository.owner(session, row=row)),
+            "userPublicIds": [str(one) for one in await repository.concerned(session, row=row, permission=MANAGES)],
             **details,
         },
         now=now,
