@@ -31,7 +31,7 @@ NOTHING_STARTS_IT = Text(
     "ยังไม่มีเอกสารใดเริ่มด้วยกระบวนงานนี้ กรุณาเลือกว่าเอกสารใดจะเริ่มด้วยกระบวนงานนี้",
     "Nothing starts on this workflow yet: choose the documents that do.",
 )
-MANAGE, MANAGE_PROJECT = "workflow.manage_definitions", "project.edit"
+VIEW, MANAGE, MANAGE_PROJECT = "workflow.view_definitions", "workflow.manage_definitions", "project.edit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +159,7 @@ async def listing(
 
     :raises Invalid: when the project is not known to the caller
     """
+    caller.require_somewhere(VIEW)
     seen = await projects.projects_of(session, caller=caller)
     if project_public_id is not None:
         seen = (_project(seen, project_public_id, pointer="query:projectPublicId"),)
