@@ -86,10 +86,36 @@ class TestOutcome:
 
     @pytest.mark.parametrize("name", ["approved", "completed", "cancelled", "terminated"])
     def test_is_not_needed_beside_a_name_that_says_it(self, name: str) -> None:
-        raw = judged(accepted={"name": name}, answer={"to": name})
-        del raw["states"][1]["outcome"]
+        raw = judged(accepted={"name": name}, answer={"to": name, "responses": {"ok": {}}})
+        del raw["states"][1]["outcome"], raw["states"][2]
 
         assert misfits(dsl.read(raw), [RFA]) == ()
+
+
+class TestContradiction:
+    @pytest.mark.parametrize(
+        ("code", "outcome", "expected"),
+        [
+            ("4X", "approved", True),
+            ("3R", "approved_with_comments", True),
+            ("1A", "rejected", True),
+            ("1N", "revise_resubmit", True),
+            ("1A", "withdrawn", True),
+            ("3R", "rejected", False),
+            ("5N", "approved", False),
+            ("1A", "closed", False),
+            ("4", "approved", False),  # none of the approve codes, so it says nothing of its own
+        ],
+    )
+    def test_of_code_and_end_is_refused_where_a_register_shows_both(
+        self, code: str, outcome: str, expected: bool
+    ) -> None:
+        raw = judged(answer={"responses": {code: {}, "9Z": {"to": "revised"}}}, accepted={"outcome": outcome})
+        definition = dsl.read(raw)
+
+        told = [(fault.pointer, fault.code) for fault in misfits(definition, [RFA])]
+        assert told == ([(f"/dsl/states/0/on/answer/responses/{code}", "code_contradicts")] if expected else [])
+        assert misfits(definition, [TRANSMITTAL]) == ()
 
 
 class TestUsualCode:

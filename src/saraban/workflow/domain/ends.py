@@ -1,8 +1,14 @@
 """What publishing asks of the ends of a workflow: what each means is said where it can be, and where registers show it."""
 
+from saraban.projects.domain.master import RFA_APPROVE_CODES
 from saraban.workflow.domain.definition import ENDS, Definition
 from saraban.workflow.domain.faults import Faults
-from saraban.workflow.domain.outcome import BY_NAME, OUTCOMES
+from saraban.workflow.domain.outcome import BY_NAME, OUTCOMES, WORDS
+
+APPROVE_CODES = {offer.code: offer.says for offer in RFA_APPROVE_CODES}
+GOOD = frozenset({"approved", "approved_with_comments"})
+BAD = frozenset({"revise_resubmit", "rejected", "withdrawn"})
+_CONTRARY = {"1": BAD, "3": GOOD, "4": GOOD}  # by the first digit of the code; 5 says neither
 
 
 def check(definition: Definition, found: Faults) -> None:
@@ -25,3 +31,18 @@ def check_said(definition: Definition, found: Faults) -> None:
             th = "ทะเบียนต้องรู้ว่าจบที่ “{name}” แล้วมีผลอย่างไร กรุณาระบุ outcome เป็นหนึ่งใน {choices}"
             en = "The register has to know what it means to end in “{name}”: say `outcome`, one of {choices}."
             found.add(f"/states/{index}", "outcome_needed", th, en, name=state.name, choices=", ".join(OUTCOMES))
+
+
+def check_codes(definition: Definition, found: Faults) -> None:
+    """This will refuse approve codes that lead to an end which means the contrary, for a register that shows both."""
+    for index, state in enumerate(definition.states.values()):
+        for action, step in state.on.items():
+            for code, response in step.responses.items():
+                means = definition.states[response.to].means
+                if means is None or code not in APPROVE_CODES:
+                    continue
+                if means in _CONTRARY.get(code[0], ()):
+                    at = found.below(found.below(f"/states/{index}/on", action) + "/responses", code)
+                    th = f"รหัส {{answer}} ({APPROVE_CODES[code].th}) ขัดกับผลของ “{{name}}” คือ {WORDS[means].th}"
+                    en = f"The code {{answer}} ({APPROVE_CODES[code].en}) contradicts what it means to end in “{{name}}”: {WORDS[means].en}."
+                    found.add(at, "code_contradicts", th, en, answer=code, name=response.to)

@@ -113,6 +113,7 @@ def misfits(
         _people(definition, register, found)
     if not published and any(register.answered for register in registers):
         ends.check_said(definition, found)
+        ends.check_codes(definition, found)
     return tuple(found.problems)
 
 
