@@ -29,7 +29,7 @@ from saraban.workflow.service import definitions, holders
 from saraban.workflow.service.standing import Standing
 from saraban.workflow.service.standing import standing as lent_to
 from saraban.workflow.service.terms import due_on
-from saraban.workflow.service.whom import NOBODY_ASKED, whom, with_branches
+from saraban.workflow.service.whom import NOBODY_ASKED, at_once, whom, with_branches
 from saraban.workflow.service.whom import Standing as Asking
 
 ACTIVE, ENDED = "ACTIVE", "CANCELLED"
@@ -228,11 +228,17 @@ async def envelope_of(
     facts: SubjectFacts,
     files: Sequence[StepFile] = (),
     seats: Sequence[Caller] = (),
+    ahead: Waiting | None = None,
 ) -> Envelope:
-    """This will give the envelope of one instance with the branches and the names that belong to it."""
+    """
+    This will give the envelope of one instance with the branches and the names that belong to it.
+
+    :param ahead: whom it waits for, where that was just asked
+    """
     one = reviews.Reviewed(row, definition, facts, seats)
     asked = (await reviews.shown(session, caller=caller, instances=[one])).get(row.id, ())
-    waits = (await whom(session, [Asking(row, definition, facts)])).get(row.id, NOBODY_ASKED)
+    stands = Asking(row, definition, facts)
+    waits = at_once(stands, ahead) or (await whom(session, [stands]))[row.id]
     return envelope(row, definition, caller=caller, facts=facts, files=files, branches=asked, seats=seats, waits=waits)
 
 

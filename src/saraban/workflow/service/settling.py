@@ -45,6 +45,7 @@ class Held:
     :param seat: in whose place the caller acts, None in his own right
     :param seats: all in whose place he could, as far as they had to be asked for
     :param has_files: False where it is known that no step of it has any
+    :param ahead: whom it waits for after the step
     """
 
     row: Instance
@@ -55,6 +56,7 @@ class Held:
     seat: Caller | None = None
     seats: tuple[Caller, ...] = ()
     has_files: bool = True
+    ahead: Waiting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,7 @@ async def _envelope(session: AsyncSession, after: Held, files: Sequence[StepFile
         facts=after.facts,
         files=files,
         seats=after.seats,
+        ahead=after.ahead,
     )
 
 
@@ -167,7 +170,10 @@ async def _take(session: AsyncSession, decided: Sequence[Decided]) -> list[Held]
     ahead = await _write(session, settled, stand, due)
     for one, after, waiting in zip(settled, stand, ahead, strict=True):
         took(session, after.row.id, one.step, by=after.caller, nobody=waiting.nobody)
-    return stand
+    return [
+        after if one.kept.asks is not None else replace(after, ahead=waiting)
+        for one, after, waiting in zip(settled, stand, ahead, strict=True)
+    ]
 
 
 async def _write(

@@ -42,15 +42,48 @@ def of_state(row: Instance, definition: Definition, facts: SubjectFacts) -> Wait
     return waiting(definition, row.current_state, facts)
 
 
+def at_once(standing: Standing, ahead: Waiting | None = None) -> WaitingFor | None:
+    """
+    This will say whom an instance waits for where that needs no query, or None: where it is organizations alone, whose codes
+    are known, and one of them is sure to see it.
+
+    :param ahead: whom it waits for, where that was just asked
+    """
+    row, facts = standing.row, standing.facts
+    state = standing.definition.state(row.current_state)
+    if state.terminal or row.status != "ACTIVE":
+        return NOBODY_ASKED
+    if row.assigned_user_id is not None or state.review is not None:
+        return None
+    found = ahead or of_state(row, standing.definition, facts)
+    if found.users or found.named or found.holders:
+        return None
+    known = facts.organizations
+    asked = [AskedOrganization(*known[key]) for key in found.organizations if key in known]
+    sure = any(facts.open_to(key, state.name) for key in found.organizations)
+    if len(asked) < len(found.organizations) or not sure:
+        return None
+    return WaitingFor(tuple(asked if len(asked) == 1 else sorted(asked, key=_code)))
+
+
+def _code(asked: AskedOrganization) -> str:
+    return asked.code
+
+
 async def whom(session: AsyncSession, standing: Iterable[Standing]) -> dict[UUID, WaitingFor]:
     """This will say whom each instance waits for; one that has ended waits for nobody."""
-    found = {
-        one.row.id: (one, of_state(one.row, one.definition, one.facts))
-        for one in standing
-        if one.row.status == "ACTIVE" and not one.definition.state(one.row.current_state).terminal
-    }
-    if not found:
-        return {}
+    told: dict[UUID, WaitingFor] = {}
+    found: dict[UUID, tuple[Standing, Waiting]] = {}
+    for one in standing:
+        plainly = at_once(one)
+        if plainly is not None:
+            told[one.row.id] = plainly
+        else:
+            found[one.row.id] = (one, of_state(one.row, one.definition, one.facts))
+    return told | (await _looked_up(session, found) if found else {})
+
+
+async def _looked_up(session: AsyncSession, found: Mapping[UUID, tuple[Standing, Waiting]]) -> dict[UUID, WaitingFor]:
     people = await _people(session, [key for key, (one, ahead) in found.items() if _by_person(one, ahead)])
     known = {key: words for one, _ in found.values() for key, words in one.facts.organizations.items()}
     unknown = {key for _, ahead in found.values() for key in ahead.organizations} - known.keys()
@@ -60,10 +93,7 @@ async def whom(session: AsyncSession, standing: Iterable[Standing]) -> dict[UUID
     return {
         key: WaitingFor(
             tuple(
-                sorted(
-                    (AskedOrganization(*known[each]) for each in ahead.organizations if each in known),
-                    key=lambda each: each.code,
-                )
+                sorted((AskedOrganization(*known[each]) for each in ahead.organizations if each in known), key=_code)
             ),
             *_shown(one, people.get(key, ())),
             nobody=key in stuck,
@@ -125,4 +155,4 @@ async def _stuck(
     }
 
 
-__all__ = ["NOBODY_ASKED", "Standing", "name_of", "of_state", "whom", "with_branches"]
+__all__ = ["NOBODY_ASKED", "Standing", "at_once", "name_of", "of_state", "whom", "with_branches"]
