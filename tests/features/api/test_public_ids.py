@@ -22,7 +22,7 @@ COUNTS = {
     "status", "unreadCount", "attempts", "width", "position", "stepNumber", "sortOrder", "total", "count", "answered", "mustAnswer",
     "lastNumber", "highestNumber", "ranges", "first", "last",
     "rowsTotal", "rowsDone", "rowsRefused", "ready", "there", "refused", "imported", "line", "highest", "counter", "jump",
-    "before", "after", "seriesTotal", "digestHour", "quietFrom", "quietUntil", "every", "hour",
+    "before", "after", "seriesTotal", "peopleCount", "digestHour", "quietFrom", "quietUntil", "every", "hour",
 }  # fmt: skip
 # Names that end in "id" and are not keys of rows.
 NOT_KEYS = {"publicId", "traceId", "requestId", "entityId"}  # the last in what events say: a public id as text
