@@ -150,8 +150,10 @@ def _definitions(draw: st.DrawFn) -> dict[str, Any]:
                 {"responses": {"1A": {"to": target}, "3R": {"to": f"s{place}"}}} if "codes" in drawn else {"to": target}
             )
             on[f"a{index}"] = step
-        states.append({"name": f"s{place}", "label": WORDS, "initial": place == 0, "on": on})
+        states.append({"name": f"s{place}", "label": WORDS, "on": on})
     states.append({"name": f"s{count}", "label": WORDS, "terminal": True})
+    begin = {"begin": {"to": "s0", "label": WORDS}}
+    states.append({"name": "first", "label": WORDS, "initial": True, "on": begin})
     about = {} if schema is None else {"context_schema": {"type": "object", "properties": {"payload": schema}}}
     return {"workflow": "RANDOM", "states": states, **about}
 

@@ -1,5 +1,6 @@
 """Exits of a definition: the engine shows that they open, or publishing refuses what nobody could ever leave (ruling W5)."""
 
+import copy
 import time
 from typing import Any
 
@@ -29,8 +30,9 @@ def only(rule: Any, payload: Any = None, **step: Any) -> dict[str, Any]:
     """A definition of which the rule is on the one way out."""
     action = {"to": "end", "label": WORDS, "condition": {"type": "json-logic", "rule": rule}, **step}
     states = [
-        {"name": "mid", "label": WORDS, "initial": True, "on": {"go": action}},
+        {"name": "mid", "label": WORDS, "on": {"go": action}},
         {"name": "end", "label": WORDS, "terminal": True},
+        {"name": "start", "label": WORDS, "initial": True, "on": {"write": {"to": "mid", "label": WORDS}}},
     ]
     schema = {} if payload is None else {"context_schema": {"type": "object", "properties": {"payload": payload}}}
     return {"workflow": "ONE_WAY", "states": states, **schema}
@@ -254,7 +256,7 @@ class TestStaysClosed:
             ({"!=": [{"var": "document.priority"}, "urgent"]}, "unknown_value", "URGENT, HIGH, MEDIUM, LOW"),
             ({"!": {"in": [{"var": "document.kind"}, ["rfa", "letter"]]}}, "unknown_value", "correspondence"),
             ({"!": {"in": ["No such role", {"var": "actor.roles"}]}}, "unknown_value", "Project Manager"),
-            ({"!==": [{"var": ["state"]}, "draft"]}, "unknown_value", "mid, end"),
+            ({"!==": [{"var": ["state"]}, "draft"]}, "unknown_value", "mid, end, start"),
         ],
         ids=str,
     )
@@ -266,6 +268,28 @@ class TestStaysClosed:
         assert found[code].pointer == RULE
         for language in ("th", "en"):
             assert known in found[code].text.say(language, found[code].values)
+
+    def test_knows_what_nobody_can_have_stated_before(self) -> None:
+        read, said = {">": [AMOUNT, 10]}, {">": [PAID, 10]}
+        first = only(read, PURCHASE)
+        first["states"][2] |= {"on": {"write": {**first["states"][0]["on"]["go"], "to": "mid"}}}
+        brings = only(read, PURCHASE)
+        brings["states"][2]["on"]["write"]["fields"] = ["amount"]
+        keeps_out = only(read, PURCHASE)
+        keeps_out["states"][2]["on"]["write"]["fields"] = ["kind"]
+        back = only({"!": {"var": "context.payload.kind"}}, PURCHASE)
+        back["states"][2]["on"]["write"]["fields"] = []
+        back["states"][0]["on"] |= {"back": {"to": "start", "label": WORDS, "fields": ["amount"]}}
+        late = copy.deepcopy(back)
+        late["states"][0]["on"]["go"]["condition"]["rule"] = read
+
+        assert faults(first)["never_holds"].pointer == "/dsl/states/2/on/write/condition/rule"
+        assert '{"context.payload.amount": null}' in faults(first)["never_holds"].text.say(
+            "th", faults(first)["never_holds"].values
+        )
+        assert faults(only(said, PURCHASE)) == faults(brings) == {}
+        assert "never_holds" in faults(keeps_out)
+        assert "never_holds" not in faults(back) | faults(late)
 
     def test_is_refused_where_nothing_was_found_only_if_there_is_no_other_way(self) -> None:
         hard = {"==": [{"%": [{"*": [{"+": [PAID, 0]}, PAID]}, 1_000_003]}, 2]}

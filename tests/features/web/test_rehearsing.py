@@ -49,7 +49,7 @@ JUDGED["states"][0]["on"]["submit"]["condition"] = {
         "and": [
             {"==": [{"var": "document.discipline"}, "STR"]},
             {">": [{"var": "document.openRoutings"}, 5]},
-            {">": [{"var": "context.payload.amount"}, 400]},
+            {"or": [{">": [{"var": f"{name}.amount"}, 400]} for name in ("context.payload", "payload")]},
         ]
     },
 }

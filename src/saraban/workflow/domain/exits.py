@@ -70,6 +70,7 @@ class _Looking:
 
     def __init__(self, definition: Definition, roles: Collection[str] | None) -> None:
         self._definition, self._roles = definition, roles
+        self._stated = stated_before(definition)
         self._left = MOST_WORK
         self.known: dict[object, Opening] = {}
         self._rules: dict[int, str] = {}
@@ -81,7 +82,16 @@ class _Looking:
             return
         left = max(self._left, 0)
         proofs = min(MOST_PROOF, left) if before is None else 0  # there is nothing new to prove the second time
-        looked = opening(self._definition, state, step, code, roles=self._roles, work=min(work, left), proofs=proofs)
+        looked = opening(
+            self._definition,
+            state,
+            step,
+            code,
+            roles=self._roles,
+            stated=self._stated[state.name],
+            work=min(work, left),
+            proofs=proofs,
+        )
         self._left -= looked.work
         self.known[key] = looked
 
@@ -93,7 +103,33 @@ class _Looking:
             rule = self._rules[id(step)] = json.dumps(step.condition.logic.rule, sort_keys=True)
         here = state.name if not step.condition.logic.variables.isdisjoint({STATE, "*"}) else None
         comment = step.comment_required or (code is not None and step.responses[code].comment_required)
-        return (rule, code, here, step.require, comment, step.fields)
+        return (rule, code, here, step.require, comment, step.fields, self._stated[state.name])
+
+
+def stated_before(definition: Definition) -> dict[str, frozenset[str] | None]:
+    """This will give the values that can have come with the steps on any way to a state; None where that can be any."""
+    known: dict[str, frozenset[str] | None] = {definition.initial: frozenset()}
+    waiting = [definition.initial]
+    while waiting:
+        name = waiting.pop()
+        state, before = definition.states[name], known[name]
+        verdicts = [(target, frozenset[str]()) for target in (state.review.targets if state.review else ())]
+        brought = [
+            (target, None if step.fields is None else frozenset(step.fields))
+            for step in state.on.values()
+            for target in step.targets
+        ]
+        for target, more in [*verdicts, *brought]:
+            after = None if before is None or more is None else before | more
+            together = after if target not in known else _both(known[target], after)
+            if target not in known or together != known[target]:
+                known[target] = together
+                waiting.append(target)
+    return {name: known.get(name) for name in definition.states}
+
+
+def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
+    return None if one is None or other is None else one | other
 
 
 def _asked(step: Transition) -> Sequence[str | None]:

@@ -54,6 +54,7 @@ def opening(
     code: str | None = None,
     *,
     roles: Collection[str] | None = None,
+    stated: Collection[str] | None = None,
     work: int = WORK,
     proofs: int = proof.MOST_WORK,
 ) -> Opening:
@@ -61,11 +62,12 @@ def opening(
     This will look for facts under which an action with a condition can be taken with a response code, within so many steps.
 
     :param roles: all that there are; None when that is not known
+    :param stated: the values that can have come with the steps before; None when that can be any
     :param proofs: further steps, for the proof that there are none
     """
     assert step.condition is not None
-    around = world(definition, state, step, code, roles=roles)
-    search = _Search(definition, state, step, code, around)
+    around = world(definition, state, step, code, roles=roles, stated=stated)
+    search = _Search(definition, state, step, code, around, stated)
     found = search.run(work)
     if found is not None:
         return Opening(found, work=search.spent)
@@ -84,9 +86,18 @@ class _Node:
 class _Search:
     """A walk through the choices, without recursion; `tried` are the first values that did not do."""
 
-    def __init__(self, definition: Definition, state: State, step: Transition, code: str | None, around: World) -> None:
+    def __init__(
+        self,
+        definition: Definition,
+        state: State,
+        step: Transition,
+        code: str | None,
+        around: World,
+        stated: Collection[str] | None,
+    ) -> None:
         assert step.condition is not None
         self._asked = (definition, state, step, code)
+        self._stated = stated
         self._rule = step.condition.logic.rule
         variables = step.condition.logic.variables - {ANYTHING}
         self._candidates = Candidates(self._rule, variables, around)
@@ -131,7 +142,7 @@ class _Search:
             rest = [goal for goal in choices if goal is not first]
             return iter([_Node([*way, *rest], node.values) for way in _alternatives(*first) or ()])
         self.spent += _ASKED
-        return opened(*self._asked, nested(node.values))
+        return opened(*self._asked, nested(node.values), stated=self._stated)
 
     def _sorted(self, node: _Node) -> tuple[list[Goal], list[Goal]] | None:
         """The comparisons that still want a value, and the parts that can hold in several ways; None at a contradiction."""

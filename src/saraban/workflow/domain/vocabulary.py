@@ -87,7 +87,13 @@ class World:
 
 
 def world(
-    definition: Definition, state: State, step: Transition, code: str | None, *, roles: Collection[str] | None
+    definition: Definition,
+    state: State,
+    step: Transition,
+    code: str | None,
+    *,
+    roles: Collection[str] | None,
+    stated: Collection[str] | None,
 ) -> World:
     """
     This will give what can be read when an action is taken with a response code, by somebody who may take it.
@@ -95,6 +101,7 @@ def world(
     A Super Admin, who may without having a role, does not count: a step that waits for him alone waits for nobody.
 
     :param roles: all that there are; None when that is not known
+    :param stated: the values that can have come with the steps before; None when that can be any
     """
     require = step.require
     has_roles: dict[str, Any] = {
@@ -113,7 +120,7 @@ def world(
     }
     needs_comment = step.comment_required or (code is not None and step.responses[code].comment_required)
     comment = {"type": "string", "minLength": 1, "pattern": r"\S"} if needs_comment else {"type": ["string", "null"]}
-    context = _context(definition)
+    context = _context(definition, stated)
     properties = {
         "state": {"const": state.name},
         "comment": comment,
@@ -141,13 +148,13 @@ def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _context(definition: Definition) -> dict[str, Any]:
+def _context(definition: Definition, stated: Collection[str] | None) -> dict[str, Any]:
     """What steps have put there: instances start with nothing, and steps bring nothing but their payload."""
-    own: dict[str, Any] = {
-        "type": "object",
-        "properties": {"payload": {"type": "object"}},
-        "additionalProperties": False,
-    }
+    payload: dict[str, Any] | bool = {"type": "object"}
+    if stated is not None:
+        names: dict[str, Any] = {name: {} for name in sorted(stated)}
+        payload = {"type": "object", "properties": names, "additionalProperties": False} if names else False
+    own: dict[str, Any] = {"type": "object", "properties": {"payload": payload}, "additionalProperties": False}
     return own | ({"allOf": [definition.context_schema.raw]} if definition.context_schema else {})
 
 

@@ -2,7 +2,7 @@
 Facts under which an action can really be taken: made of the values that a condition wants, and tried on the engine itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -23,14 +23,24 @@ _EXAMPLES = 4
 
 
 def opened(
-    definition: Definition, state: State, step: Transition, code: str | None, given: Mapping[str, Any]
+    definition: Definition,
+    state: State,
+    step: Transition,
+    code: str | None,
+    given: Mapping[str, Any],
+    *,
+    stated: Collection[str] | None = None,
 ) -> Facts | None:
     """
     This will give facts with the values that are given under which the engine lets the action pass, or None.
 
     What the schema needs beside those values is added, from its own `examples` where they agree.
+
+    :param stated: the values that can have come with the steps before; None when that can be any
     """
     for context, payload in _ways(definition, step, given):
+        if stated is not None and not context.get("payload", {}).keys() <= set(stated):
+            continue
         facts = _facts(step, code, given, context, payload)
         schema = definition.context_schema
         if schema is not None and schema.problems(context):
