@@ -74,6 +74,7 @@ def steps(*, tried: int, conflicts: int = 0, failed: int = 0) -> dict[str, str]:
 UTILIZATION = 'docnum_sequence_utilization_ratio{project="LCBP3",series="A-{SEQ}"}'
 UNSEALED = 'saraban_audit_unsealed_age_seconds{journal="numbers"}'
 CHANGED = 'saraban_audit_verify_failures_total{journal="numbers"}'
+NOBODY = 'workflow_steps_to_nobody_total{workflow_code="X",state="s"}'
 UP = 'up{job="saraban",instance="a"}'
 
 CASES = [
@@ -107,6 +108,10 @@ CASES = [
     Case("WorkflowConflictsHigh", False, steps(tried=0), at=25),
     Case("WorkflowStepsFailing", True, steps(tried=100, failed=1), at=16),
     Case("WorkflowStepsFailing", False, steps(tried=100), at=16),
+    Case("WorkflowWaitsForNobody", True, {NOBODY: "_x10 1x80"}, at=11),
+    Case("WorkflowWaitsForNobody", True, {NOBODY: "3x30 4x80"}, at=31),
+    Case("WorkflowWaitsForNobody", False, {NOBODY: "_x10 1x80"}, at=75),
+    Case("WorkflowWaitsForNobody", False, {NOBODY: "3x90"}, at=70),
     Case("SarabanDown", True, {UP: "1 1 0x70"}, at=4),
     Case("SarabanDown", False, {UP: "1 1 0 1x70"}, at=3),
     Case("SarabanDatabaseDown", True, {"saraban_database_up": "1 0x70"}, at=3),
