@@ -253,6 +253,8 @@ class TestStaysClosed:
             ({"!": {"var": "docment.priority"}}, "unknown_name", "document"),
             ({"!": {"var": "context.round"}}, "unknown_name", "context.payload"),
             ({"!": {"var": "payload.amont"}}, "unknown_name", ""),
+            ({"!": {"var": "payload.Actor.name"}}, "unknown_name", ""),
+            ({"!": {"var": "context.payload.onBehalfOf"}}, "unknown_name", ""),
             ({"!=": [{"var": "document.priority"}, "urgent"]}, "unknown_value", "URGENT, HIGH, MEDIUM, LOW"),
             ({"!": {"in": [{"var": "document.kind"}, ["rfa", "letter"]]}}, "unknown_value", "correspondence"),
             ({"!": {"in": ["No such role", {"var": "actor.roles"}]}}, "unknown_value", "Project Manager"),
@@ -268,6 +270,12 @@ class TestStaysClosed:
         assert found[code].pointer == RULE
         for language in ("th", "en"):
             assert known in found[code].text.say(language, found[code].values)
+
+    def test_counts_no_payload_with_a_name_that_no_client_may_send(self) -> None:
+        needs_it = {"type": "object", "required": ["amount", "actor"]}
+
+        assert faults(only({">": [PAID, 10]}, needs_it)).keys() == {"not_shown"}
+        assert faults(only({">": [PAID, 10]}, {**needs_it, "required": ["amount"]})) == {}
 
     def test_knows_what_nobody_can_have_stated_before(self) -> None:
         read, said = {">": [AMOUNT, 10]}, {">": [PAID, 10]}

@@ -9,7 +9,7 @@ from saraban.workflow.domain import automatic, exits, giving
 from saraban.workflow.domain.definition import ENDS, Definition, State
 from saraban.workflow.domain.faults import Faults
 from saraban.workflow.domain.schema import ContextSchema
-from saraban.workflow.domain.vocabulary import ACTOR, DOCUMENT, KINDS, PRIORITIES, TOP
+from saraban.workflow.domain.vocabulary import ACTOR, DOCUMENT, KINDS, PRIORITIES, TOP, unsayable
 
 
 def check_names(states: Sequence[State], found: Faults) -> None:
@@ -108,7 +108,8 @@ def _instead(path: str, schema: ContextSchema | None) -> Sequence[str] | None:
         # Instances start with an empty context, and steps put nothing but their payload into it.
         return ("context.payload",)
     inside = below if top == "context" else ["payload", *below] if top == "payload" else []
-    return () if inside and schema is not None and not schema.may_hold(inside) else None
+    never = unsayable(path) or (inside and schema is not None and not schema.may_hold(inside))
+    return () if never else None
 
 
 def _values(rule: Any, closed: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:

@@ -40,6 +40,10 @@ OF_A_DOCUMENT: Mapping[str, Any] = MappingProxyType(
     {"type": "object", "properties": dict(DOCUMENT), "required": list(ALWAYS), "additionalProperties": False}
 )
 ACTOR = ("publicId", "roles", "isSubmitter", "isAssignee")
+# Kept with the step, these would pass for evidence of who acted and with which right.
+_RESERVED = frozenset(
+    {"roles", "permissions", "actor", "actorpublicid", "userid", "userpublicid", "onbehalfof", "onbehalfofpublicid"}
+)
 TOP = ("state", "comment", "responseCode", "context", "document", "payload", "actor")
 # What a schema says of several values together; what it refers to stands beside it already.
 _TOGETHER = frozenset(
@@ -82,8 +86,21 @@ class World:
     raw: Mapping[str, Any]
 
     def at(self, path: str) -> Place:
+        if unsayable(path):
+            return Place([False], always=False)
         schemas, always = sample.place(self.raw, path.split("."))
         return Place(schemas, always)
+
+
+def reserved(name: str) -> bool:
+    """Whether no client may send a value of this name."""
+    return name.casefold() in _RESERVED
+
+
+def unsayable(path: str) -> bool:
+    """Whether a path reads a value that no client may send."""
+    top, *below = path.removeprefix("context.").split(".")
+    return top == "payload" and bool(below) and reserved(below[0])
 
 
 def world(

@@ -15,6 +15,7 @@ from saraban.workflow.domain.definition import Definition, State, Transition
 from saraban.workflow.domain.engine import Facts
 from saraban.workflow.domain.schema import sample
 from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.domain.vocabulary import reserved
 
 _ACTOR, _SOMEBODY_ELSE = 1, 2
 _HERE = frozenset({1})  # the one organization there is
@@ -39,6 +40,8 @@ def opened(
     :param stated: the values that can have come with the steps before; None when that can be any
     """
     for context, payload in _ways(definition, step, given):
+        if any(reserved(name) for values in (payload, context.get("payload", {})) for name in values):
+            continue
         if stated is not None and not context.get("payload", {}).keys() <= set(stated):
             continue
         facts = _facts(step, code, given, context, payload)

@@ -8,11 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from saraban.kit.errors import REFRESH, DomainError, Kind, Text, invalid
-
-# Kept with the step, these would pass for evidence of who acted and with which right.
-RESERVED = frozenset(
-    {"roles", "permissions", "actor", "actorpublicid", "userid", "userpublicid", "onbehalfof", "onbehalfofpublicid"}
-)
+from saraban.workflow.domain.vocabulary import reserved
 
 
 class VersionConflict(DomainError):
@@ -60,7 +56,7 @@ def check_payload(command: Command) -> None:
     :raises Invalid: at the first name that would read like the server's own word about who acts
     """
     for name in command.payload:
-        if name.casefold() in RESERVED:
+        if reserved(name):
             th, en = "ชื่อนี้สงวนไว้สำหรับระบบ", "This name is reserved: who acts is known to the server."
             raise invalid(f"/payload/{name}", "reserved", th, en)
 
