@@ -32,6 +32,7 @@ from saraban.notifications import service as notifications
 from saraban.notifications.models import Notification
 from saraban.worker import Worker
 from saraban.worker.dispatch import Dispatcher
+from saraban.workflow.service import Subjects
 from tests.conftest import UNLIMITED
 from tests.servers import Redis
 
@@ -234,7 +235,7 @@ class TestOneCommit:
         async with any_db.writing() as session:
             session.add(user)
         wired = Handlers()
-        notifications.subscribe(wired)
+        notifications.subscribe(wired, subjects=Subjects())
         spent: list[int] = []
         for many in (1, 100):
             for number in range(many):
