@@ -2,12 +2,19 @@
 
 from datetime import UTC, date, datetime
 from typing import Any
+from uuid import UUID
 
+import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.documents.core.models import CorrespondenceRevision
+from saraban.notifications.domain.rules import notices
+from saraban.notifications.repository import Parties
+from saraban.notifications.service.addressing import Directory
 from saraban.worker import Worker
+from saraban.workflow.service.hearing import ACTS, Hearing, Stand
+from tests.domain.workflow.actors import person, subject
 from tests.features.documents.conftest import Desk
 from tests.features.notifications.test_reminders import morning, reminded
 from tests.features.notifications.test_story import titles
@@ -86,6 +93,34 @@ class TestSight:
         await desk.act("admin", letter, "assign")
         steps = (await (await desk.as_("dc.consultant")).get(address)).json()["items"]
         assert steps[-1]["nobody"] is True
+
+
+class TestAddressing:
+    def test_of_what_a_document_itself_tells_asks_where_it_stands_now(self) -> None:
+        document, revision, sees, blind = (UUID(int=number) for number in range(1, 5))
+        people = {
+            one: person(3, user=one.int, grants=(("Editor", [ACTS], {"organization": 3}),)) for one in (sees, blind)
+        }
+        facts = subject(seen_by=lambda caller, state: caller.public_id == sees and state == "draft")
+        known = Directory(
+            organizations={},
+            members={3: {one: one.int for one in people}},
+            users={},
+            authors={},
+            parties={document: Parties(frozenset({3}), revision=revision)},
+            hearing=Hearing({str(revision): facts}, {str(revision): "draft"}),
+            callers=people,
+        )
+        (notice,) = notices("document.created", {"documentPublicId": str(document), "subject": "x"})
+
+        assert known.readers(notice) == [sees.int]
+        assert [known.may_know(one, notice) for one in people.values()] == [True, False]
+
+    @pytest.mark.parametrize(("stand", "told"), [(Stand("gone", "rfa", "sent"), False), (Stand("sheet"), True)])
+    def test_of_what_cannot_be_read_any_more_is_nobodys_where_a_workflow_moved_it(
+        self, stand: Stand, told: bool
+    ) -> None:
+        assert Hearing().sees(person(3), stand) is told
 
 
 class TestAsked:

@@ -11,15 +11,31 @@ from tests.features.web.conftest import Sit
 
 __all__ = ["desk"]
 
+WORDS = pytest.mark.parametrize(
+    ("language", "waits", "nobody", "forced"),
+    [
+        ("th", "รอ", "ไม่มีผู้ที่เห็นเอกสารนี้คนใดดำเนินการขั้นต่อไปได้", "ไม่มีผู้ดำเนินการต่อได้"),
+        ("en", "Waits for", "Nobody who may see this document can take the next step.", "nobody could go on"),
+    ],
+)
+
 
 class TestPages:
-    @pytest.mark.parametrize(
-        ("language", "waits", "nobody", "forced"),
-        [
-            ("th", "รอ", "ไม่มีผู้ที่เห็นเอกสารนี้คนใดดำเนินการขั้นต่อไปได้", "ไม่มีผู้ดำเนินการต่อได้"),
-            ("en", "Waits for", "Nobody who may see this document can take the next step.", "nobody could go on"),
-        ],
-    )
+    async def test_say_how_many_more_there_are(self, desk: Desk, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("saraban.workflow.service.whom.MOST", 1)
+        await letters_go_by(
+            desk,
+            state("draft", submit={"to": "asked", "require": SENDER}),
+            state("asked", close={"to": "done", "require": {"roles": ["Document Control"]}}),
+        )
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        await desk.act("dc.contractor", letter, "submit")
+
+        for language, words in (("th", "และอีก 1 คน"), ("en", "and one more")):
+            page = (await (await sit("dc.consultant", language)).get(f"/correspondences/{letter['publicId']}")).text
+            assert words in page.split("data-waits")[1].split("</p>")[0]
+
+    @WORDS
     async def test_say_whom_it_waits_for_and_when_that_is_nobody(
         self, desk: Desk, sit: Sit, language: str, waits: str, nobody: str, forced: str
     ) -> None:

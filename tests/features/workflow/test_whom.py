@@ -229,6 +229,16 @@ class TestShown:
         (item,) = await inbox(office, by="padmin")
         assert item.envelope.waiting_for == asked
 
+    async def test_by_some_of_their_names_where_they_are_many(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        instance = await waiting(office, CONTROLS)
+        monkeypatch.setattr("saraban.workflow.service.whom.MOST", 1)
+
+        asked = (await found(office, instance, by="dc.contractor")).waiting_for
+
+        assert ([one.display_name for one in asked.people], asked.people_count) == (["เดชา รับส่งดี"], 2)
+
     async def test_in_the_answer_of_the_step_itself(self, office: Office) -> None:
         instance = (await office.start(office.letter())).instance_public_id
         moved = await office.act(instance, "submit", by="dc.contractor")
