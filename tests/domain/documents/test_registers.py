@@ -94,3 +94,35 @@ class TestRegisters:
 
         assert [one.pointer for one in found] == places
         assert all(one.text.th != one.text.en for one in found)
+
+    @pytest.mark.parametrize(
+        ("rule", "stuck"),
+        [
+            ({"==": [{"var": "document.kind"}, "rfa"]}, {"correspondence", "transmittal", "circulation"}),
+            ({">": [{"var": "document.openRoutings"}, 2]}, {"correspondence", "rfa", "transmittal"}),
+            ({"!": {"var": "document.openRoutings"}}, set()),
+            ({"==": [{"var": "document.discipline"}, "STR"]}, {"circulation"}),
+            ({"==": [{"var": "document.priority"}, "HIGH"]}, set()),
+        ],
+    )
+    def test_refuse_what_their_documents_could_not_get_out_of(self, rule: Any, stuck: set[str]) -> None:
+        raw = {
+            "workflow": "ODD",
+            "states": [
+                {"name": "draft", "label": WORD, "initial": True, "on": {"go": {"to": "routing", "label": WORD}}},
+                {
+                    "name": "routing",
+                    "label": WORD,
+                    "on": {"go": {"to": "approved", "label": WORD, "condition": {"type": "json-logic", "rule": rule}}},
+                },
+                {"name": "approved", "label": WORD, "terminal": True},
+            ],
+        }
+
+        told = {one.name: misfits(dsl.read(raw), [one]) for one in REGISTERS.values()}
+
+        found = {name: [fault for fault in faults if fault.code == "register_exit"] for name, faults in told.items()}
+        assert {name for name, faults in found.items() if faults} == stuck
+        for fault in (one for faults in found.values() for one in faults):
+            assert fault.pointer == "/dsl/states/1"
+            assert "document." in fault.text.say("th", fault.values)

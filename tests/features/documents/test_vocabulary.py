@@ -11,6 +11,7 @@ from saraban.identity import service as identity
 from saraban.kit.db import Database
 from saraban.web.supposing import CHOICES, NAMES
 from saraban.workflow.domain import engine, vocabulary
+from saraban.workflow.domain.registers import REGISTERS
 from saraban.workflow.models import WorkflowInstance
 from tests.features.documents.conftest import Desk
 from tests.features.documents.test_circulations import order
@@ -23,7 +24,7 @@ def test_priorities_are_those_of_documents() -> None:
 
 def test_a_rehearsal_asks_for_nothing_else() -> None:
     assert NAMES.keys() == vocabulary.DOCUMENT.keys() - {"projectPublicId"}
-    assert set(CHOICES["kind"]) == set(vocabulary.KINDS)
+    assert set(CHOICES["kind"]) == set(vocabulary.KINDS) == REGISTERS.keys()
 
 
 async def test_documents_say_no_other_words_and_no_other_values(desk: Desk, app: FastAPI, demo_db: Database) -> None:
@@ -50,7 +51,8 @@ async def test_documents_say_no_other_words_and_no_other_values(desk: Desk, app:
             said.setdefault(subject.kind, set()).update(read["document"])
 
     assert said.keys() == set(vocabulary.KINDS)
-    assert set().union(*said.values()) == vocabulary.DOCUMENT.keys()
+    for kind, names in said.items():
+        assert names == vocabulary.of_a_document(kind)["properties"].keys()
 
 
 def jsonable(value: Any) -> Any:

@@ -29,12 +29,12 @@ class Exits:
     :param doubtful: for which no facts were found, and some that do not do
     """
 
-    closed: set[Exit] = field(default_factory=set)
+    closed: dict[Exit, Opening] = field(default_factory=dict)
     doubtful: dict[Exit, Opening] = field(default_factory=dict)
 
     def ways(self, definition: Definition, *, shown_only: bool) -> dict[str, list[str]]:
         """This will give the states to which each state leads: all that is not closed, or only what was shown to open."""
-        without = self.closed | (self.doubtful.keys() if shown_only else set())
+        without = self.closed.keys() | (self.doubtful.keys() if shown_only else set())
         return {
             name: [target for exit_, target in _targets(state) if exit_ not in without]
             + list(state.review.targets if state.review else ())
@@ -48,9 +48,16 @@ def _targets(state: State) -> Iterator[tuple[Exit, str]]:
             yield (state.name, action, code), target
 
 
-def examine(definition: Definition, found: Faults, *, roles: Collection[str] | None) -> Exits:
-    """This will look at each exit that has a condition, and name those that nothing opens with facts that do not."""
-    looked = _Looking(definition, roles)
+def examine(
+    definition: Definition, found: Faults, *, roles: Collection[str] | None = None, kind: str | None = None
+) -> Exits:
+    """
+    This will look at each exit that has a condition, and name those that nothing opens with facts that do not.
+
+    :param roles: all that there are; None when that is not known
+    :param kind: of the documents; None for those of any
+    """
+    looked = _Looking(definition, roles, kind)
     for work in (FIRST_WORK, WORK):
         for state in definition.states.values():
             for step in state.on.values():
@@ -68,8 +75,8 @@ def examine(definition: Definition, found: Faults, *, roles: Collection[str] | N
 class _Looking:
     """The same question is asked once, and so many steps are taken for all of them."""
 
-    def __init__(self, definition: Definition, roles: Collection[str] | None) -> None:
-        self._definition, self._roles = definition, roles
+    def __init__(self, definition: Definition, roles: Collection[str] | None, kind: str | None) -> None:
+        self._definition, self._roles, self._kind = definition, roles, kind
         self._stated = stated_before(definition)
         self._left = MOST_WORK
         self.known: dict[object, Opening] = {}
@@ -89,6 +96,7 @@ class _Looking:
             code,
             roles=self._roles,
             stated=self._stated[state.name],
+            kind=self._kind,
             work=min(work, left),
             proofs=proofs,
         )
@@ -148,7 +156,7 @@ def _closed(
     stands_for = {code: known[code] if code in known else known[codes[0]] for code in codes} if known else {}
     for code, looked in stands_for.items():
         if looked.never:
-            exits.closed.add((state.name, step.action, code))
+            exits.closed[state.name, step.action, code] = looked
         elif looked.facts is None:
             exits.doubtful[state.name, step.action, code] = looked
     shut = [(code, looked) for code, looked in known.items() if looked.never]
@@ -186,6 +194,14 @@ def tell_doubtful(definition: Definition, exits: Exits, lost: Collection[str], f
                 "Write values that do under “examples” of the payload in the context_schema, or add an action without a condition."
             )
             found.add(at, "not_shown", th, en, example=shown(looked.tried), state=name)
+
+
+def stuck(definition: Definition, exits: Exits) -> dict[str, str]:
+    """This will give the states from which no way was shown to lead to an end, with values with which one of their exits does not open."""
+    ends = [name for name, state in definition.states.items() if state.terminal]
+    certain = spread(ends, backwards(exits.ways(definition, shown_only=True)))
+    examples = {name: looked.tried for (name, _, _), looked in {**exits.doubtful, **exits.closed}.items()}
+    return {name: shown(tried) for name, tried in examples.items() if name not in certain}
 
 
 def spread(start: Iterable[str], edges: Mapping[str, Sequence[str]]) -> set[str]:

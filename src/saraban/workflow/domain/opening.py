@@ -55,6 +55,7 @@ def opening(
     *,
     roles: Collection[str] | None = None,
     stated: Collection[str] | None = None,
+    kind: str | None = None,
     work: int = WORK,
     proofs: int = proof.MOST_WORK,
 ) -> Opening:
@@ -63,10 +64,11 @@ def opening(
 
     :param roles: all that there are; None when that is not known
     :param stated: the values that can have come with the steps before; None when that can be any
+    :param kind: of the documents; None for those of any
     :param proofs: further steps, for the proof that there are none
     """
     assert step.condition is not None
-    around = world(definition, state, step, code, roles=roles, stated=stated)
+    around = world(definition, state, step, code, roles=roles, stated=stated, kind=kind)
     search = _Search(definition, state, step, code, around, stated)
     found = search.run(work)
     if found is not None:

@@ -11,9 +11,10 @@ from types import MappingProxyType
 from typing import Final
 
 from saraban.kit.errors import FieldProblem, Text
-from saraban.workflow.domain import ends
+from saraban.workflow.domain import ends, exits
 from saraban.workflow.domain.definition import Definition, Require
 from saraban.workflow.domain.faults import Faults
+from saraban.workflow.domain.vocabulary import OF_SOME
 
 DRAFT: Final = "draft"
 
@@ -111,6 +112,8 @@ def misfits(
         _begins(definition, register, found)
         _states(definition, register, found)
         _people(definition, register, found)
+        if not published:
+            _leads_on(definition, register, found)
     if not published and any(register.answered for register in registers):
         ends.check_said(definition, found)
         ends.check_codes(definition, found)
@@ -139,6 +142,20 @@ def _states(definition: Definition, register: Register, found: Faults) -> None:
             th = f"{register.says.th}ที่อยู่ในสถานะ “{{name}}” แสดงว่าเสร็จแล้ว สถานะที่ยังต้องดำเนินการต่อต้องใช้ชื่ออื่น"
             en = f"{register.says.en} in the state “{{name}}” show that they are finished: a state with a next step needs another name."
             found.add(f"/states/{index}/name", "register_end", th, en, name=state.name)
+
+
+def _leads_on(definition: Definition, register: Register, found: Faults) -> None:
+    """Conditions may read what documents of this register do not have, or ask for those of another one."""
+    telling = {"*", "document", "document.kind", *(f"document.{name}" for name in OF_SOME)}
+    rules = [step.condition for state in definition.states.values() for step in state.on.values() if step.condition]
+    if all(telling.isdisjoint(rule.logic.variables) for rule in rules):
+        return
+    looked = exits.examine(definition, Faults(""), kind=register.name)
+    places = list(definition.states)
+    for name, example in exits.stuck(definition, looked).items():
+        th = f"{register.says.th}ที่อยู่ในสถานะ “{{name}}” ไปถึงสถานะสุดท้ายไม่ได้ เงื่อนไขไม่เป็นจริง เช่น กับ {{example}}"
+        en = f"{register.says.en} cannot come from the state “{{name}}” to an end: the condition does not hold, say, with {{example}}."
+        found.add(f"/states/{places.index(name)}", "register_exit", th, en, name=name, example=example)
 
 
 def _people(definition: Definition, register: Register, found: Faults) -> None:

@@ -11,11 +11,10 @@ from types import MappingProxyType
 from typing import Any
 
 from saraban.workflow.domain.definition import Definition, State, Transition
-from saraban.workflow.domain.registers import REGISTERS
 from saraban.workflow.domain.schema import sample
 
 PRIORITIES = ("URGENT", "HIGH", "MEDIUM", "LOW")
-KINDS = tuple(REGISTERS)
+KINDS = ("correspondence", "rfa", "transmittal", "circulation")
 _TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1}
 _CODE: Mapping[str, Any] = {"type": ["string", "null"], "minLength": 1}
 _ID: Mapping[str, Any] = {"type": "string", "format": "uuid"}
@@ -36,6 +35,14 @@ DOCUMENT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 ALWAYS = ("kind", "number", "title", "priority", "documentType", "projectPublicId", "projectCode", "originatorCode")
+# What documents of these kinds alone say of themselves.
+OF_SOME: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "revision": frozenset(KINDS) - {"circulation"},
+        "discipline": frozenset(KINDS) - {"circulation"},
+        "openRoutings": frozenset({"circulation"}),
+    }
+)
 OF_A_DOCUMENT: Mapping[str, Any] = MappingProxyType(
     {"type": "object", "properties": dict(DOCUMENT), "required": list(ALWAYS), "additionalProperties": False}
 )
@@ -111,6 +118,7 @@ def world(
     *,
     roles: Collection[str] | None,
     stated: Collection[str] | None,
+    kind: str | None = None,
 ) -> World:
     """
     This will give what can be read when an action is taken with a response code, by somebody who may take it.
@@ -119,6 +127,7 @@ def world(
 
     :param roles: all that there are; None when that is not known
     :param stated: the values that can have come with the steps before; None when that can be any
+    :param kind: of the documents; None for those of any
     """
     require = step.require
     has_roles: dict[str, Any] = {
@@ -142,7 +151,7 @@ def world(
         "state": {"const": state.name},
         "comment": comment,
         "responseCode": {"const": code},
-        "document": dict(OF_A_DOCUMENT),
+        "document": of_a_document(kind),
         "actor": _closed(actor),
         "context": context,
         "payload": _payload(definition, step),
@@ -150,6 +159,14 @@ def world(
     top = _closed(properties)
     defs = definition.context_schema.raw.get("$defs", {}) if definition.context_schema else {}
     return World({**top, "$defs": defs, "required": [*(["comment"] if needs_comment else []), *_given()]})
+
+
+def of_a_document(kind: str | None) -> dict[str, Any]:
+    """This will give what documents of a kind, or of any, say of themselves."""
+    if kind is None:
+        return dict(OF_A_DOCUMENT)
+    own = {name: one for name, one in DOCUMENT.items() if kind in OF_SOME.get(name, KINDS)}
+    return {**OF_A_DOCUMENT, "properties": {**own, "kind": {"const": kind}}}
 
 
 def _given() -> list[str]:
