@@ -53,7 +53,7 @@ CORRESPONDENCE: Final = Register(
     Text("หนังสือโต้ตอบ", "Correspondence"),
     types=("LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "NOTICE", "OTHER"),
     open=frozenset({DRAFT, "in_review"}),
-    ends=frozenset({"approved", "rejected", "revision_requested"}),
+    ends=frozenset({"approved", "acknowledged", "rejected", "revision_requested"}),
 )
 RFA: Final = Register(
     "rfa",

@@ -12,6 +12,7 @@ CORRESPONDENCE = Kind(
         "draft": "DRAFT",
         "in_review": "SUB*",
         "approved": "CLB*",
+        "acknowledged": "CLOSED",
         "rejected": "REJECTED",
         "revision_requested": "REP*",
         "cancelled": "CANCELLED",
@@ -19,5 +20,5 @@ CORRESPONDENCE = Kind(
     },
     create="correspondence.create",
     edit="correspondence.edit",
-    finished=frozenset({"approved", "rejected", "revision_requested", "cancelled", "terminated"}),
+    finished=frozenset({"approved", "acknowledged", "rejected", "revision_requested", "cancelled", "terminated"}),
 )
