@@ -314,9 +314,7 @@ async def _told(
     )
 
 
-def _view(
-    row: WorkflowDefinition, said: Mapping[str, Any] | None = None, *, with_dsl: bool = True
-) -> DefinitionView:
+def _view(row: WorkflowDefinition, said: Mapping[str, Any] | None = None, *, with_dsl: bool = True) -> DefinitionView:
     return DefinitionView(
         public_id=row.id,
         code=row.workflow_code,

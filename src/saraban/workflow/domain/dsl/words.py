@@ -52,9 +52,7 @@ def help_text(part: Mapping[str, Any], at: str, found: Faults) -> Text | None:
     return _both(part["help"], f"{at}/help", found, "help", MOST_HELP, several_lines=True)
 
 
-def _both(
-    raw: Any, at: str, found: Faults, code: str, most: int, *, several_lines: bool = False
-) -> Text | None:
+def _both(raw: Any, at: str, found: Faults, code: str, most: int, *, several_lines: bool = False) -> Text | None:
     part = found.keys(raw, at, needed={"th", "en"}, allowed=set())
     if part is None:
         return None
