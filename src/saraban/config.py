@@ -60,7 +60,9 @@ class Settings(BaseSettings):
         50, ge=0, description="Messages to webhooks that leave in a minute, of all projects together; 0: no limit."
     )
     webhook_limit_each: int = Field(
-        25, ge=0, description="The same of one webhook alone, so that a busy one leaves room for the others; 0: no limit."
+        25,
+        ge=0,
+        description="The same of one webhook alone, so that a busy one leaves room for the others; 0: no limit.",
     )
     trusted_proxies: str = Field("", description="Comma-separated addresses whose X-Forwarded-For is believed.")
     db_pool_size: int = Field(

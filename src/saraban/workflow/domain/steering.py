@@ -64,8 +64,7 @@ def checked_reason(reason: str) -> str:
 
 def may_push(caller: Caller, subject: SubjectFacts, waiting: Waiting) -> bool:
     """This will say whether the caller may take an action in place of those whom the step waits for, or give it to one."""
-    # Where nobody can go on, those whom the document concerns are not left to wait for the owner.
-    return _may(caller, subject, subject.scope.organizations if waiting.nobody else waiting.organizations)
+    return _may(caller, subject, waiting.organizations)
 
 
 def may_steer(caller: Caller, subject: SubjectFacts) -> bool:

@@ -5,7 +5,7 @@ The choreography is that of every transition (ruling W1); what differs is who ma
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -34,7 +34,6 @@ from saraban.workflow.service.perform import Asking, once
 from saraban.workflow.service.reading import seen
 from saraban.workflow.service.subjects import Subjects
 from saraban.workflow.service.transition import Held, Kept, Seen, VersionConflict, check_running, hold, settle
-from saraban.workflow.service.whom import Standing, whom
 
 ENDED = "TERMINATED"
 MOST_PEOPLE = 200
@@ -88,8 +87,8 @@ async def force(db: Database, asking: Asking, *, action: str | None, to: str | N
     """
     reason = steering.checked_reason(asking.command.comment or "")
 
-    async def decide(session: AsyncSession, held: Held) -> tuple[Step, Kept]:
-        await _require(session, held, anywhere=action is None)
+    async def decide(_session: AsyncSession, held: Held) -> tuple[Step, Kept]:
+        _require(held, anywhere=action is None)
         step = steering.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
         return step, Kept("workflow.force_proceed", "WARN", {"forced": True, "reason": reason})
 
@@ -104,8 +103,8 @@ async def terminate(db: Database, asking: Asking, *, address: str) -> Answer:
     """
     reason = steering.checked_reason(asking.command.comment or "")
 
-    async def decide(session: AsyncSession, held: Held) -> tuple[Step, Kept]:
-        await _require(session, held, anywhere=True)
+    async def decide(_session: AsyncSession, held: Held) -> tuple[Step, Kept]:
+        _require(held, anywhere=True)
         step = steering.terminated(held.definition, held.row.current_state, reason=reason)
         values = {"status": ENDED}
         return step, Kept("workflow.terminate", "WARN", {"terminated": True, "reason": reason}, values)
@@ -127,7 +126,7 @@ async def reassign(
     reason = steering.checked_reason(asking.command.comment or "")
 
     async def decide(session: AsyncSession, held: Held) -> tuple[Step, Kept]:
-        await _require(session, held, anywhere=False)
+        _require(held, anywhere=False)
         person = (await identity.load_callers(session, [user_public_id])).get(user_public_id)
         if person is None or person.is_service:
             raise invalid("/userPublicId", "unknown", "ไม่พบผู้ใช้นี้", "There is no such person.")
@@ -207,7 +206,7 @@ async def people(session: AsyncSession, *, caller: Caller, subjects: Subjects, p
     """
     row, facts = await _read(session, caller=caller, subjects=subjects, public_id=public_id)
     definition = await definitions.load(session, row.definition_id)
-    waiting = await _waiting(session, row, definition, facts)
+    waiting = waiting_of(definition, row.current_state, facts)
     here = definition.state(row.current_state)
     if here.terminal or here.review is not None or not steering.may_push(caller, facts, waiting):
         return ()
@@ -238,26 +237,13 @@ async def _done(db: Database, asking: Asking, decide: Decide, *, door: str, addr
     return await once(db, asking, door=door, step=step)
 
 
-async def _require(session: AsyncSession, held: Held, *, anywhere: bool) -> None:
-    if anywhere:
-        allowed = steering.may_steer(held.caller, held.facts)
-    else:
-        waiting = await _waiting(session, held.row, held.definition, held.facts)
-        allowed = steering.may_push(held.caller, held.facts, waiting)
+def _require(held: Held, *, anywhere: bool) -> None:
+    waiting = waiting_of(held.definition, held.row.current_state, held.facts)
+    allowed = (
+        steering.may_steer(held.caller, held.facts) if anywhere else steering.may_push(held.caller, held.facts, waiting)
+    )
     if not allowed:
         raise SteeringForbidden(f"The permission {steering.PERMISSION} is needed in a place that counts here.")
-
-
-async def _waiting(session: AsyncSession, row: Instance, definition: Definition, facts: SubjectFacts) -> Waiting:
-    """Whom an instance waits for by its definition, and whether that is nobody who could go on."""
-    ahead = waiting_of(definition, row.current_state, facts)
-    told = (await whom(session, [Standing(row, definition, facts)])).get(row.id)
-    nobody = told is not None and told.nobody
-    if definition.state(row.current_state).review is not None:
-        asked = [branches.assignee_of(one) for one in await review.pending(session, instance_id=row.id)]
-        able = await branches.answerers(session, asked, facts=facts, state=row.current_state)
-        nobody = not all(able.values())
-    return replace(ahead, nobody=nobody)
 
 
 async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> Steerable:
@@ -270,7 +256,7 @@ async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, pub
     definition = await definitions.load(session, row.definition_id)
     if definition.state(row.current_state).terminal:
         return NOTHING
-    waiting = await _waiting(session, row, definition, facts)
+    waiting = waiting_of(definition, row.current_state, facts)
     return _offered(definition, row.current_state, caller, facts, waiting)
 
 
