@@ -4,7 +4,6 @@ Decides whom a state waits for: organizations, people by key or by name, and peo
 Who those people are, rows know; whether one of them is asked is decided here.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -70,9 +69,9 @@ def waiting(definition: Definition, state: str, subject: SubjectFacts) -> Waitin
     return Waiting(frozenset(organizations), frozenset(users), frozenset(named), tuple(dict.fromkeys(holders)))
 
 
-def asking(definition: Definition, state: str) -> Iterator[Require]:
-    """This will give what the actions of a state require that somebody is waited for because of."""
-    return (step.require for step in definition.state(state).on.values() if not step.optional)
+def asking(definition: Definition, state: str) -> tuple[Require, ...]:
+    """This will give what the actions of a state ask for that are not optional."""
+    return definition.state(state).required
 
 
 def asks_holders(require: Require) -> bool:

@@ -1,9 +1,12 @@
 """
 A workflow definition once it has been read and checked: frozen, so that a version can be cached and shared.
+
+What follows from it is found once, for every step asks for it.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -13,6 +16,7 @@ from saraban.workflow.domain.condition import Condition
 from saraban.workflow.domain.outcome import BY_NAME, Outcome
 from saraban.workflow.domain.review import FELL, Review
 from saraban.workflow.domain.schema import ContextSchema
+from saraban.workflow.domain.subject import ActionChoice, ResponseChoice
 
 RECIPIENT_ALONE = frozenset({"recipient"})
 
@@ -43,7 +47,7 @@ class Response:
     inherits: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Transition:
     """
     One action of a state. `optional`: it is possible, but nobody is waited for because of it.
@@ -72,7 +76,25 @@ class Transition:
         """This will say whether a value can come with it that nobody has stated before."""
         return self.fields is None or name in self.fields
 
-    @property
+    @cached_property
+    def choice(self) -> ActionChoice:
+        """What a caller who may take it is offered."""
+        responses = tuple(
+            ResponseChoice(code, one.label, one.comment_required or self.comment_required, code == self.usual)
+            for code, one in self.responses.items()
+        )
+        return ActionChoice(
+            self.action,
+            self.label,
+            self.comment_required,
+            self.attachments,
+            self.attachments_required,
+            responses,
+            self.help,
+            fields=self.fields,
+        )
+
+    @cached_property
     def decider(self) -> str | None:
         """The role of the organizations that take it, where it asks one role alone."""
         roles = self.require.organization_roles
@@ -111,7 +133,7 @@ class Way:
         return tuple(event["action"] for event in self.events if event["type"] == "auto_action")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class State:
     """
     :param due_days: working days, from the day it is entered, within which somebody is to act
@@ -130,12 +152,17 @@ class State:
     review: Review | None = None
     outcome: Outcome | None = None
 
-    @property
+    @cached_property
     def means(self) -> Outcome | None:
         """What it means to have ended here: by the word of the definition, or else by a name that has always said it."""
         return (self.outcome or BY_NAME.get(self.name)) if self.terminal else None
 
-    @property
+    @cached_property
+    def required(self) -> tuple[Require, ...]:
+        """What its actions ask for that are not optional."""
+        return tuple(step.require for step in self.on.values() if not step.optional)
+
+    @cached_property
     def asks(self) -> str | None:
         """The role of the organizations that it waits for, or `recipient`, where all its actions ask for the same."""
         asked = {
@@ -174,7 +201,7 @@ TERMINATED = State(
 ENDS = MappingProxyType({CANCELLED.name: CANCELLED, TERMINATED.name: TERMINATED})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Definition:
     """
     `states` keeps the order in which they were written, which is the order of the timeline.
@@ -194,12 +221,12 @@ class Definition:
         """This will give a state that an instance can stand in: one of its own, or an end that every workflow has."""
         return self.states.get(name) or ENDS[name]
 
-    @property
+    @cached_property
     def reviews(self) -> bool:
         """Whether any of its states asks for a parallel review."""
         return any(state.review is not None for state in self.states.values())
 
-    @property
+    @cached_property
     def actions(self) -> frozenset[str]:
         return frozenset(action for state in self.states.values() for action in state.on)
 

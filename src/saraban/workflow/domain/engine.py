@@ -13,7 +13,7 @@ from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.errors import REFRESH, DomainError, Kind, Text, invalid
 from saraban.workflow.domain import giving
 from saraban.workflow.domain.definition import Definition, Require, State, Transition
-from saraban.workflow.domain.subject import ActionChoice, ResponseChoice, SubjectFacts
+from saraban.workflow.domain.subject import ActionChoice, SubjectFacts
 
 ASSIGNEE_ALONE = frozenset({"assignee"})
 
@@ -198,24 +198,7 @@ def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionC
     if here is None or not in_charge(facts):
         return ()
     return tuple(
-        _choice(step) for step in here.on.values() if permitted(step.require, facts) and _may_hold(step, facts, state)
-    )
-
-
-def _choice(step: Transition) -> ActionChoice:
-    responses = tuple(
-        ResponseChoice(code, response.label, response.comment_required or step.comment_required, code == step.usual)
-        for code, response in step.responses.items()
-    )
-    return ActionChoice(
-        step.action,
-        step.label,
-        step.comment_required,
-        step.attachments,
-        step.attachments_required,
-        responses,
-        step.help,
-        fields=step.fields,
+        step.choice for step in here.on.values() if permitted(step.require, facts) and _may_hold(step, facts, state)
     )
 
 
@@ -299,7 +282,8 @@ def party(require: Require, subject: SubjectFacts) -> frozenset[int]:
 
 def with_part(require: Require, subject: SubjectFacts) -> frozenset[int]:
     """This will give the organizations with one of the parts that `require` names."""
-    return frozenset[int]().union(*(subject.parties.get(role, frozenset()) for role in require.organization_roles))
+    found = [subject.parties.get(role, frozenset()) for role in require.organization_roles]
+    return found[0] if len(found) == 1 else frozenset[int]().union(*found)
 
 
 def conditional_facts(facts: Facts, state: str) -> dict[str, Any]:

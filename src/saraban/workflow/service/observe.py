@@ -7,7 +7,7 @@ which has no workflow to be counted under.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
@@ -134,7 +134,9 @@ def report(watch: Watch, outcome: str, duration: float) -> None:
         _write(watch, Taken(watch.action[:50], watch.from_state, "", watch.user), outcome, duration)
         return
     first, *others = watch.taken or [Taken("", watch.from_state, watch.to_state or "", watch.user)]
-    _write(watch, replace(first, action=watch.action[:50], user=watch.user), outcome, duration)
+    _write(
+        watch, Taken(watch.action[:50], first.from_state, first.to_state, watch.user, first.nobody), outcome, duration
+    )
     for step in others:  # of the same commit, whose time is told with it and counted once
         TRANSITIONS.labels(watch.workflow_code, step.action, outcome).inc()
         _write(watch, step, outcome, duration)

@@ -128,7 +128,7 @@ async def settle_all(session: AsyncSession, decided: Sequence[Decided]) -> list[
     :raises VersionConflict: when one of them found another version; nothing may be committed then
     """
     now = max(one.now for one in decided)
-    decided = [replace(one, now=not_before(one.held.row.updated_at, now)) for one in decided]
+    decided = [await _on_terms(session, one, not_before(one.held.row.updated_at, now)) for one in decided]
     taken = await _take(session, decided)
     stand = [await _go_on(session, one, after) for one, after in zip(decided, taken, strict=True)]
     files = await instances.step_files(session, [after.row.id for after in stand if after.has_files])
@@ -141,7 +141,7 @@ async def _go_on(session: AsyncSession, one: Decided, after: Held) -> Held:
     while (following := await _by_itself(session, after, step)) is not None:
         ours, step = following
         asked = Decided(ours, step, Command(step.action), one.now, one.address, trace=one.trace)
-        (moved,) = await _take(session, [asked])
+        (moved,) = await _take(session, [await _on_terms(session, asked, one.now)])
         after = replace(moved, caller=one.held.caller, seats=one.held.seats)
     return after
 
@@ -160,20 +160,24 @@ async def _envelope(session: AsyncSession, after: Held, files: Sequence[StepFile
 
 
 async def _take(session: AsyncSession, decided: Sequence[Decided]) -> list[Held]:
-    """One step of each with everything that belongs to it; gives the instances as they stand then."""
-    settled = [await _on_terms(session, one) for one in decided]
-    facts, due = await _apply(session, settled)
-    stand = [replace(one.held, row=_moved(one), facts=known) for one, known in zip(settled, facts, strict=True)]
-    for one, after in zip(settled, stand, strict=True):
-        if one.kept.applies:
+    """One step of each on its terms, with everything that belongs to it; gives the instances as they stand then."""
+    facts, due = await _apply(session, decided)
+    stand = [_after(one.held, _moved(one), known) for one, known in zip(decided, facts, strict=True)]
+    for one, after in zip(decided, stand, strict=True):
+        if one.kept.applies and after.definition.reviews:
             await branches.turn(session, instance=after.row, definition=after.definition, now=one.now)
-    ahead = await _write(session, settled, stand, due)
-    for one, after, waiting in zip(settled, stand, ahead, strict=True):
+    ahead = await _write(session, decided, stand, due)
+    for one, after, waiting in zip(decided, stand, ahead, strict=True):
         took(session, after.row.id, one.step, by=after.caller, nobody=waiting.nobody)
     return [
-        after if one.kept.asks is not None else replace(after, ahead=waiting)
-        for one, after, waiting in zip(settled, stand, ahead, strict=True)
+        after if one.kept.asks is not None else _after(after, after.row, after.facts, ahead=waiting)
+        for one, after, waiting in zip(decided, stand, ahead, strict=True)
     ]
+
+
+def _after(held: Held, row: Instance, facts: SubjectFacts, *, ahead: Waiting | None = None) -> Held:
+    """The same instance after its step; what `replace` would give, in a third of its time."""
+    return Held(row, held.port, facts, held.definition, held.caller, held.seat, held.seats, held.has_files, ahead)
 
 
 async def _write(
@@ -222,11 +226,13 @@ async def _write(
     return ahead
 
 
-async def _on_terms(session: AsyncSession, one: Decided) -> Decided:
-    """The step with the terms on which its state is entered."""
-    terms = await terms_of(session, definition=one.held.definition, step=one.step, facts=one.held.facts, now=one.now)
-    values, details = {**terms.values, **one.kept.values}, {**terms.details, **one.kept.details}
-    return replace(one, kept=replace(one.kept, values=values, details=details))
+async def _on_terms(session: AsyncSession, one: Decided, now: datetime) -> Decided:
+    """The step at the moment at which it is taken, with the terms on which its state is entered."""
+    held, kept = one.held, one.kept
+    terms = await terms_of(session, definition=held.definition, step=one.step, facts=held.facts, now=now)
+    values, details = {**terms.values, **kept.values}, {**terms.details, **kept.details}
+    kept = Kept(kept.audited, kept.severity, details, values, kept.applies, kept.asks)
+    return Decided(held, one.step, one.command, now, one.address, kept, one.trace)
 
 
 async def _ask(

@@ -60,7 +60,8 @@ def at_once(standing: Standing, ahead: Waiting | None = None) -> WaitingFor | No
         return None
     known = facts.organizations
     asked = [AskedOrganization(*known[key]) for key in found.organizations if key in known]
-    sure = any(facts.open_to(key, state.name) for key in found.organizations)
+    asked_just_now = ahead is not None and not ahead.nobody
+    sure = asked_just_now or any(facts.open_to(key, state.name) for key in found.organizations)
     if len(asked) < len(found.organizations) or not sure:
         return None
     return WaitingFor(tuple(asked if len(asked) == 1 else sorted(asked, key=_code)))

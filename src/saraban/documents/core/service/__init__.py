@@ -25,7 +25,6 @@ from saraban.documents.core.service.editing import (
     edit,
     revise,
 )
-from saraban.documents.core.service.facts import concerned
 from saraban.documents.core.service.files import document_files, step_files
 from saraban.documents.core.service.history import history, merged
 from saraban.documents.core.service.numbered import Order, issue
@@ -80,7 +79,6 @@ __all__ = [
     "check_party",
     "check_version",
     "coded",
-    "concerned",
     "contract_of",
     "create",
     "day_of",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -21,7 +22,7 @@ from saraban.workflow.domain.subject import SubjectFacts
 Parties = Mapping[str, frozenset[int]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Surroundings:
     """A revision with what its workflow asks of the rows around it: where it is sent to, and who takes part."""
 
@@ -29,6 +30,15 @@ class Surroundings:
     recipients: Sequence[SentTo]
     parties: Parties
     taking_part: Sequence[projects.Party]
+
+    @cached_property
+    def sent_to(self) -> frozenset[int]:
+        return frozenset(one.organization_id for one in self.recipients)
+
+    @cached_property
+    def of_contract(self) -> frozenset[int]:
+        """The parties of its contract, none without one."""
+        return frozenset[int]().union(*self.parties.values()) if self.row.contract_id is not None else frozenset()
 
     @property
     def main_role(self) -> str | None:
@@ -66,10 +76,10 @@ async def surroundings(session: AsyncSession, *, rows: Sequence[Movable]) -> dic
 def facts_in(kind: Kind, around: Surroundings, *, zone: ZoneInfo) -> SubjectFacts:
     """This will give what a workflow is told of one revision."""
     row, parties = around.row, around.parties
-    sent_to = frozenset(one.organization_id for one in around.recipients)
+    concerned = around.sent_to | around.of_contract | {row.originator_id}
     return SubjectFacts(
         entity_id=str(row.revision_public_id),
-        scope=Scope(concerned(row.originator_id, sent_to, parties, row.contract_id), row.project_id, row.contract_id),
+        scope=Scope(concerned, row.project_id, row.contract_id),
         originator_organization_id=row.originator_id,
         recipient_organization_ids=frozenset(
             one.organization_id for one in around.recipients if one.recipient_type == MAIN
@@ -109,11 +119,9 @@ def placement(around: Surroundings, *, state: str | None = None) -> Placement:
 
     :param state: one that it comes to, None for where it stands: the first that issues it opens it for good
     """
-    row, parties = around.row, around.parties
-    sent_to = frozenset(one.organization_id for one in around.recipients)
-    of_contract = frozenset[int]().union(*parties.values()) if row.contract_id is not None else frozenset[int]()
+    row = around.row
     issued = row.issued_date is not None or (state is not None and issues(state))
-    return Placement(row.project_id, row.contract_id, row.originator_id, sent_to, of_contract, issued)
+    return Placement(row.project_id, row.contract_id, row.originator_id, around.sent_to, around.of_contract, issued)
 
 
 def _readers(around: Surroundings) -> Callable[[Caller, str], bool]:
@@ -134,9 +142,3 @@ def _open(around: Surroundings) -> Callable[[int, str], bool]:
         return taking_part or organization == place.originator
 
     return may
-
-
-def concerned(originator: int, sent_to: frozenset[int], parties: Parties, contract: int | None) -> frozenset[int]:
-    """This will give whose grants count: both sides, and the contract's parties where there is a contract."""
-    of_contract = frozenset().union(*parties.values()) if contract is not None else frozenset()
-    return frozenset({originator}) | sent_to | of_contract
