@@ -295,6 +295,32 @@ class TestHeldRow:
         assert (await waits).status == 200
 
 
+class TestHeldUp:
+    async def test_transactions_let_those_who_come_next_pass(
+        self, mariadb: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        office = await new_office(mariadb)
+        first, *others = [await office.pending() for _ in range(4)]
+        settle_all, reached, go_on = together.settle_all, asyncio.Event(), asyncio.Event()
+
+        async def slowly(session: Any, decided: Any) -> Any:
+            if decided[0].held.row.id == first:
+                reached.set()
+                await go_on.wait()
+            return await settle_all(session, decided)
+
+        monkeypatch.setattr(together, "settle_all", slowly)
+        held = asyncio.ensure_future(await asked(office, first))
+        await reached.wait()
+        waited = [asyncio.ensure_future(await asked(office, each)) for each in others[:2]]
+        served = [answer.status for answer in await asyncio.wait_for(asyncio.gather(*waited), timeout=10)]
+        later = await asyncio.wait_for(await asked(office, others[2]), timeout=10)
+
+        assert (served, later.status, held.done()) == ([200, 200], 200, False)
+        go_on.set()
+        assert (await held).status == 200
+
+
 class TestCrowd:
     async def test_of_steps_on_few_instances_leaves_histories_without_gaps(self, office: Office) -> None:
         """Two processes of their own, people who hit the same instances: each version has one step, each step its event."""

@@ -37,7 +37,8 @@ from saraban.workflow.service.subjects import Subjects
 from saraban.workflow.service.transition import Seen
 
 MOST = 50  # steps of one transaction: their locks are held until all are committed
-LANES = 2  # transactions at the same time: while the database works for one, the next is decided
+LANES = 4  # transactions at the same time, at most
+PATIENCE = 0.1  # seconds that a transaction may take before those who wait for its end get another lane
 LONG = 16_000  # characters of comment and payload: a statement with fifty of them stays far below what the server takes
 
 log = structlog.get_logger(__name__)
@@ -94,7 +95,8 @@ class Steps:
         self._waiting: deque[_Member] = deque()
         self._moving: dict[UUID, _Member] = {}
         self._lanes: set[asyncio.Task[None]] = set()
-        self._open = self._busy = 0
+        self._open = 0
+        self._held_up: set[asyncio.Task[None]] = set()
 
     async def perform(
         self,
@@ -162,31 +164,49 @@ class Steps:
             return None
         self._moving[key] = member
         self._waiting.append(member)
-        if self._open < LANES:
+        self._open_lane()
+        return await member.answer
+
+    def _open_lane(self) -> None:
+        """
+        One lane does as a rule: the more share a transaction, the less each costs this process and the database. Another one
+        is opened when more wait than share one, and when all transactions under way are held up.
+        """
+        needed = self._open == len(self._held_up) or len(self._waiting) > MOST
+        if self._waiting and needed and self._open < LANES:
             self._open += 1
             lane = asyncio.get_running_loop().create_task(self._serve(), name="workflow-steps")
             self._lanes.add(lane)
             lane.add_done_callback(self._lanes.discard)
-        return await member.answer
 
     async def _serve(self) -> None:
         try:
             await asyncio.sleep(0)  # whoever asks in the same turn of the loop comes along
             while self._waiting:
                 if members := self._next():
-                    self._busy += 1
-                    try:
-                        await self._take(members)
-                    finally:
-                        self._busy -= 1
+                    await self._take_in_time(members)
         finally:
             self._open -= 1  # at once: whoever comes next must find it so
 
+    async def _take_in_time(self, members: Sequence[_Member]) -> None:
+        lane = asyncio.current_task()
+        assert lane is not None
+
+        def give_way() -> None:
+            self._held_up.add(lane)
+            self._open_lane()
+
+        late = asyncio.get_running_loop().call_later(PATIENCE, give_way)
+        try:
+            await self._take(members)
+        finally:
+            late.cancel()
+            self._held_up.discard(lane)
+
     def _next(self) -> list[_Member]:
-        """This lane's share of those who waited longest; who left meanwhile is dropped."""
-        share = -(-len(self._waiting) // (LANES - self._busy))
+        """Those who waited longest; who left meanwhile is dropped."""
         members: list[_Member] = []
-        while self._waiting and len(members) < min(share, MOST):
+        while self._waiting and len(members) < MOST:
             member = self._waiting.popleft()
             if member.answer.done():
                 del self._moving[member.asking.public_id]
