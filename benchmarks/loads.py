@@ -1,12 +1,13 @@
 """Load: so many clients that ask again as soon as they are answered, or so many requests a second whatever the answers."""
 
 import asyncio
-import gc
 import math
 import statistics
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+
+from saraban.kit import collector
 
 Draw = Callable[[], Awaitable[object]]
 
@@ -98,8 +99,7 @@ Round = Callable[[], Awaitable[Outcome]]
 
 async def interleaved(sides: Mapping[str, Round], *, rounds: int) -> dict[str, Side]:
     """This will run every side in turn, `rounds` times, so that a noisy neighbour disturbs all alike."""
-    gc.collect()
-    gc.freeze()  # for every side, as servers do when they have started
+    collector.started()  # for every side, as our servers do it
     found: dict[str, Side] = {name: Side([]) for name in sides}
     for _ in range(rounds):
         for name, run in sides.items():

@@ -3,7 +3,6 @@ Door 1: the ASGI application. It gathers the routers, answers every fault as a p
 """
 
 import asyncio
-import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import fields
@@ -24,6 +23,7 @@ from saraban.documents.correspondence import endpoints as correspondence
 from saraban.documents.rfa import endpoints as rfa
 from saraban.documents.transmittal import endpoints as transmittal
 from saraban.identity import endpoints as identity
+from saraban.kit import collector
 from saraban.kit.http import at_once
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailWork, remind
@@ -100,9 +100,7 @@ def served() -> Any:
 
     trusted = [address.strip() for address in config.load().trusted_proxies.split(",") if address.strip()]
     app = create_app()
-    # What a process is made of lives as long as it does: the collector need not look through it again and again.
-    gc.collect()
-    gc.freeze()
+    collector.started()
     return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else app
 
 

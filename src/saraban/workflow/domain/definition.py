@@ -159,8 +159,8 @@ class State:
 
     @cached_property
     def required(self) -> tuple[Require, ...]:
-        """What its actions ask for that are not optional."""
-        return tuple(step.require for step in self.on.values() if not step.optional)
+        """What its actions ask for that are not optional, each once."""
+        return tuple(dict.fromkeys(step.require for step in self.on.values() if not step.optional))
 
     @cached_property
     def asks(self) -> str | None:
