@@ -52,6 +52,13 @@ class TestDelegate:
             items = (await (await desk.as_(account)).get(HOME)).json()["items"]
             assert len(items) == many, account
 
+    async def test_says_that_everything_is_lent_as_it_is_asked_for(self, desk: Desk, app: FastAPI) -> None:
+        for asked in ({}, {"workflowCodes": None}):
+            made = await lend(desk, app, "approver.owner", "viewer", first=7, last=7, **asked)
+            assert (made.status_code, made.json()["workflowCodes"]) == (201, None), made.text
+            gone = await (await desk.as_("approver.owner")).delete(f"{HOME}/{made.json()['publicId']}")
+            assert gone.is_success, gone.text
+
     @pytest.mark.parametrize(
         ("changes", "pointer"),
         [

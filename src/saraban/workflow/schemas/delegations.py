@@ -43,7 +43,7 @@ class DelegationOut(Schema):
     delegate: PersonOut
     starts_on: date = Field(examples=["2026-12-01"])
     ends_on: date = Field(examples=["2026-12-07"])
-    workflow_codes: list[str] = Field(description="Empty for every workflow.", examples=[["RFA_APPROVAL"]])
+    workflow_codes: list[str] | None = Field(description="Null for every workflow.", examples=[["RFA_APPROVAL"]])
     project: DelegatedProjectOut | None
     reason: str | None = Field(examples=["ลาพักร้อน"])
     status: Literal["upcoming", "active", "ended", "revoked"] = Field(examples=["upcoming"])

@@ -84,7 +84,7 @@ class DelegationView:
     delegate: Person
     starts_on: date
     ends_on: date
-    workflow_codes: tuple[str, ...]
+    workflow_codes: tuple[str, ...] | None
     project: ProjectName | None
     reason: str | None
     status: Status
@@ -286,7 +286,7 @@ def _view(found: NamedRow, now: datetime) -> DelegationView:
         delegate=Person(found.delegate.public_id, display_name(found.delegate)),
         starts_on=row.starts_on,
         ends_on=row.ends_on,
-        workflow_codes=tuple(row.workflow_codes),
+        workflow_codes=tuple(row.workflow_codes) or None,
         project=ProjectName(project.public_id, project.project_code) if project else None,
         reason=row.reason or None,
         status=_status(row, now),
