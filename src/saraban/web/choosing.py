@@ -1,7 +1,9 @@
 """Which workflow documents start on, for one project or for the whole installation: what counts, and the form to choose."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -9,14 +11,15 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Text
+from saraban.kit.errors import DomainError, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
 from saraban.projects import service as projects
 from saraban.projects.domain.master import type_name
 from saraban.projects.service import ProjectRef
-from saraban.web.forms import Faults, faults_of, filled, id_of, order_from, text, told_elsewhere
+from saraban.web.forms import Faults, faults_of, filled, id_of, order_from, project_of, text, told_elsewhere
 from saraban.web.kinds import BY_NAME
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
@@ -30,9 +33,10 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/work
 HOME: Final = "/workflows/choices"
 VIEW: Final = "workflow.view_definitions"
 FIRST: Final = "correspondence"
-_EVERYWHERE: Final = "all"  # in the address: the whole installation, which has no public id
+_EVERYWHERE: Final = "all"  # in addresses and forms: the whole installation, which has no public id
 _BY_DEFAULT = Text("เมื่อไม่ได้เลือกกระบวนงานอื่น", "where no other is chosen")
 _OF_ALL = Text("ทุกโครงการ", "all projects")
+_NONE: Final[Mapping[str, Text]] = MappingProxyType({})
 Work = Callable[[AsyncSession], Awaitable[None]]
 
 
@@ -60,18 +64,18 @@ async def show(
     kind: Annotated[str, Query(max_length=20)] = FIRST,
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
-    place = None if project == _EVERYWHERE else id_of(project) or page.project
-    return await _show(page, session, project=place, whole=project == _EVERYWHERE, kind=kind, done=done)
+    return await _show(page, session, project=project, kind=kind, done=done)
 
 
 @router.post("")
 async def choose(page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
     form = await filled(request)
+    project = _project_of(form)
 
     async def work(session: AsyncSession) -> None:
         names = ("kind", "typeCode", "workflowCode")
         typed = {name: value for name in names if (value := text(form, name))}
-        order: ChoiceIn = order_from(request, ChoiceIn, typed | {"projectPublicId": id_of(text(form, "project"))})
+        order: ChoiceIn = order_from(request, ChoiceIn, typed | {"projectPublicId": project})
         place = Place(order.kind, order.type_code, order.project_public_id)
         await choosing.choose(
             session,
@@ -82,36 +86,57 @@ async def choose(page: ThisPage, db: Db, clock: Now, request: Request) -> Respon
             address=page.address,
         )
 
-    return await _done(page, db, form, work, "chosen")
+    return await _done(page, db, form, work, project, "chosen")
 
 
 @router.post("/remove")
 async def take_back(page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
     form = await filled(request)
-    place = Place(text(form, "kind") or "", text(form, "typeCode"), id_of(text(form, "project")))
+    project = _project_of(form)
+    place = Place(text(form, "kind") or "", text(form, "typeCode"), project)
 
     async def work(session: AsyncSession) -> None:
         await choosing.take_back(session, caller=page.caller, place=place, now=clock.now(), address=page.address)
 
-    return await _done(page, db, form, work, "taken")
+    return await _done(page, db, form, work, project, "taken")
 
 
-def words_of(kind: str, type_code: str | None) -> Text:
-    """This will name documents: all of a kind, or those of one type."""
+def words_of(kind: str, type_code: str | None, *, rfa_types: Mapping[str, Text]) -> Text:
+    """This will name documents: all of a kind, or those of one type; RFA types are each project's own."""
     plural = BY_NAME[kind].plural
     if type_code is None:
         return plural
-    name = type_name(type_code, type_code)
+    by_rfa_type = REGISTERS[kind].by_rfa_type
+    name = rfa_types.get(type_code, Text(type_code, type_code)) if by_rfa_type else type_name(type_code, type_code)
     return Text(f"{plural.th}: {name.th}", f"{plural.en}: {name.en}")
 
 
-def words_of_starter(one: Starter) -> Text:
+def words_of_starter(one: Starter, *, rfa_types: Mapping[str, Text]) -> Text:
     """This will say which documents start on a workflow, and where."""
-    what = words_of(one.kind, one.type_code)
+    what = words_of(one.kind, one.type_code, rfa_types=rfa_types)
     if one.project_code is not None:
         return Text(f"{what.th} โครงการ {one.project_code}", f"{what.en} of project {one.project_code}")
     where = _BY_DEFAULT if one.by_default else _OF_ALL
     return Text(f"{what.th} ({where.th})", f"{what.en} ({where.en})")
+
+
+async def rfa_types(session: AsyncSession, caller: Caller, places: Iterable[ProjectRef]) -> dict[str, Text]:
+    """This will give what the RFA types of projects are called; of a code that several have, as the first calls it."""
+    found: dict[str, Text] = {}
+    for place in places:
+        for one in await projects.rfa_types(session, caller=caller, project_public_id=place.public_id):
+            found.setdefault(one.code, Text(one.name_th or one.code, one.name_en or one.code))
+    return found
+
+
+async def rfa_types_named(
+    session: AsyncSession, caller: Caller, named: Iterable[Line | Starter], known: Mapping[str, Text] = _NONE
+) -> Mapping[str, Text]:
+    """This will give what RFA types are called that lines name; the other projects are asked only for unknown ones."""
+    codes = {one.type_code for one in named if one.type_code is not None and REGISTERS[one.kind].by_rfa_type}
+    if codes <= known.keys():
+        return known
+    return await rfa_types(session, caller, await projects.projects_of(session, caller=caller)) | dict(known)
 
 
 def lines(found: Sequence[ChoiceView], project: UUID | None) -> Iterator[Line]:
@@ -126,24 +151,32 @@ def lines(found: Sequence[ChoiceView], project: UUID | None) -> Iterator[Line]:
             yield Line(kind, type_code, choice.workflow_code if choice else register.code, choice, own)
 
 
-async def _done(page: Page, db: Database, form: Any, work: Work, done: str) -> Response:
-    project, kind = id_of(text(form, "project")), text(form, "kind") or FIRST
+def _project_of(form: Any) -> UUID | None:
+    """
+    The project that a form is about, which no person types; None for the whole installation, which is named as well.
+
+    :raises NotFound: when it names neither
+    """
+    return None if text(form, "project") == _EVERYWHERE else project_of(form)
+
+
+async def _done(page: Page, db: Database, form: Any, work: Work, project: UUID | None, done: str) -> Response:
+    where, kind = project or _EVERYWHERE, text(form, "kind") or FIRST
     try:
         await db.transact(work)
     except DomainError as error:
         if told_elsewhere(error):
             raise
         async with db.reading() as session:
-            return await _show(page, session, project=project, whole=project is None, kind=kind, form=form, error=error)
-    return RedirectResponse(f"{HOME}?project={project or _EVERYWHERE}&kind={kind}&done={done}", status_code=303)
+            return await _show(page, session, project=str(where), kind=kind, form=form, error=error)
+    return RedirectResponse(f"{HOME}?project={where}&kind={kind}&done={done}", status_code=303)
 
 
 async def _show(
     page: Page,
     session: AsyncSession,
     *,
-    project: UUID | None,
-    whole: bool,
+    project: str,
     kind: str,
     done: str = "",
     form: Any = None,
@@ -152,21 +185,24 @@ async def _show(
     page.caller.require_somewhere(VIEW)
     kind = kind if kind in REGISTERS else FIRST
     places = list(page.projects or await projects.projects_of(session, caller=page.caller))
-    here = None if whole else next((one for one in places if one.public_id == project), places[0] if places else None)
+    here = _here(page, places, project)
     offers = await choosing.offers(session)
+    found = list(lines(await choosing.listing(session, caller=page.caller), here.public_id if here else None))
+    own = await rfa_types(session, page.caller, [here] if here else places)
+    named = await rfa_types_named(session, page.caller, found, own)
     return page.show(
         "choices.html",
         status=status_of(error) if error else 200,
         place=here,
         places=places,
         everywhere=_EVERYWHERE,
-        lines=list(lines(await choosing.listing(session, caller=page.caller), here.public_id if here else None)),
+        lines=found,
         known={one.code: one.version for one in offers},
         kind=kind,
         kinds_of=[(name, BY_NAME[name].plural) for name in REGISTERS],
-        types=await _types(page, session, kind, [here] if here else places),
+        types=_types(kind, own),
         offers=_fitting(offers, kind),
-        words_of=words_of,
+        words_of=partial(words_of, rfa_types=named),
         form=form if form is not None else {},
         done=done,
         may_choose=choosing.may_choose(page.caller, here),
@@ -174,17 +210,28 @@ async def _show(
     )
 
 
+def _here(page: Page, places: Sequence[ProjectRef], asked: str) -> ProjectRef | None:
+    """
+    The project that is shown, None for the whole installation; who asks for none has the one chosen in the top bar.
+
+    :raises NotFound: when there is no such project, or the reader does not see it
+    """
+    if asked == _EVERYWHERE:
+        return None
+    wanted = id_of(asked) if asked else page.project
+    found = next((one for one in places if one.public_id == wanted), None)
+    if found is None and asked:
+        raise NotFound("There is no such project.")
+    return found or next(iter(places), None)
+
+
 def _fitting(offers: Sequence[Offer], kind: str) -> list[Offer]:
     return [one for one in offers if kind in one.kinds]
 
 
-async def _types(page: Page, session: AsyncSession, kind: str, places: Sequence[ProjectRef]) -> list[tuple[str, Text]]:
+def _types(kind: str, rfa_types: Mapping[str, Text]) -> list[tuple[str, Text]]:
     """The types of a kind that can have a workflow of their own, with their names."""
     register = REGISTERS[kind]
     if not register.by_rfa_type:
         return [(code, type_name(code, code)) for code in register.types]
-    found: dict[str, Text] = {}
-    for place in places:
-        for one in await projects.rfa_types(session, caller=page.caller, project_public_id=place.public_id):
-            found.setdefault(one.code, Text(one.name_th or one.code, one.name_en or one.code))
-    return sorted(found.items())
+    return sorted(rfa_types.items(), key=lambda one: one[0])

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from saraban.identity.domain.catalogue import role_words
 from saraban.kit.errors import Text
 from saraban.workflow.domain.outcome import WORDS as OUTCOME_WORDS
 
@@ -165,6 +166,11 @@ def state(code: str | None) -> Text | None:
     return STATES.get(code, Text(code, code)) if code else None
 
 
+def role(name: str) -> Text:
+    """This will give what a role is called, for pages that know its name alone."""
+    return role_words(name)
+
+
 def in_order_of_form(names: Iterable[str]) -> list[str]:
     """This will put names of fields in the order in which a form asks for them."""
     places = {name: place for place, name in enumerate(FIELDS)}
@@ -234,7 +240,7 @@ _TYPES: Final[dict[str, Text]] = {
     "NOTICE": Text("หนังสือแจ้ง", "Notice"),
     "OTHER": Text("อื่น ๆ", "Other"),
     "RFA": Text("คำขออนุมัติ (RFA)", "Request for approval"),
-    "TRANSMITTAL": Text("ใบนำส่งเอกสาร", "Transmittal"),
+    "TRANSMITTAL": Text("ใบนำส่ง", "Transmittal"),
     "CIRCULATION": Text("ใบเวียน", "Circulation sheet"),
     "DRAWING": Text("แบบก่อสร้าง", "Drawing"),
 }

@@ -1,7 +1,8 @@
 """Workflows for their administrators: the list with its versions, and one version as text, picture and difference."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query
@@ -11,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from saraban.identity.domain.catalogue import permission_words, role_words
 from saraban.kit.errors import Text
 from saraban.kit.http import Db, Now, ReadSession
-from saraban.web.choosing import words_of_starter
+from saraban.web.choosing import rfa_types_named, words_of_starter
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
 from saraban.workflow import service as workflow
@@ -21,7 +22,7 @@ from saraban.workflow.domain.review import FELL, LABELS
 from saraban.workflow.domain.schema import payload_fields
 from saraban.workflow.domain.writing import written
 from saraban.workflow.service import catalogue, choosing
-from saraban.workflow.service.choosing import Starters
+from saraban.workflow.service.choosing import Starter, Starters
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows")
 
@@ -71,11 +72,12 @@ class Way:
 async def listing(page: ThisPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(VIEW)
     found = await catalogue.workflows(session)
+    starters = await choosing.starters(session, caller=page.caller)
     return page.show(
         "workflows.html",
         workflows=found,
-        starters=await choosing.starters(session, caller=page.caller),
-        words_of_starter=words_of_starter,
+        starters=starters,
+        words_of_starter=await _naming(page, session, *starters.values()),
         may_manage=page.caller.may_anywhere(MANAGE),
     )
 
@@ -97,6 +99,7 @@ async def show(
     before = against if against is not None else next(iter(older), None)
     changes = await workflow.compare_versions(session, code=code, before=before, after=version) if before else []
     definition = dsl.read(found.dsl, published=True)
+    starters = (await choosing.starters(session, caller=page.caller)).get(code, Starters())
     return page.show(
         "workflow.html",
         workflow=known,
@@ -108,8 +111,8 @@ async def show(
         mermaid=await workflow.diagram(session, code=code, version=version, language=page.language),
         before=before,
         changes=[(one, brief(one.before), brief(one.after)) for one in changes],
-        starters=(await choosing.starters(session, caller=page.caller)).get(code, Starters()),
-        words_of_starter=words_of_starter,
+        starters=starters,
+        words_of_starter=await _naming(page, session, starters),
         under_way=await catalogue.under_way(session, public_id=found.public_id),
         done=done,
         may_manage=page.caller.may_anywhere(MANAGE),
@@ -145,6 +148,12 @@ async def _switched(page: Page, db: Any, clock: Any, code: str, version: int, *,
     await db.transact(work)
     done = "activated" if is_active else "deactivated"
     return RedirectResponse(f"/workflows/{code}/v{version}?done={done}", status_code=303)
+
+
+async def _naming(page: Page, session: AsyncSession, *several: Starters) -> Callable[[Starter], Text]:
+    """What names the documents that start on workflows, RFA types by what projects call them."""
+    named = await rfa_types_named(session, page.caller, [one for starters in several for one in starters.seen])
+    return partial(words_of_starter, rfa_types=named)
 
 
 def ways(definition: Definition, state: str) -> Iterator[Way]:

@@ -85,12 +85,71 @@ class TestPage:
         answers = [
             await clerk.get("/workflows/choices"),
             await clerk.post("/workflows/choices", data=form | {"project": project}),
-            await manager.post("/workflows/choices", data=form),
+            await manager.post("/workflows/choices", data=form | {"project": "all"}),
         ]
         everywhere = (await manager.get("/workflows/choices?project=all")).text
 
         assert [answer.status_code for answer in answers] == [403, 403, 403]
         assert "Choose a workflow" not in everywhere
+
+    @pytest.mark.parametrize("path", ["/workflows/choices", "/workflows/choices/remove"])
+    @pytest.mark.parametrize("where", ["garbage", "", "00000000-0000-4000-8000-000000000000"])
+    async def test_takes_no_unknown_project_for_the_whole_installation(self, sit: Sit, path: str, where: str) -> None:
+        browser = await sit("admin", "en")
+        form = {"kind": "rfa", "workflowCode": "RFA_APPROVAL"}
+        made = await browser.post("/workflows/choices", data=form | {"project": "all"})
+
+        answer = await browser.post(path, data=form | {"project": where, "typeCode": "" if "remove" in path else "SDW"})
+        left = (await browser.get("/api/v1/workflow/choices")).json()["items"]
+
+        assert (made.status_code, answer.status_code) == (303, 404)
+        assert [(one["kind"], one["typeCode"], one["project"]) for one in left] == [("rfa", None, None)]
+
+    async def test_shows_no_other_project_than_the_one_that_is_asked_for(self, app: FastAPI, sit: Sit) -> None:
+        other = await add_other_project(app.state.db)
+        manager = await sit("padmin", "en")
+
+        asked = ("garbage", "00000000-0000-4000-8000-000000000000", str(other["project"]), "")
+        answers = [(await manager.get(f"/workflows/choices?project={one}")).status_code for one in asked]
+
+        assert answers == [404, 404, 404, 200]
+
+    @pytest.mark.parametrize(("language", "name"), [("th", "คำขออนุมัติ (RFA): แบบขยาย"), ("en", "RFAs: Shop Drawing")])
+    async def test_calls_rfa_types_by_their_names(self, sit: Sit, project: str, language: str, name: str) -> None:
+        browser = await sit("admin", language)
+        form = {"project": project, "kind": "rfa", "typeCode": "SDW", "workflowCode": "RFA_APPROVAL"}
+        made = await browser.post("/workflows/choices", data=form)
+
+        listed = (await browser.get(made.headers["location"])).text.split("<tbody>")[1].split("</tbody>")[0]
+        started = [(await browser.get(path)).text for path in ("/workflows/RFA_APPROVAL/v1", "/workflows")]
+
+        assert f">{name}</td>" in listed
+        assert all(f"{name} " in page for page in started)
+
+    async def test_calls_an_rfa_type_that_only_other_projects_have_by_its_name(
+        self, app: FastAPI, sit: Sit, project: str
+    ) -> None:
+        other = await add_other_project(app.state.db)
+        browser = await sit("admin", "en")
+        form = {"project": "all", "kind": "rfa", "typeCode": "SDW", "workflowCode": "RFA_APPROVAL"}
+        await browser.post("/workflows/choices", data=form)
+
+        pages = [(await browser.get(f"/workflows/choices?project={one}")).text for one in (project, other["project"])]
+
+        assert all(">RFAs: Shop Drawing</td>" in page for page in pages)
+        assert (
+            '<option value="SDW">'
+            not in (await browser.get(f"/workflows/choices?project={other['project']}&kind=rfa")).text
+        )
+
+    async def test_says_who_chose_and_when_on_one_line_of_its_own(self, sit: Sit, project: str) -> None:
+        browser = await sit("admin", "en")
+        form = {"project": project, "kind": "rfa", "workflowCode": "RFA_APPROVAL"}
+        page = (await browser.get((await browser.post("/workflows/choices", data=form)).headers["location"])).text
+
+        why = page.split('data-label="Chosen for"><div>LCBP3-C2')[1].split("</td>")[0]
+        assert why.startswith('<div class="text-secondary"><span class="nowrap">')
+        assert '</span> · <time class="nowrap" datetime="' in why
 
 
 class TestWorkflowsPage:

@@ -71,6 +71,8 @@ class TestOwnWorkflow:
         assert 'data-state="with_consultant"' in under_way
         assert 'data-state="accepted"' in ended
         assert 'class="badge-state tone-green"' in ended
+        timeline = ended.split('<ol class="timeline">')[1].split("</ol>")[0]
+        assert (timeline.count("is-done tone-green"), timeline.count("is-done")) == (3, 3)
         assert (api["status"]["code"], api["workflow"]["status"]) == ("FCO", "COMPLETED")
         assert "อนุมัติโดยมีความเห็น" in (await (await sit("admin")).get("/workflows/RFA_APPROVAL/v2")).text
 

@@ -8,8 +8,9 @@ import pytest
 from babel.messages import Catalog
 
 from saraban.web import words
-from saraban.web.kinds import KINDS
+from saraban.web.kinds import BY_NAME, KINDS
 from saraban.web.language import catalogue, clock_text, day_text, moment_text, size_text
+from saraban.workflow.domain.registers import REGISTERS
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 
@@ -37,6 +38,16 @@ class TestCatalogue:
         ]
 
         assert bare == []
+
+    def test_has_one_word_for_what_is_in_force(self) -> None:
+        said = {text: str(words) for text, words in catalogue("th").words.items()}
+
+        assert said["In force"] == "ใช้งานอยู่"
+        assert [text for text, words in said.items() if "มีผลใช้" in words] == []
+
+    @pytest.mark.parametrize("kind", sorted(BY_NAME))
+    def test_calls_a_register_what_its_faults_call_it(self, kind: str) -> None:
+        assert BY_NAME[kind].plural.th == REGISTERS[kind].says.th
 
     @pytest.mark.parametrize("state", sorted({state for kind in KINDS.values() for state in kind.states}))
     def test_names_and_colours_every_state_of_a_register(self, state: str) -> None:

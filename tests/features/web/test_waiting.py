@@ -14,7 +14,7 @@ __all__ = ["desk"]
 WORDS = pytest.mark.parametrize(
     ("language", "waits", "nobody", "forced"),
     [
-        ("th", "รอ", "ไม่มีผู้ที่เห็นเอกสารนี้คนใดดำเนินการขั้นต่อไปได้", "ไม่มีผู้ดำเนินการต่อได้"),
+        ("th", "รอ", "ยังไม่มีผู้ที่เปิดดูเอกสารนี้ได้และมีสิทธิ์ดำเนินการขั้นต่อไป", "ไม่มีผู้ดำเนินการต่อได้"),
         ("en", "Waits for", "Nobody who may see this document can take the next step.", "nobody could go on"),
     ],
 )
@@ -92,8 +92,8 @@ class TestBranches:
 
         part = page.split('id="review"')[1].split("</section>")[0]
         assert "เดชา รับส่งดี" in part
-        assert "บทบาท Document Control" in part
-        assert part.count("ไม่มีผู้ที่เห็นเอกสารนี้คนใดตอบได้") == 1
+        assert "บทบาท เจ้าหน้าที่ควบคุมเอกสาร" in part
+        assert part.count("ยังไม่มีผู้ที่เปิดดูเอกสารนี้ได้และมีสิทธิ์ตอบ") == 1
         assert me["publicId"] not in part
 
 

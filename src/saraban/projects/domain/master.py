@@ -23,7 +23,7 @@ CORRESPONDENCE_TYPES = _offers(
     ("MEMO", "บันทึกข้อความ", "Memorandum"),
     ("RFI", "คำขอข้อมูล", "Request for Information"),
     ("RFA", "คำขออนุมัติ", "Request for Approval"),
-    ("TRANSMITTAL", "ใบนำส่งเอกสาร", "Transmittal"),
+    ("TRANSMITTAL", "ใบนำส่ง", "Transmittal"),
     ("CIRCULATION", "ใบเวียนภายใน", "Circulation Sheet"),
     ("DRAWING", "แบบ", "Drawing"),
     ("EMAIL", "อีเมล", "Email"),

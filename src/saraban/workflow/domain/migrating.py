@@ -28,6 +28,7 @@ class Outcome(StrEnum):
     ANSWER_LOST = Barrier.ANSWER_LOST.value
     ANSWER_CHANGED = Barrier.ANSWER_CHANGED.value
     VERDICT_DUE = Barrier.VERDICT_DUE.value
+    HIDDEN_ANSWERS = Barrier.HIDDEN_ANSWERS.value
     SUBJECT_GONE = "subject_gone"
 
     @property
@@ -46,7 +47,7 @@ WORDS: Mapping[Outcome, Text] = {
         "ข้อมูลที่จำไว้ไม่ตรงกับ context_schema ของเวอร์ชันใหม่", "What it remembers does not fit the schema."
     ),
     Outcome.NOBODY: Text(
-        "ในเวอร์ชันใหม่ไม่มีผู้ที่เห็นเอกสารนี้คนใดดำเนินการในสถานะนี้ได้ หรือตอบสายพิจารณาที่เปิดใหม่ได้",
+        "ในเวอร์ชันใหม่ไม่มีผู้ที่เปิดดูเอกสารนี้ได้และมีสิทธิ์ดำเนินการในสถานะนี้ หรือตอบสายพิจารณาที่เปิดใหม่",
         "Under the version nobody who may see the document could act in that state, or answer a branch that it asks.",
     ),
     Outcome.ANSWER_LOST: Text(
@@ -60,6 +61,11 @@ WORDS: Mapping[Outcome, Text] = {
     Outcome.VERDICT_DUE: Text(
         "ตามเวอร์ชันใหม่ คำตอบที่มีอยู่จะทำให้การพิจารณาพร้อมกันจบทันที ต้องรอให้การพิจารณาจบหรือผลักดันก่อน",
         "Under the version the answers so far would end the parallel review at once; let it end, or force it on first.",
+    ),
+    Outcome.HIDDEN_ANSWERS: Text(
+        "การพิจารณาพร้อมกันมีคำตอบที่ปกปิดไว้ ซึ่งเวอร์ชันใหม่อาจทำให้มีความหมายหรือผลต่างไป ต้องรอให้การพิจารณาจบหรือผลักดันก่อน",
+        "The parallel review has hidden answers, which may mean something else or be a verdict under the version; "
+        "let it end, or force it on first.",
     ),
     Outcome.SUBJECT_GONE: Text("อ่านเอกสารของรายการนี้ไม่ได้แล้ว", "The document of this instance cannot be read any more."),
 }
