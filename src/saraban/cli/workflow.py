@@ -1,7 +1,7 @@
 """`saraban workflow list | migrate | choices | choose | unchoose`: what runs on which version, and what starts on which."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +10,12 @@ import typer
 from saraban.cli import workflow_choices
 from saraban.cli.codes import caller_named
 from saraban.cli.number_options import As
-from saraban.cli.outcome import language, say, with_system
+from saraban.cli.outcome import as_typed, language, say, with_system
 from saraban.cli.replaying import replay
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
+    from saraban.kit.errors import FieldProblem
     from saraban.workflow.domain.migrating import Outcome
     from saraban.workflow.service.migrating import Line, Plan, Standings
 
@@ -36,23 +37,32 @@ def register(app: typer.Typer) -> None:
 def list_(code: Annotated[str | None, typer.Argument(metavar="CODE", help="Of this workflow alone.")] = None) -> None:
     """List the versions of workflows with the documents that are under way on each, by state.
 
+    Of a version in force it says, on stderr, what publishing would refuse today: checks have grown stricter since.
+
     Examples:
 
         saraban workflow list
         saraban workflow list RFA_APPROVAL
     """
 
-    async def work(system: "System") -> "list[Standings]":
+    async def work(system: "System") -> "list[tuple[Standings, Sequence[FieldProblem]]]":
+        from saraban.workflow import service
         from saraban.workflow.service import migrating
 
         async with system.db.reading() as session:
-            return await migrating.standings(session, code=code)
+            return [
+                (one, await service.refused_today(session, code=one.code, version=one.version) if one.is_active else ())
+                for one in await migrating.standings(session, code=code)
+            ]
 
     found = with_system(work)
-    for one in found:
+    for one, refused in found:
         states = ", ".join(f"{state} {count:,}" for state, count in one.states.items())
         mark = say("ใช้อยู่", "active") if one.is_active else ""
         typer.echo(f"{one.code:<28} {one.version:>4}  {mark:<7} {states or '–'}")
+        for fault in refused:
+            words = say("หากเผยแพร่วันนี้จะไม่ผ่านการตรวจสอบ", "publishing would refuse this today")
+            sys.stderr.write(f"saraban: {one.code} {one.version}: {words}: {_fault(fault)}\n")
     if not found:
         typer.echo(say("ยังไม่มีกระบวนงาน", "There is no workflow."))
 
@@ -109,7 +119,7 @@ async def _migrate(system: "System", account: str, plan: "Plan") -> "dict[Outcom
     async with system.db.reading() as session:
         caller = await caller_named(session, account)
     total = await migrating.remaining(system.db, plan=plan)
-    with _bar(total) as done:
+    with _bar(total) as done, as_typed({"/mapping/": "--map"}):
         batches = migrating.migrate(
             system.db, caller=caller, subjects=system.subjects, plan=plan, now=system.clock.now(), address=""
         )
@@ -123,9 +133,13 @@ async def _migrate(system: "System", account: str, plan: "Plan") -> "dict[Outcom
 
 
 def _told(line: "Line") -> str:
-    faults = "; ".join(f"{one.pointer}: {one.text.say(language(), one.values)}" for one in line.found.faults)
+    faults = "; ".join(_fault(one) for one in line.found.faults)
     where = f"{line.number or line.instance_public_id} ({line.from_version}, {line.state})"
     return f"{where}: {_says(line.found.outcome)}" + (f" {faults}" if faults else "")
+
+
+def _fault(one: "FieldProblem") -> str:
+    return f"{one.pointer}: {one.text.say(language(), one.values)}"
 
 
 def _says(outcome: "Outcome") -> str:

@@ -92,6 +92,7 @@ async def show(
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     page.caller.require_somewhere(VIEW)
+    may_manage = page.caller.may_anywhere(MANAGE)
     known = await catalogue.workflow(session, code=code)
     found = await workflow.find_definition(session, code=code, version=version)
     line = next(one for one in known.versions if one.version == version)
@@ -115,7 +116,8 @@ async def show(
         words_of_starter=await _naming(page, session, starters),
         under_way=await catalogue.under_way(session, public_id=found.public_id),
         done=done,
-        may_manage=page.caller.may_anywhere(MANAGE),
+        may_manage=may_manage,
+        refused=await workflow.refused_today(session, code=code, version=version) if may_manage else (),
     )
 
 

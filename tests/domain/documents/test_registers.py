@@ -38,6 +38,23 @@ def flow(first: str = "draft", middle: str = "checking", last: str = "approved",
     return dsl.read({"workflow": "ODD", "states": [*states, {"name": last, "label": WORD, "terminal": True}]})
 
 
+def one_exit(rule: Any) -> dict[str, Any]:
+    """A workflow whose middle state has one exit, with a condition."""
+    condition = {"type": "json-logic", "rule": rule}
+    return {
+        "workflow": "ODD",
+        "states": [
+            {"name": "draft", "label": WORD, "initial": True, "on": {"go": {"to": "routing", "label": WORD}}},
+            {
+                "name": "routing",
+                "label": WORD,
+                "on": {"go": {"to": "approved", "label": WORD, "condition": condition}},
+            },
+            {"name": "approved", "label": WORD, "terminal": True},
+        ],
+    }
+
+
 class TestRegisters:
     @pytest.mark.parametrize("kind", [CORRESPONDENCE, RFA, TRANSMITTAL], ids=lambda kind: kind.name)
     def test_are_known_as_they_say_of_themselves(self, kind: Kind) -> None:
@@ -103,26 +120,46 @@ class TestRegisters:
             ({"!": {"var": "document.openRoutings"}}, set()),
             ({"==": [{"var": "document.discipline"}, "STR"]}, {"circulation"}),
             ({"==": [{"var": "document.priority"}, "HIGH"]}, set()),
+            ({"var": "actor.isAssignee"}, {"correspondence", "rfa", "transmittal"}),
+            ({"!": {"var": "actor.isAssignee"}}, set()),
+            ({"==": [{"var": "document.documentType"}, "RFA"]}, {"correspondence", "transmittal", "circulation"}),
+            ({"==": [{"var": "document.documentType"}, "LETTER"]}, set(REGISTERS)),  # what of a memo?
+            ({"in": [{"var": "document.documentType"}, ["LETTER", "MEMO"]]}, set(REGISTERS)),
+            ({"!=": [{"var": "document.documentType"}, "CIRCULATION"]}, {"circulation"}),
         ],
     )
     def test_refuse_what_their_documents_could_not_get_out_of(self, rule: Any, stuck: set[str]) -> None:
-        raw = {
-            "workflow": "ODD",
-            "states": [
-                {"name": "draft", "label": WORD, "initial": True, "on": {"go": {"to": "routing", "label": WORD}}},
-                {
-                    "name": "routing",
-                    "label": WORD,
-                    "on": {"go": {"to": "approved", "label": WORD, "condition": {"type": "json-logic", "rule": rule}}},
-                },
-                {"name": "approved", "label": WORD, "terminal": True},
-            ],
-        }
+        definition = dsl.read(one_exit(rule))
 
-        told = {one.name: misfits(dsl.read(raw), [one]) for one in REGISTERS.values()}
+        told = {one.name: misfits(definition, [one]) for one in REGISTERS.values()}
 
         found = {name: [fault for fault in faults if fault.code == "register_exit"] for name, faults in told.items()}
         assert {name for name, faults in found.items() if faults} == stuck
         for fault in (one for faults in found.values() for one in faults):
             assert fault.pointer == "/dsl/states/1"
-            assert "document." in fault.text.say("th", fault.values)
+            assert any(word in fault.text.say("th", fault.values) for word in ("document.", "actor.isAssignee"))
+
+    @pytest.mark.parametrize(("type_code", "fits"), [("LETTER", True), ("MEMO", False)])
+    def test_of_one_type_ask_for_that_type_alone(self, type_code: str, fits: bool) -> None:
+        definition = dsl.read(one_exit({"==": [{"var": "document.documentType"}, "LETTER"]}))
+
+        found = misfits(definition, [REGISTERS["correspondence"].of_type(type_code)])
+
+        assert [one.pointer for one in found] == ([] if fits else ["/dsl/states/1"])
+        assert all("บันทึกข้อความ" in one.text.th and "Memorandum" in one.text.en for one in found)
+
+    def test_of_an_rfa_type_are_those_of_all_rfas(self) -> None:
+        assert REGISTERS["rfa"].of_type("RPT") is REGISTERS["rfa"]
+
+    @pytest.mark.parametrize(
+        "rule",
+        [
+            {"==": [{"var": "document.documentType"}, "LETTR"]},
+            {"in": [{"var": "document.documentType"}, ["LETTER", "RPT"]]},
+        ],
+    )
+    def test_know_every_document_type_that_a_condition_can_name(self, rule: Any) -> None:
+        (fault,) = [one for one in dsl.problems(one_exit(rule), known=dsl.Known()) if one.code == "unknown_value"]
+
+        assert fault.pointer == "/dsl/states/1/on/go/condition/rule"
+        assert "MEMO" in str(fault.values["known"])

@@ -40,6 +40,34 @@ class TestOutcome:
     def test_is_what_an_end_means_under_any_name(self, outcome: str) -> None:
         assert dsl.read(judged(accepted={"outcome": outcome})).states["accepted"].means == outcome
 
+    @pytest.mark.parametrize(
+        ("name", "outcome", "expected"),
+        [
+            ("approved", "rejected", "approved, approved_with_comments"),
+            ("approved", "withdrawn", "approved, approved_with_comments"),
+            ("approved_as_noted", "closed", "approved, approved_with_comments"),
+            ("rejected", "approved", "revise_resubmit, rejected"),
+            ("returned", "withdrawn", "revise_resubmit, rejected"),
+            ("revision_requested", "approved_with_comments", "revise_resubmit, rejected"),
+            ("approved", "approved_with_comments", None),
+            ("returned", "rejected", None),
+            ("completed", "approved", None),
+            ("acknowledged", "rejected", None),
+        ],
+    )
+    def test_does_not_contradict_the_names_that_have_always_told_it(
+        self, name: str, outcome: str, expected: str | None
+    ) -> None:
+        raw = judged(accepted={"name": name, "outcome": outcome}, answer={"to": name})
+
+        told = [fault for fault in dsl.problems(raw, known=dsl.Known()) if fault.code == "outcome_contradicts"]
+
+        assert [(one.pointer, one.values["choices"]) for one in told] == (
+            [("/dsl/states/1/outcome", expected)] if expected else []
+        )
+        assert all(name in one.text.say(language, one.values) for one in told for language in ("th", "en"))
+        assert dsl.read(raw, published=True).states[name].means == outcome
+
     def test_is_told_by_the_names_that_have_always_told_it(self) -> None:
         raw = judged(accepted={"name": "approved"}, answer={"to": "approved"})
         del raw["states"][1]["outcome"]

@@ -1,6 +1,7 @@
 """The command line as a person meets it: what is printed, in which language, with which exit code."""
 
 import asyncio
+import copy
 import io
 import re
 import shlex
@@ -13,13 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 import typer
+from sqlalchemy.ext.asyncio import AsyncSession
 
 import saraban
 from saraban import bootstrap, config
 from saraban.cli.outcome import told
 from saraban.cli.root import NOUNS
 from saraban.config import Settings
+from saraban.workflow.models import WorkflowDefinition
 from saraban.workflow.service import Subjects
 from tests.factories.letterbox import Letterbox, office_in
 
@@ -393,6 +397,15 @@ class TestWorkflow:
         assert code == 0
         assert re.fullmatch(r"RFA_APPROVAL +1  active  –\n", printed)
 
+    def test_says_what_publishing_would_refuse_of_what_is_in_force(self, settings: Settings, command: Command) -> None:
+        asyncio.run(_older_checks(settings))
+
+        code, printed, told = command("workflow", "list", "RFA_APPROVAL")
+
+        assert (code, printed.count("\n")) == (0, 1)
+        assert "RFA_APPROVAL 1: publishing would refuse this today: /states/1/on/approve/condition/rule: " in told
+        assert "actor.isSubmiter" in told
+
     def test_moves_what_can_go_on_and_names_what_cannot(
         self, settings: Settings, command: Command, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -423,7 +436,7 @@ class TestWorkflow:
         for words, exit_code in refusals:
             code, _, told = command("workflow", "migrate", "RFA_APPROVAL", *words)
             assert (code, bool(told)) == (exit_code, True), words
-            assert "bogus_state" in told or "bogus_state=pending_review" not in words
+            assert "saraban: --map bogus_state: " in told or "bogus_state=pending_review" not in words
 
 
 class TestWorkflowChoices:
@@ -442,8 +455,10 @@ class TestWorkflowChoices:
 
     def test_are_refused_with_the_reason(self, command: Command) -> None:
         refusals = [
-            (("RFA_APPROVAL", "--kind", "letters", "--as", "admin"), 3, "letters"),
-            (("NO_SUCH", "--kind", "rfa", "--as", "admin"), 3, "NO_SUCH"),
+            (("RFA_APPROVAL", "--kind", "letters", "--as", "admin"), 3, "--kind: There is no kind “letters”"),
+            (("NO_SUCH", "--kind", "rfa", "--as", "admin"), 3, "CODE: No version of “NO_SUCH”"),
+            (("RFA_APPROVAL", "--kind", "rfa", "--type", "XYZ", "--as", "admin"), 3, "saraban: --type: "),
+            (("RFA_APPROVAL", "--kind", "rfa", "--project", "XYZ", "--as", "admin"), 3, "saraban: --project: "),
             (("RFA_APPROVAL", "--kind", "circulation", "--as", "admin"), 3, "Circulation sheets"),
             (("RFA_APPROVAL", "--kind", "rfa", "--as", "padmin"), 4, ""),
         ]
@@ -494,6 +509,20 @@ async def _two_letters_that_ended(settings: Settings) -> Letterbox:
             letter = await office.start(office.letter(), code="LETTERS")
             await office.act(letter.instance_public_id, "send", by="dc.contractor")
     return office.box
+
+
+async def _older_checks(settings: Settings) -> None:
+    """A version in force with a condition that was accepted before names were checked."""
+
+    async def keep(session: AsyncSession) -> None:
+        where = WorkflowDefinition.workflow_code == "RFA_APPROVAL"
+        raw = copy.deepcopy(await session.scalar(sa.select(WorkflowDefinition.dsl).where(where)))
+        assert raw is not None
+        raw["states"][1]["on"]["approve"]["condition"] = {"type": "json-logic", "rule": {"var": "actor.isSubmiter"}}
+        await session.execute(sa.update(WorkflowDefinition).where(where).values(dsl=raw))
+
+    async with bootstrap.closing(bootstrap.wire(settings)) as system:
+        await system.db.transact(keep)
 
 
 async def _two_letters_under_an_old_version(settings: Settings) -> Letterbox:

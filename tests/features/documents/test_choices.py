@@ -160,10 +160,18 @@ class TestChoice:
     ) -> None:
         await choose(admin, "MINE")
         await admin.post(f"{API}/definitions/MINE/versions/1/deactivate")
+        await admin.post(f"{API}/definitions/CORRESPONDENCE_FLOW_V1/versions/1/deactivate")
         refused = await (await desk.as_("dc.contractor")).post("/api/v1/correspondences", json=desk.letter())
 
         assert refused.json()["code"] == "WORKFLOW_NOT_DEFINED"
         assert [one["isInForce"] for one in (await admin.get(f"{API}/choices")).json()["items"]] == [False]
+        assert "“MINE”" in refused.json()["userMessage"]
+        assert "ยกเลิกการเลือก" in refused.json()["userMessage"]
+
+        await admin.delete(f"{API}/choices", params=HERE)
+        shipped = await (await desk.as_("dc.contractor")).post("/api/v1/correspondences", json=desk.letter())
+        assert shipped.json()["code"] == "WORKFLOW_NOT_DEFINED"
+        assert "“CORRESPONDENCE_FLOW_V1”" in shipped.json()["userMessage"]
 
     async def test_is_the_project_managers_for_the_project_and_nobody_elses(
         self, app: FastAPI, desk: Desk, admin: httpx.AsyncClient
@@ -213,6 +221,23 @@ class TestFit:
 
         assert pointers(activated) == pointers(published) == ["/dsl/states/0/name"]
         assert free.status_code == 200
+
+    async def test_looks_at_the_type_that_is_chosen_for(self, desk: Desk) -> None:
+        client = await desk.as_("admin")
+        raw = flow("LETTERS_ONLY")
+        rule = {"==": [{"var": "document.documentType"}, "LETTER"]}
+        raw["states"][1]["on"]["accept"]["condition"] = {"type": "json-logic", "rule": rule}
+        assert (await publish(client, raw)).status_code == 201
+
+        refused = [await choose(client, "LETTERS_ONLY", **place) for place in ({"typeCode": "MEMO"}, {})]
+        taken = await choose(client, "LETTERS_ONLY", typeCode="LETTER")
+        rule["=="][1] = "MEMO"
+        memos = await publish(client, raw)
+
+        assert [pointers(one) for one in refused] == [["/workflowCode"]] * 2
+        assert "Memorandum" in refused[0].json()["errors"][0]["detail"]
+        assert taken.status_code == 200
+        assert pointers(memos) == ["/dsl/states/1"]
 
     async def test_is_not_all_that_is_asked_of_a_choice(self, desk: Desk) -> None:
         client = await desk.as_("admin")

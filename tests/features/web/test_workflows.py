@@ -7,9 +7,13 @@ import re
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
+from sqlalchemy.ext.asyncio import AsyncSession
 
 import saraban
 from saraban.web.workflow_editor import STARTER
+from saraban.workflow.models import WorkflowDefinition
 from tests.features.web.conftest import Sit
 
 FRAGMENT = {"HX-Request": "true"}
@@ -120,6 +124,37 @@ class TestVersion:
 
         assert "The version is in force" in shown
         assert "No version is in force" in gone
+
+    @pytest.mark.parametrize(("language", "words"), [("th", "จะไม่ผ่านการตรวจสอบ"), ("en", "would refuse this")])
+    async def test_says_what_publishing_would_refuse_today(
+        self, sit: Sit, app: FastAPI, language: str, words: str
+    ) -> None:
+        """It was accepted by the checks of an older release, and can be put in force as it is."""
+        browser = await sit("admin", language)
+        await browser.post("/workflows/new", data={"text": json.dumps(changed())})
+        sound = (await browser.get("/workflows/SITE_MEMO/v1")).text
+        older = changed()
+        older["states"] = copy.deepcopy(older["states"])
+        place, state = next((place, state) for place, state in enumerate(older["states"]) if state.get("on"))
+        next(iter(state["on"].values()))["condition"] = {"type": "json-logic", "rule": {"var": "actor.isSubmiter"}}
+
+        async def keep(session: AsyncSession) -> None:
+            where = WorkflowDefinition.workflow_code == "SITE_MEMO"
+            await session.execute(sa.update(WorkflowDefinition).where(where).values(dsl=older))
+
+        await app.state.db.transact(keep)
+        activated = await browser.post("/api/v1/workflow/definitions/SITE_MEMO/versions/1/activate")
+        page = (await browser.get("/workflows/SITE_MEMO/v1")).text
+
+        assert activated.status_code == 200, activated.text
+        warned = [one for one in activated.json()["warnings"] if one["code"] == "REFUSED_TODAY"]
+        at = f"/states/{place}/on/{next(iter(state['on']))}/condition/rule"
+        assert at in {one["pointer"] for one in warned}
+        assert all(words in one["message"][language] for one in warned)
+        assert "data-refused-today" not in sound
+        told = page[page.index("data-refused-today") :].split("</div>")[0]
+        assert at in told
+        assert "actor.isSubmiter" in told
 
     async def test_that_does_not_exist_is_not_found(self, sit: Sit) -> None:
         browser = await sit("admin")

@@ -9,7 +9,7 @@ from saraban.workflow.domain import automatic, exits, giving
 from saraban.workflow.domain.definition import ENDS, Definition, State
 from saraban.workflow.domain.faults import Faults
 from saraban.workflow.domain.schema import ContextSchema
-from saraban.workflow.domain.vocabulary import ACTOR, DOCUMENT, KINDS, PRIORITIES, TOP, unsayable
+from saraban.workflow.domain.vocabulary import ACTOR, ALL_TYPES, DOCUMENT, KINDS, PRIORITIES, TOP, unsayable
 
 
 def check_names(states: Sequence[State], found: Faults) -> None:
@@ -73,6 +73,7 @@ def _names(definition: Definition, found: Faults, roles: Collection[str] | None)
     closed = {
         "document.priority": PRIORITIES,
         "document.kind": KINDS,
+        "document.documentType": ALL_TYPES,
         "state": tuple(definition.states),
         **({"actor.roles": tuple(sorted(roles))} if roles is not None else {}),
     }

@@ -49,15 +49,23 @@ def _targets(state: State) -> Iterator[tuple[Exit, str]]:
 
 
 def examine(
-    definition: Definition, found: Faults, *, roles: Collection[str] | None = None, kind: str | None = None
+    definition: Definition,
+    found: Faults,
+    *,
+    roles: Collection[str] | None = None,
+    kind: str | None = None,
+    type_code: str | None = None,
+    most: int = MOST_WORK,
 ) -> Exits:
     """
     This will look at each exit that has a condition, and name those that nothing opens with facts that do not.
 
     :param roles: all that there are; None when that is not known
     :param kind: of the documents; None for those of any
+    :param type_code: their document type; None for any of the kind
+    :param most: steps for all conditions together
     """
-    looked = _Looking(definition, roles, kind)
+    looked = _Looking(definition, roles, (kind, type_code), most)
     for work in (FIRST_WORK, WORK):
         for state in definition.states.values():
             for step in state.on.values():
@@ -75,10 +83,12 @@ def examine(
 class _Looking:
     """The same question is asked once, and so many steps are taken for all of them."""
 
-    def __init__(self, definition: Definition, roles: Collection[str] | None, kind: str | None) -> None:
-        self._definition, self._roles, self._kind = definition, roles, kind
+    def __init__(
+        self, definition: Definition, roles: Collection[str] | None, of: tuple[str | None, str | None], most: int
+    ) -> None:
+        self._definition, self._roles, (self._kind, self._type) = definition, roles, of
         self._stated = stated_before(definition)
-        self._left = MOST_WORK
+        self._left = most
         self.known: dict[object, Opening] = {}
         self._rules: dict[int, str] = {}
 
@@ -97,6 +107,7 @@ class _Looking:
             roles=self._roles,
             stated=self._stated[state.name],
             kind=self._kind,
+            type_code=self._type,
             work=min(work, left),
             proofs=proofs,
         )

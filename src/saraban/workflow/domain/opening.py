@@ -56,6 +56,7 @@ def opening(
     roles: Collection[str] | None = None,
     stated: Collection[str] | None = None,
     kind: str | None = None,
+    type_code: str | None = None,
     work: int = WORK,
     proofs: int = proof.MOST_WORK,
 ) -> Opening:
@@ -65,10 +66,11 @@ def opening(
     :param roles: all that there are; None when that is not known
     :param stated: the values that can have come with the steps before; None when that can be any
     :param kind: of the documents; None for those of any
+    :param type_code: their document type; None for any of the kind
     :param proofs: further steps, for the proof that there are none
     """
     assert step.condition is not None
-    around = world(definition, state, step, code, roles=roles, stated=stated, kind=kind)
+    around = world(definition, state, step, code, roles=roles, stated=stated, kind=kind, type_code=type_code)
     search = _Search(definition, state, step, code, around, stated)
     found = search.run(work)
     if found is not None:

@@ -6,17 +6,20 @@ The registers themselves lie above and say the same of themselves; a test holds 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
 from saraban.kit.errors import FieldProblem, Text
+from saraban.projects.domain.master import type_name
 from saraban.workflow.domain import ends, exits
 from saraban.workflow.domain.definition import Definition, Require
 from saraban.workflow.domain.faults import Faults
-from saraban.workflow.domain.vocabulary import OF_SOME
+from saraban.workflow.domain.vocabulary import OF_SOME, TYPES
 
 DRAFT: Final = "draft"
+_TYPED: Final = frozenset({"*", "document", "document.documentType"})  # what conditions read of the document's type
+_TELLING: Final = _TYPED | {"document.kind", "actor", "actor.isAssignee", *(f"document.{name}" for name in OF_SOME)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class Register:
     :param name: the word for it in audit actions, events and addresses
     :param code: the workflow that its documents start on where nobody chose another
     :param types: the document types it keeps, of which each can have a choice of its own; empty where there is one only
+    :param type_code: the one document type that is meant of them; None for all
     :param by_rfa_type: its documents differ by the RFA types of the contracts instead
     :param needs: states that its own verbs ask for, and that are no ends
     :param open: names of states by which its documents show that they are under way
@@ -38,6 +42,7 @@ class Register:
     code: str
     says: Text
     types: tuple[str, ...] = ()
+    type_code: str | None = None
     by_rfa_type: bool = False
     needs: frozenset[str] = frozenset()
     open: frozenset[str] = frozenset()
@@ -46,12 +51,25 @@ class Register:
     between: bool = True
     answered: bool = False
 
+    def of_type(self, code: str | None) -> "Register":
+        """This will give the register as far as it keeps documents of one type; an RFA's type is none of those."""
+        if not code or code not in self.types:
+            return self
+        name = type_name(code, code)
+        says = Text(f"{self.says.th} ({name.th})", f"{self.says.en} ({name.en})")
+        return replace(self, type_code=code, says=says)
+
+    @property
+    def by_type(self) -> "tuple[Register, ...]":
+        """The register once for each document type of which there is one of its own: a document's type never changes."""
+        return tuple(self.of_type(code) for code in self.types) if self.types and not self.type_code else (self,)
+
 
 CORRESPONDENCE: Final = Register(
     "correspondence",
     "CORRESPONDENCE_FLOW_V1",
     Text("หนังสือโต้ตอบ", "Correspondence"),
-    types=("LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "NOTICE", "OTHER"),
+    types=TYPES["correspondence"],
     open=frozenset({DRAFT, "in_review"}),
     ends=frozenset({"approved", "acknowledged", "rejected", "revision_requested"}),
 )
@@ -105,15 +123,16 @@ def misfits(
     """
     This will say why documents of these registers could not run on a definition, each fault at its place.
 
+    :param registers: the same one can stand there for several of its document types
     :param published: it was accepted before definitions said what their ends mean, which registers then read out of names
     """
     found = Faults(root)
-    for register in registers:
+    for register in {one.name: one for one in registers}.values():
         _begins(definition, register, found)
         _states(definition, register, found)
         _people(definition, register, found)
-        if not published:
-            _leads_on(definition, register, found)
+    for register in () if published else registers:
+        _leads_on(definition, register, found, most=exits.MOST_WORK // len(registers))
     if not published and any(register.answered for register in registers):
         ends.check_said(definition, found)
         ends.check_codes(definition, found)
@@ -144,18 +163,25 @@ def _states(definition: Definition, register: Register, found: Faults) -> None:
             found.add(f"/states/{index}/name", "register_end", th, en, name=state.name)
 
 
-def _leads_on(definition: Definition, register: Register, found: Faults) -> None:
+def _leads_on(definition: Definition, register: Register, found: Faults, *, most: int) -> None:
     """Conditions may read what documents of this register do not have, or ask for those of another one."""
-    telling = {"*", "document", "document.kind", *(f"document.{name}" for name in OF_SOME)}
-    rules = [step.condition for state in definition.states.values() for step in state.on.values() if step.condition]
-    if all(telling.isdisjoint(rule.logic.variables) for rule in rules):
-        return
-    looked = exits.examine(definition, Faults(""), kind=register.name)
+    steps = [step for state in definition.states.values() for step in state.on.values()]
+    read = frozenset[str]().union(*(step.condition.logic.variables for step in steps if step.condition))
+    several = register.by_type if read & _TYPED else (register,)
+    for one in several if read & _TELLING else ():
+        if _stuck(definition, one, found, most=most // len(several)):
+            return  # one type says enough
+
+
+def _stuck(definition: Definition, register: Register, found: Faults, *, most: int) -> bool:
+    looked = exits.examine(definition, Faults(""), kind=register.name, type_code=register.type_code, most=most)
     places = list(definition.states)
-    for name, example in exits.stuck(definition, looked).items():
+    stuck = exits.stuck(definition, looked)
+    for name, example in stuck.items():
         th = f"{register.says.th}ที่อยู่ในสถานะ “{{name}}” ไปถึงสถานะสุดท้ายไม่ได้ เงื่อนไขไม่เป็นจริง เช่น กับ {{example}}"
         en = f"{register.says.en} cannot come from the state “{{name}}” to an end: the condition does not hold, say, with {{example}}."
         found.add(f"/states/{places.index(name)}", "register_exit", th, en, name=name, example=example)
+    return bool(stuck)
 
 
 def _people(definition: Definition, register: Register, found: Faults) -> None:

@@ -15,6 +15,17 @@ from saraban.workflow.domain.schema import sample
 
 PRIORITIES = ("URGENT", "HIGH", "MEDIUM", "LOW")
 KINDS = ("correspondence", "rfa", "transmittal", "circulation")
+# The document types that a kind keeps; of an RFA the RFA type is another thing, which conditions do not read.
+TYPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "correspondence": ("LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "NOTICE", "OTHER"),
+        "rfa": ("RFA",),
+        "transmittal": ("TRANSMITTAL",),
+        "circulation": ("CIRCULATION",),
+    }
+)
+ALL_TYPES = tuple(code for codes in TYPES.values() for code in codes)
+_ASSIGNING = frozenset({"circulation"})  # whose documents have assignees
 _TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1}
 _CODE: Mapping[str, Any] = {"type": ["string", "null"], "minLength": 1}
 _ID: Mapping[str, Any] = {"type": "string", "format": "uuid"}
@@ -25,7 +36,7 @@ DOCUMENT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "title": _TEXT,
         "priority": {"enum": list(PRIORITIES)},
         "dueDate": {"type": ["string", "null"], "format": "date"},
-        "documentType": _TEXT,
+        "documentType": {"enum": list(ALL_TYPES)},
         "projectPublicId": _ID,
         "projectCode": _TEXT,
         "originatorCode": _TEXT,
@@ -119,6 +130,7 @@ def world(
     roles: Collection[str] | None,
     stated: Collection[str] | None,
     kind: str | None = None,
+    type_code: str | None = None,
 ) -> World:
     """
     This will give what can be read when an action is taken with a response code, by somebody who may take it.
@@ -128,6 +140,7 @@ def world(
     :param roles: all that there are; None when that is not known
     :param stated: the values that can have come with the steps before; None when that can be any
     :param kind: of the documents; None for those of any
+    :param type_code: their document type; None for any of the kind
     """
     require = step.require
     has_roles: dict[str, Any] = {
@@ -142,7 +155,7 @@ def world(
         "publicId": _ID,
         "roles": has_roles,
         "isSubmitter": {"const": False} if require.not_submitter else {"type": "boolean"},
-        "isAssignee": {"const": True} if require.party == {"assignee"} else {"type": "boolean"},
+        "isAssignee": _assignee(step, kind),
     }
     needs_comment = step.comment_required or (code is not None and step.responses[code].comment_required)
     comment = {"type": "string", "minLength": 1, "pattern": r"\S"} if needs_comment else {"type": ["string", "null"]}
@@ -151,7 +164,7 @@ def world(
         "state": {"const": state.name},
         "comment": comment,
         "responseCode": {"const": code},
-        "document": of_a_document(kind),
+        "document": of_a_document(kind, type_code),
         "actor": _closed(actor),
         "context": context,
         "payload": _payload(definition, step),
@@ -161,12 +174,19 @@ def world(
     return World({**top, "$defs": defs, "required": [*(["comment"] if needs_comment else []), *_given()]})
 
 
-def of_a_document(kind: str | None) -> dict[str, Any]:
-    """This will give what documents of a kind, or of any, say of themselves."""
+def _assignee(step: Transition, kind: str | None) -> dict[str, Any]:
+    if kind is not None and kind not in _ASSIGNING:
+        return {"const": False}
+    return {"const": True} if step.require.party == {"assignee"} else {"type": "boolean"}
+
+
+def of_a_document(kind: str | None, type_code: str | None = None) -> dict[str, Any]:
+    """This will give what documents of a kind, and of one of its types, or of any say of themselves."""
     if kind is None:
         return dict(OF_A_DOCUMENT)
     own = {name: one for name, one in DOCUMENT.items() if kind in OF_SOME.get(name, KINDS)}
-    return {**OF_A_DOCUMENT, "properties": {**own, "kind": {"const": kind}}}
+    own |= {"kind": {"const": kind}, "documentType": {"enum": [type_code] if type_code else list(TYPES[kind])}}
+    return {**OF_A_DOCUMENT, "properties": own}
 
 
 def _given() -> list[str]:

@@ -152,6 +152,9 @@ async def _switched(db: Database, kept: Kept, *, caller: Caller, **asked: Any) -
     async def work(session: AsyncSession) -> SwitchedOut:
         shown = SwitchedOut.model_validate(await service.set_active(session, caller=caller, **asked))
         await _say_what_starts(session, caller, shown)
+        if shown.is_active:
+            faults = await service.refused_today(session, code=shown.code, version=shown.version)
+            shown.warnings += [_refused_today(fault) for fault in faults]
         return shown
 
     shown = await db.transact(work)
@@ -165,6 +168,15 @@ async def _say_what_starts(session: AsyncSession, caller: Caller, shown: Switche
     if shown.is_active and not found:
         says = choosing.NOTHING_STARTS_IT
         shown.warnings = [WorkflowWarning(code="NOTHING_STARTS_IT", message=schemas.LabelOut(th=says.th, en=says.en))]
+
+
+def _refused_today(fault: FieldProblem) -> WorkflowWarning:
+    """It can be put in force all the same: an older version may be the one that is needed."""
+    says = _label(fault)
+    message = schemas.LabelOut(
+        th=f"หากเผยแพร่วันนี้จะไม่ผ่านการตรวจสอบ: {says.th}", en=f"Publishing would refuse this today: {says.en}"
+    )
+    return WorkflowWarning(code="REFUSED_TODAY", pointer=fault.pointer, message=message)
 
 
 @router.get("/workflow/definitions/{code}/difference", dependencies=[guarded(MAY_VIEW)])

@@ -42,6 +42,12 @@ async def starting_id(session: AsyncSession, matter: Matter, *, otherwise: str) 
     return await session.scalar(_STARTS, given)
 
 
+async def chosen_code(session: AsyncSession, matter: Matter) -> str | None:
+    """The workflow that is chosen for a document, in force or not."""
+    given = {"kind": matter.kind, "project": matter.project, "type_code": matter.type_code}
+    return await session.scalar(sa.select(_CHOSEN), given)
+
+
 async def choice(session: AsyncSession, *, kind: str, reach: int, type_code: str) -> WorkflowChoice | None:
     return await session.scalar(
         sa.select(_C).where(_C.kind == kind, _C.reach == reach, _C.type_code == type_code).with_for_update()
@@ -70,9 +76,10 @@ async def choices(session: AsyncSession, *, reaches: Collection[int] | None = No
     return (await session.execute(statement)).all()
 
 
-async def kinds_of(session: AsyncSession, code: str) -> frozenset[str]:
-    """The kinds for which a workflow is chosen anywhere."""
-    return frozenset(await session.scalars(sa.select(_C.kind).where(_C.workflow_code == code).distinct()))
+async def matters_of(session: AsyncSession, code: str) -> Sequence[Any]:
+    """Rows of (kind, type) for which a workflow is chosen anywhere; the type is empty for all of the kind."""
+    statement = sa.select(_C.kind, _C.type_code).where(_C.workflow_code == code).distinct()
+    return (await session.execute(statement.order_by(_C.kind, _C.type_code))).all()
 
 
 async def in_force(session: AsyncSession) -> Sequence[Any]:

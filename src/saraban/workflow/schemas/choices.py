@@ -59,12 +59,17 @@ class StarterOut(Schema):
 
 
 class WorkflowWarning(Schema):
-    code: Literal["NOTHING_STARTS_IT"]
+    """`REFUSED_TODAY` stands once for each fault for which publishing would refuse a version that goes into force."""
+
+    code: Literal["NOTHING_STARTS_IT", "REFUSED_TODAY"]
+    pointer: str | None = Field(
+        None, description="Where in the definition the fault is.", examples=["/states/1/on/approve/condition/rule"]
+    )
     message: LabelOut
 
 
 class StartedOut(Schema):
-    """What starts on a workflow, as far as the caller sees the projects; a warning where it is in force for nothing."""
+    """What starts on a workflow, as far as the caller sees the projects; warnings when a version goes into force."""
 
     started_by: list[StarterOut] = Field(default_factory=list)
     warnings: list[WorkflowWarning] = Field(default_factory=list)

@@ -107,7 +107,7 @@ async def choose(
     """
     register, project = await _held(session, caller, place)
     type_code = await _type(session, register, place.type_code, project)
-    await _check(session, register, workflow_code)
+    await _check(session, register.of_type(type_code), workflow_code)
     reach = project.id if project else EVERYWHERE
     row = await repository.choice(session, kind=register.name, reach=reach, type_code=type_code)
     before = row.workflow_code if row else None

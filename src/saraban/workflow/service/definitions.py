@@ -40,7 +40,20 @@ class WorkflowNotDefined(DomainError):
 
     kind, code = Kind.CONFLICT, "WORKFLOW_NOT_DEFINED"
     says = Text("ยังไม่มี Workflow ที่เปิดใช้งานสำหรับเอกสารประเภทนี้", "No workflow is active for this kind of document.")
-    recovery = (Text("แจ้งผู้ดูแลระบบให้เปิดใช้งาน Workflow", "Ask the administrator to activate one."),)
+    recovery = (
+        Text("แจ้งผู้ดูแลระบบให้เปิดใช้งาน Workflow", "Ask the administrator to activate one."),
+        Text(
+            "ถ้าเลือก Workflow อื่นไว้สำหรับเอกสารประเภทนี้ ผู้ดูแลยกเลิกการเลือกได้",
+            "Where another one was chosen for such documents, the choice can be taken back.",
+        ),
+    )
+
+
+_SHIPPED = Text("กระบวนงาน “{workflow}” ไม่มีเวอร์ชันที่ใช้งานอยู่", "No version of the workflow “{workflow}” is active.")
+_CHOSEN = Text(
+    "กระบวนงาน “{workflow}” ที่เลือกไว้สำหรับเอกสารประเภทนี้ไม่มีเวอร์ชันที่ใช้งานอยู่ ต้องเปิดใช้งานเวอร์ชันหนึ่ง หรือยกเลิกการเลือก",
+    "No version of the workflow “{workflow}”, which is chosen for such documents, is active; activate one, or take the choice back.",
+)
 
 
 class DefinitionRaced(DomainError):
@@ -89,7 +102,8 @@ async def active(session: AsyncSession, *, code: str, matter: Matter | None = No
     else:
         definition_id = await choices.starting_id(session, matter, otherwise=code)
     if definition_id is None:
-        raise WorkflowNotDefined(f"No version of {code}, or of what is chosen instead, is active.")
+        chosen = await choices.chosen_code(session, matter) if matter is not None else None
+        raise WorkflowNotDefined(words=_CHOSEN if chosen else _SHIPPED, values={"workflow": chosen or code})
     return definition_id, await load(session, definition_id)
 
 
@@ -194,6 +208,15 @@ async def set_active(
     return _view(row)
 
 
+async def refused_today(session: AsyncSession, *, code: str, version: int) -> tuple[FieldProblem, ...]:
+    """
+    This will say what publishing would refuse of a version that is published: checks have grown stricter, or what it names is gone.
+
+    :raises NotFound: when there is no such version
+    """
+    return await _problems(session, (await find(session, code=code, version=version)).dsl, root="")
+
+
 async def find(session: AsyncSession, *, code: str, version: int) -> DefinitionView:
     """
     :raises NotFound: when there is no such version
@@ -247,8 +270,8 @@ async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
     """
     This will publish each shipped definition that is new or has changed; running it again changes nothing.
 
-    It is activated unless an administrator has put a version of their own in force, or has chosen the workflow for
-    documents that the new version does not fit.
+    It is activated in the place of an earlier one that shipped and is in force, or as the very first version, unless
+    documents start on the workflow that it does not fit: what administrators put in force or out of force stays so.
     """
     for raw in shipped():
         versions = await repository.locked_versions(session, raw["workflow"])

@@ -13,9 +13,10 @@ async def unfit(
     session: AsyncSession, definition: Definition, *, root: str = "/dsl", published: bool = False
 ) -> tuple[FieldProblem, ...]:
     """This will say why the documents that start on this workflow could not run on a version of it."""
-    chosen = await repository.kinds_of(session, definition.code)
-    registers = [one for one in REGISTERS.values() if one.code == definition.code or one.name in chosen]
-    return misfits(definition, registers, root=root, published=published)
+    chosen = await repository.matters_of(session, definition.code)
+    registers = [one for one in REGISTERS.values() if one.code == definition.code]
+    registers += [REGISTERS[kind].of_type(type_code) for kind, type_code in chosen]
+    return misfits(definition, list(dict.fromkeys(registers)), root=root, published=published)
 
 
 async def check_fit(session: AsyncSession, definition: Definition, *, published: bool = False) -> None:
