@@ -53,7 +53,7 @@ from saraban.web.kinds import BY_NAME
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedPost
 from saraban.workflow import service as workflow
-from saraban.workflow.service import Steps, Subjects, asking
+from saraban.workflow.service import Steps, Subjects, asking, refilling
 from saraban.workflow.service import kept as kept_definitions
 from saraban.workflow.service.kept import KeptDefinitions
 
@@ -306,6 +306,7 @@ async def seed(system: System, *, demo: bool) -> None:
     if demo and system.settings.env == "production":
         raise DemoInProduction
     await system.db.transact(lambda session: _ship(session, system))
+    await refilling.refill(system.db, subjects=system.subjects)
     if demo and not await has_demo(system):
         await system.db.transact(lambda session: _load_demo(session, system))
 

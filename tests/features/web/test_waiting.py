@@ -3,7 +3,10 @@
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from saraban.bootstrap import System, seed
+from saraban.workflow.models import WorkflowWorkItem
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk
 from tests.features.notifications.test_sight import SENDER, letters_go_by, state
@@ -18,6 +21,12 @@ WORDS = pytest.mark.parametrize(
         ("en", "Waits for", "Nobody who may see this document can take the next step.", "nobody could go on"),
     ],
 )
+
+
+WAYS_OUT = {
+    "th": ("ให้ยกเลิกเอกสารแล้วออกใหม่", "คุณผลักดันขั้นตอนนี้จากหน้านี้ได้เอง"),
+    "en": ("cancel it and issue it again", "You may force the step here yourself."),
+}
 
 
 class TestPages:
@@ -39,6 +48,7 @@ class TestPages:
     async def test_say_whom_it_waits_for_and_when_that_is_nobody(
         self, desk: Desk, sit: Sit, language: str, waits: str, nobody: str, forced: str
     ) -> None:
+        way_out, yourself = WAYS_OUT[language]
         await letters_go_by(
             desk,
             state("draft", submit={"to": "sent", "require": SENDER}),
@@ -62,8 +72,51 @@ class TestPages:
 
         await desk.act("padmin", letter, "ask")
         page = (await consultant.get(address)).text
-        assert nobody in page.split("data-nobody")[1]
+        banner = page.split("data-nobody")[1].split("</div></div>")[0]
+        assert nobody in banner
+        assert way_out in banner
+        assert yourself not in banner
         assert forced in page.split('class="history"')[1]
+        page = (await (await sit("admin", language)).get(address)).text
+        assert yourself in page.split("data-nobody")[1].split("</div></div>")[0]
+
+    async def test_say_so_where_an_organization_sees_it_and_none_of_its_people_may_act(
+        self, desk: Desk, sit: Sit
+    ) -> None:
+        await letters_go_by(
+            desk,
+            state("draft", submit={"to": "asked", "require": SENDER}),
+            state("asked", close={"to": "done", "require": {"party": ["recipient"], "roles": ["Project Manager"]}}),
+        )
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        await desk.act("dc.contractor", letter, "submit")
+
+        page = (await (await sit("dc.consultant")).get(f"/correspondences/{letter['publicId']}")).text
+        told = (await desk.read("dc.consultant", "correspondences", letter["publicId"])).json()["workflow"]
+        client = await desk.as_("dc.consultant")
+        instance = (await client.get(f"/api/v1/workflow/instances/{told['instancePublicId']}")).json()["workflow"]
+
+        assert "data-nobody" in page
+        assert told["waitingFor"]["nobody"]
+        assert instance["waitingFor"]["nobody"]
+        assert [one["code"] for one in told["waitingFor"]["organizations"]] == ["คคง."]
+
+    async def test_list_after_an_upgrade_what_nobody_was_asked_for(self, desk: Desk, sit: Sit, system: System) -> None:
+        await letters_go_by(
+            desk,
+            state("draft", submit={"to": "asked", "require": SENDER}),
+            state("asked", close={"to": "done", "require": {"roles": ["Project Manager"]}}),
+        )
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        await desk.act("dc.contractor", letter, "submit")
+        await system.db.transact(lambda session: session.execute(sa.delete(WorkflowWorkItem)))
+        manager, address = await sit("padmin"), f"/correspondences/{letter['publicId']}"
+        assert address not in (await manager.get("/inbox")).text
+
+        await seed(system, demo=False)
+
+        assert address in (await manager.get("/inbox")).text
+        assert "data-nobody" not in (await manager.get(address)).text
 
 
 class TestBranches:

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 from prometheus_client import REGISTRY
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
@@ -16,7 +17,7 @@ from saraban.kit.db import Database
 from saraban.workflow import repository
 from saraban.workflow import service as workflow
 from saraban.workflow.models import WorkflowWorkItem
-from saraban.workflow.service import Command, definitions, migrating, observe, steering
+from saraban.workflow.service import Command, definitions, migrating, observe, refilling, steering
 from saraban.workflow.service.migrating import Plan
 from saraban.workflow.service.perform import Asking
 from saraban.workflow.service.whom import Standing, whom
@@ -315,6 +316,101 @@ class TestShown:
         assert seen.branches[0].assignee.name == str(person.public_id)
         assert {one.display_name for one in seen.waiting_for.people} == people
         assert seen.waiting_for.nobody
+
+    async def test_without_organizations_that_cannot_open_it(self, office: Office) -> None:
+        await office.define(asking({"organizationRoles": ["OWNER", "CONSULTANT"]}))
+        of = office.organizations
+        named = {key: (UUID(int=key), code) for code, key in of.items()}
+
+        async def asked(*open_to: str) -> tuple[list[str], list[str], bool]:
+            places = {of[one] for one in open_to}
+            letter = office.letter(
+                organizations=named,
+                open_to=lambda key, _state: key in places,
+                seen_by=lambda person, _state: bool(places & person.organization_ids),
+            )
+            instance = (await office.start(letter, code="ASKING")).instance_public_id
+            moved = (await office.act(instance, "submit", by="dc.contractor"))["waitingFor"]
+            seen = (await found(office, instance, by="dc.contractor")).waiting_for
+            assert moved["nobody"] is seen.nobody
+            return (
+                [one["code"] for one in moved["organizations"]],
+                [one.code for one in seen.organizations],
+                seen.nobody,
+            )
+
+        assert await asked("คคง.") == (["คคง."], ["คคง."], False)
+        assert await asked("คคง.", "กทท.") == (["กทท.", "คคง."], ["กทท.", "คคง."], False)
+        assert await asked() == ([], [], True)
+
+    @pytest.mark.parametrize(
+        ("require", "nobody"),
+        [
+            ({"permissions": ["workflow.manage_definitions"]}, True),
+            ({"roles": ["Project Manager"]}, True),
+            ({"roles": ["Document Control"]}, False),
+            ({"permissions": ["workflow.action_review"]}, False),
+            ({}, False),
+        ],
+    )
+    async def test_as_nobody_where_an_organization_sees_it_and_none_of_its_people_may_act(
+        self, office: Office, require: dict[str, Any], nobody: bool
+    ) -> None:
+        instance = await waiting(office, {"organizationRoles": ["CONSULTANT"], **require})
+
+        asked = (await found(office, instance, by="dc.contractor")).waiting_for
+
+        assert ([one.code for one in asked.organizations], asked.nobody) == (["คคง."], nobody)
+
+    async def test_as_nobody_where_an_organization_has_no_people(self, office: Office) -> None:
+        instance = await waiting(office, {"party": ["recipient"]})
+        for username in ("dc.consultant", "reviewer.consultant"):
+            await change(office, identity.set_active, username, active=False)
+
+        assert (await found(office, instance, by="dc.contractor")).waiting_for.nobody
+
+    async def test_of_a_first_draft_without_looking_for_who_may_go_on(self, office: Office) -> None:
+        letter = office.letter()
+        instance = (await office.start(letter)).instance_public_id
+        await change(office, identity.set_active, "dc.contractor", active=False)
+
+        assert not (await found(office, instance, by="admin")).waiting_for.nobody
+
+
+class TestRefill:
+    async def test_asks_after_an_upgrade_whom_the_state_asks_today(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await office.define(asking(PM))
+        instances = []
+        for _ in range(3):
+            instances.append((await office.start(office.letter(), code="ASKING")).instance_public_id)
+            await office.act(instances[-1], "submit", by="dc.contractor")
+        await office.start(office.letter(), code="ASKING")
+        plain = await office.pending()
+        consultant = office.organizations["คคง."]
+        before = [item for item in await rows(office, WorkflowWorkItem) if item.instance_id == plain]
+
+        async def as_it_was(session: AsyncSession) -> None:
+            theirs = WorkflowWorkItem.instance_id.in_(instances)
+            values = {"user_id": None, "organization_id": consultant}
+            await session.execute(sa.update(WorkflowWorkItem).where(theirs).values(values))
+
+        await office.db.transact(as_it_was)
+        assert await inbox(office, by="padmin") == []
+        monkeypatch.setattr(refilling, "AT_ONCE", 2)
+
+        for _ in range(2):
+            await refilling.refill(office.db, subjects=office.subjects)
+
+            items = await rows(office, WorkflowWorkItem)
+            asked = {item.instance_id: item for item in items if item.instance_id != plain}
+            assert (set(asked), len(items)) == (set(instances), 4)
+            assert {(item.organization_id, item.state) for item in asked.values()} == {(None, "deciding")}
+            assert await waited_for(office) == {"padmin"}
+            assert [item.id for item in items if item.instance_id == plain] == [item.id for item in before]
+        got = await inbox(office, by="padmin")
+        assert {(item.envelope.instance_public_id, item.since) for item in got} == {(one, NOW) for one in instances}
 
 
 class TestStuck:

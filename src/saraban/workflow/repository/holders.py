@@ -48,16 +48,20 @@ async def versions_running(session: AsyncSession) -> Sequence[UUID]:
     return (await session.scalars(sa.select(WorkflowDefinition.id).where(runs))).all()
 
 
-async def standing_in(session: AsyncSession, states: Mapping[UUID, Collection[str]]) -> Sequence[Instance]:
+async def standing_in(
+    session: AsyncSession, states: Mapping[UUID, Collection[str]], *, after: UUID | None = None, most: int | None = None
+) -> Sequence[Instance]:
     """
-    The running instances that stand in one of the states of a version.
+    The running instances that stand in one of the states of a version, in the order of their ids.
 
     :param states: by the key of the version
+    :param most: how many of those `after` an id
     """
     if not states:
         return []
     there = [sa.and_(_ROW.definition_id == key, _ROW.current_state.in_(names)) for key, names in states.items()]
-    return await _running(session, sa.or_(*there))
+    which = sa.or_(*there)
+    return await _running(session, which if after is None else sa.and_(which, _ROW.id > after), most=most)
 
 
 async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[Instance]:
@@ -108,7 +112,9 @@ async def hold(session: AsyncSession, *, instance_ids: Collection[UUID]) -> Sequ
     return await _running(session, _ROW.id.in_(list(instance_ids)), locked=True)
 
 
-async def _running(session: AsyncSession, which: sa.ColumnElement[bool], *, locked: bool = False) -> Sequence[Instance]:
-    statement = sa.select(_ROW).where(_ROW.status == "ACTIVE", which).order_by(_ROW.id)
+async def _running(
+    session: AsyncSession, which: sa.ColumnElement[bool], *, locked: bool = False, most: int | None = None
+) -> Sequence[Instance]:
+    statement = sa.select(_ROW).where(_ROW.status == "ACTIVE", which).order_by(_ROW.id).limit(most)
     rows = (await session.scalars(statement.with_for_update() if locked else statement)).all()
     return [detached(session, row) for row in rows]

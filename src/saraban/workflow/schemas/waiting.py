@@ -25,6 +25,7 @@ class WaitingForOut(Schema):
     people_count: int = Field(examples=[0])
     nobody: bool = Field(
         description="Nobody who may see the document can act, or answer for a branch: somebody has to force the step, "
-        "give it to another person, or be given a role.",
+        "give it to another person, or be given a role. A single document or instance says so too where an organization "
+        "sees it and none of its people may act; a list, the inbox and the answer to a step do not look for that.",
         examples=[False],
     )

@@ -21,6 +21,8 @@ from saraban.workflow.models import Instance
 from saraban.workflow.repository import holders as repository
 from saraban.workflow.service import definitions
 
+AT_ONCE = 50
+
 
 def is_first_draft(row: Instance, definition: Definition) -> bool:
     """This will say whether an instance has not left the state in which its author writes: that is in no inbox."""
@@ -73,6 +75,28 @@ async def checked(
         if any(awaiting.may_act(definition, state, person, facts) for person in members):
             return replace(found, nobody=False)
     return found
+
+
+async def act_for(
+    session: AsyncSession, organizations: Collection[int], *, definition: Definition, state: str, facts: SubjectFacts
+) -> bool:
+    """This will say whether there is somebody among the people of some organizations who may see a subject and act."""
+    asked = [one for one in awaiting.asking(definition, state) if one.user is None and not awaiting.asks_holders(one)]
+    if all(one.roles or one.permissions for one in asked):
+        roles = frozenset[str]().union(*(one.roles for one in asked))
+        permissions = frozenset[str]().union(*(one.permissions for one in asked))
+        found = await repository.people(session, roles=roles, permissions=permissions, scope=facts.scope)
+    else:
+        found = frozenset(one.public_id for one in await identity.users_of(session, frozenset(organizations)))
+    keys, places = sorted(found), frozenset(organizations)
+    for start in range(0, len(keys), AT_ONCE):
+        callers = (await identity.load_callers(session, keys[start : start + AT_ONCE])).values()
+        if any(
+            places & person.organization_ids and awaiting.may_act(definition, state, person, facts)
+            for person in callers
+        ):
+            return True
+    return False
 
 
 async def members_of(session: AsyncSession, organizations: Collection[int]) -> dict[int, Sequence[Caller]]:

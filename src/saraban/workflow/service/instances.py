@@ -29,7 +29,7 @@ from saraban.workflow.service import definitions, holders
 from saraban.workflow.service.standing import Standing
 from saraban.workflow.service.standing import standing as lent_to
 from saraban.workflow.service.terms import due_on
-from saraban.workflow.service.whom import NOBODY_ASKED, at_once, whom, with_branches
+from saraban.workflow.service.whom import NOBODY_ASKED, at_once, closely, whom, with_branches
 from saraban.workflow.service.whom import Standing as Asking
 
 ACTIVE, ENDED = "ACTIVE", "CANCELLED"
@@ -187,11 +187,13 @@ async def envelopes(
     facts: Mapping[str, SubjectFacts],
     with_files: bool = True,
     now: datetime | None = None,
+    alone: bool = False,
 ) -> dict[str, Envelope]:
     """
     This will give the envelope of each subject that has an instance, in a fixed number of queries.
 
     :param facts: by entity id, as the caller sees them
+    :param alone: where it is one that is read by itself: whether somebody may act is looked at closely
     :param now: when given, what the caller may do in the place of others at that moment counts too
     """
     if not facts:
@@ -203,7 +205,8 @@ async def envelopes(
     seats = {key: lent.of(known[row.definition_id].code, facts[key].scope.project) for key, row in rows.items()}
     reviewed = [reviews.Reviewed(row, known[row.definition_id], facts[key], seats[key]) for key, row in rows.items()]
     asked = await reviews.shown(session, caller=caller, instances=reviewed)
-    waits = await whom(session, [Asking(one.row, one.definition, one.facts) for one in reviewed])
+    stand = [Asking(one.row, one.definition, one.facts) for one in reviewed]
+    waits = {one.row.id: await closely(session, one) for one in stand} if alone else await whom(session, stand)
     return {
         key: envelope(
             row,
@@ -229,16 +232,21 @@ async def envelope_of(
     files: Sequence[StepFile] = (),
     seats: Sequence[Caller] = (),
     ahead: Waiting | None = None,
+    alone: bool = False,
 ) -> Envelope:
     """
     This will give the envelope of one instance with the branches and the names that belong to it.
 
     :param ahead: whom it waits for, where that was just asked
+    :param alone: where it is read by itself: whether somebody may act is looked at closely
     """
     one = reviews.Reviewed(row, definition, facts, seats)
     asked = (await reviews.shown(session, caller=caller, instances=[one])).get(row.id, ())
     stands = Asking(row, definition, facts)
-    waits = at_once(stands, ahead) or (await whom(session, [stands]))[row.id]
+    if alone:
+        waits = await closely(session, stands)
+    else:
+        waits = at_once(stands, ahead) or (await whom(session, [stands]))[row.id]
     return envelope(row, definition, caller=caller, facts=facts, files=files, branches=asked, seats=seats, waits=waits)
 
 

@@ -121,7 +121,7 @@ async def find(
     files = await instances.step_files(session, [row.id])
     seats = (await _lent(session, caller, now)).of(definition.code, facts.scope.project)
     envelope = await instances.envelope_of(
-        session, row, definition, caller=caller, facts=facts, files=files.get(row.id, ()), seats=seats
+        session, row, definition, caller=caller, facts=facts, files=files.get(row.id, ()), seats=seats, alone=True
     )
     return InstanceView(row.entity_type, facts, envelope, stated(definition, row.context))
 

@@ -2,6 +2,7 @@
 Whom instances wait for, as people read it: organizations by their codes, people by their names, and whether it is nobody.
 
 A state that asks organizations which may see the document costs no query; others cost a fixed number for all of a list.
+Only for one that is read by itself are the people of such organizations looked at.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -58,13 +59,16 @@ def at_once(standing: Standing, ahead: Waiting | None = None) -> WaitingFor | No
     found = ahead or of_state(row, standing.definition, facts)
     if found.users or found.named or found.holders:
         return None
-    known = facts.organizations
-    asked = [AskedOrganization(*known[key]) for key in found.organizations if key in known]
-    asked_just_now = ahead is not None and not ahead.nobody
-    sure = asked_just_now or any(facts.open_to(key, state.name) for key in found.organizations)
-    if len(asked) < len(found.organizations) or not sure:
+    known, open_ = facts.organizations, _open(standing, found)
+    asked = [AskedOrganization(*known[key]) for key in open_ if key in known]
+    if len(asked) < len(open_) or not open_:
         return None
     return WaitingFor(tuple(asked if len(asked) == 1 else sorted(asked, key=_code)))
+
+
+def _open(standing: Standing, ahead: Waiting) -> list[int]:
+    """Those of the organizations that are sure to see it: nobody is said to be waited for who could not open it."""
+    return [key for key in ahead.organizations if standing.facts.open_to(key, standing.row.current_state)]
 
 
 def _code(asked: AskedOrganization) -> str:
@@ -84,17 +88,37 @@ async def whom(session: AsyncSession, standing: Iterable[Standing]) -> dict[UUID
     return told | (await _looked_up(session, found) if found else {})
 
 
+async def closely(session: AsyncSession, one: Standing) -> WaitingFor:
+    """
+    This will say the same of one instance, and look besides among the people of organizations that see it for one who may
+    act: what a step, and a list of many, do not look for.
+    """
+    found = (await whom(session, [one]))[one.row.id]
+    reviewed = one.definition.state(one.row.current_state).review is not None  # its branches say it
+    plainly = found.nobody or found.people_count or reviewed or holders.is_first_draft(one.row, one.definition)
+    if plainly or not found.organizations:
+        return found
+    state = one.row.current_state
+    places = of_state(one.row, one.definition, one.facts).organizations
+    acts = await holders.act_for(session, places, definition=one.definition, state=state, facts=one.facts)
+    return replace(found, nobody=not acts)
+
+
 async def _looked_up(session: AsyncSession, found: Mapping[UUID, tuple[Standing, Waiting]]) -> dict[UUID, WaitingFor]:
     people = await _people(session, [key for key, (one, ahead) in found.items() if _by_person(one, ahead)])
     known = {key: words for one, _ in found.values() for key, words in one.facts.organizations.items()}
     unknown = {key for _, ahead in found.values() for key in ahead.organizations} - known.keys()
     if unknown:
         known |= await instances_repository.organizations(session, sorted(unknown))
-    stuck = await _stuck(session, found, people)
+    able = await _able(session, found, people)
+    stuck = {key for key, those in able.items() if not those}
     return {
         key: WaitingFor(
             tuple(
-                sorted((AskedOrganization(*known[each]) for each in ahead.organizations if each in known), key=_code)
+                sorted(
+                    (AskedOrganization(*known[each]) for each in able.get(key) or _open(one, ahead) if each in known),
+                    key=_code,
+                )
             ),
             *_shown(one, people.get(key, ())),
             nobody=key in stuck,
@@ -131,29 +155,34 @@ def name_of(row: Any) -> str:
     return " ".join(part for part in (row.first_name, row.last_name) if part) or str(row.username)
 
 
-async def _stuck(
+async def _able(
     session: AsyncSession, found: Mapping[UUID, tuple[Standing, Waiting]], people: Mapping[UUID, Sequence[Any]]
-) -> set[UUID]:
-    """Those that nobody who may see the document can move on; for organizations that are sure to see it nobody is looked for."""
+) -> dict[UUID, list[int]]:
+    """
+    The organizations with somebody who may see it and act, for those instances that no organization is sure to see.
+
+    For organizations that are sure to see it nobody is looked for.
+    """
     doubtful = {
         key: (one, ahead)
         for key, (one, ahead) in found.items()
         if key not in people
-        and not any(one.facts.open_to(each, one.row.current_state) for each in ahead.organizations)
+        and not _open(one, ahead)
         and awaiting.expects(one.definition, one.row.current_state)
         and one.definition.state(one.row.current_state).review is None  # its branches say it
     }
     places = {each for _, ahead in doubtful.values() for each in ahead.organizations}
     members = await holders.members_of(session, places) if places else {}
     return {
-        key
-        for key, (one, ahead) in doubtful.items()
-        if not any(
-            awaiting.may_act(one.definition, one.row.current_state, person, one.facts)
+        key: [
+            each
             for each in ahead.organizations
-            for person in members[each]
-        )
+            if any(
+                awaiting.may_act(one.definition, one.row.current_state, person, one.facts) for person in members[each]
+            )
+        ]
+        for key, (one, ahead) in doubtful.items()
     }
 
 
-__all__ = ["NOBODY_ASKED", "Standing", "at_once", "name_of", "of_state", "whom", "with_branches"]
+__all__ = ["NOBODY_ASKED", "Standing", "at_once", "closely", "name_of", "of_state", "whom", "with_branches"]

@@ -114,12 +114,16 @@ async def envelopes(
     rows: Sequence[SheetRow],
     parts: Mapping[int, Sequence[PartRow]],
     now: datetime | None = None,
+    alone: bool = False,
 ) -> dict[str, workflow.Envelope]:
     """
     :param now: for what is to be shown: then the actions in the place of others are there too
+    :param alone: where it is one that is read by itself: whether somebody may act is looked at closely
     """
     facts = {str(row.sheet.public_id): facts_of(row, parts[row.sheet.id]) for row in rows}
-    return await workflow.envelopes(session, caller=caller, entity_type=domain.ENTITY_TYPE, facts=facts, now=now)
+    return await workflow.envelopes(
+        session, caller=caller, entity_type=domain.ENTITY_TYPE, facts=facts, now=now, alone=alone
+    )
 
 
 async def summaries(
@@ -141,7 +145,7 @@ async def full(
 ) -> CirculationAnswer:
     """This will give a sheet with everybody's part in it."""
     parts = await repository.parts(session, sheet_ids=[row.sheet.id])
-    where = await envelopes(session, caller=caller, rows=[row], parts=parts, now=now)
+    where = await envelopes(session, caller=caller, rows=[row], parts=parts, now=now, alone=True)
     envelope = where.get(str(row.sheet.public_id))
     today = local_date(now, zone)
     return CirculationAnswer(

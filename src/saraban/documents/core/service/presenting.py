@@ -171,11 +171,13 @@ async def envelopes(
     rows: Sequence[DocumentRow],
     zone: ZoneInfo,
     now: datetime | None = None,
+    alone: bool = False,
 ) -> dict[str, Envelope]:
     """
     This will give the envelopes by the revisions' public ids.
 
     :param now: for what is to be shown: then the actions in the place of others are there too
+    :param alone: where it is one that is read by itself: whether somebody may act is looked at closely
     """
     return await workflow.envelopes(
         session,
@@ -183,6 +185,7 @@ async def envelopes(
         entity_type=register.kind.entity_type,
         facts=await facts_of(session, register.kind, rows=rows, zone=zone),
         now=now,
+        alone=alone,
     )
 
 
@@ -215,9 +218,8 @@ async def full(
 ) -> DocumentAnswer:
     """This will give a document with all that hangs on it."""
     recipients = await repository.recipients(session, document_ids=[row.head.id])
-    envelope = (await envelopes(session, register, caller=caller, rows=[row], zone=zone, now=now)).get(
-        str(row.revision.public_id)
-    )
+    where = await envelopes(session, register, caller=caller, rows=[row], zone=zone, now=now, alone=True)
+    envelope = where.get(str(row.revision.public_id))
     files = await links.files(session, revision_ids=[row.revision.id])
     extras: Mapping[int, Mapping[str, Any]] = await register.in_full(session, [row], reach(caller))
     fields = _summary_fields(

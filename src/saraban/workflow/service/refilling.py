@@ -1,0 +1,50 @@
+"""
+Whom running instances ask by name or for what he holds, written down anew after an upgrade: by the rules of before, or of
+another version of the product, somebody else was asked or nobody, and until the next step nothing else would ask anew.
+"""
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import service as identity
+from saraban.kit.db import Database
+from saraban.workflow.domain import awaiting
+from saraban.workflow.repository import holders as repository
+from saraban.workflow.service import definitions, holders, instances
+from saraban.workflow.service.instances import Entered
+from saraban.workflow.service.reading import facts_of
+from saraban.workflow.service.subjects import Subjects
+
+AT_ONCE = 50
+
+
+async def refill(db: Database, *, subjects: Subjects) -> None:
+    """
+    This will make the work items of running instances, whose state asks people by name or for what they hold, those of today.
+
+    It changes nothing that is right already, so it may be broken off and run again; each batch is a transaction of its own.
+    """
+    after: UUID | None = None
+    while (last := await db.transact(lambda session, since=after: _batch(session, subjects, after=since))) is not None:
+        after = last
+
+
+async def _batch(session: AsyncSession, subjects: Subjects, *, after: UUID | None) -> UUID | None:
+    """The last of those that were looked at, None where there are no more."""
+    known = {key: await definitions.load(session, key) for key in await repository.versions_running(session)}
+    asking = {key: [name for name in one.states if awaiting.by_person(one, name)] for key, one in known.items()}
+    asking = {key: names for key, names in asking.items() if names}
+    found = await repository.standing_in(session, asking, after=after, most=AT_ONCE)
+    if not found:
+        return None
+    rows = await repository.hold(session, instance_ids=[row.id for row in found])
+    facts = await facts_of(session, rows, caller=await identity.system_caller(session), subjects=subjects)
+    for row in rows:
+        seen, definition = (
+            facts.get((row.entity_type, row.entity_id)),
+            await definitions.load(session, row.definition_id),
+        )
+        if seen is not None and not holders.is_first_draft(row, definition):
+            await instances.await_next(session, Entered(row, definition, seen, row.last_transition_at))
+    return found[-1].id
