@@ -3,13 +3,15 @@
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import typer
 
 from saraban import config
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, Invalid, Kind, Text
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -74,6 +76,29 @@ def told(app: typer.Typer) -> int:
         sys.stderr.write(f"saraban: {message} ({type(error).__name__})\n")
         return EXIT_CODES[Kind.BROKEN]
     return 0
+
+
+@contextmanager
+def as_typed(names: Mapping[str, str]) -> Iterator[None]:
+    """
+    This will have faults name the options and arguments that were typed.
+
+    :param names: by the pointers of the fields; one that ends in a slash stands for all that begin with it
+    """
+    try:
+        yield
+    except Invalid as fault:
+        fault.fields = tuple(replace(one, pointer=_typed(one.pointer, names)) for one in fault.fields)
+        raise
+
+
+def _typed(pointer: str, names: Mapping[str, str]) -> str:
+    for field, name in names.items():
+        if pointer == field:
+            return name
+        if field.endswith("/") and pointer.startswith(field):
+            return f"{name} {pointer.removeprefix(field)}"
+    return pointer
 
 
 def lines_of(error: DomainError) -> list[str]:

@@ -161,6 +161,8 @@ def _fares(row: "Webhook") -> str:
     """Why it is off, or since when nothing gets through."""
     if row.off_because == "gone":
         return say("(ปลายทางตอบว่าเลิกใช้แล้ว)", "(switched off: the receiver is gone)")
+    if row.off_because == "address":
+        return say("(หยุดส่งเพราะที่อยู่นี้ส่งไปไม่ได้)", "(switched off: no webhook may lead to this address)")
     if row.failing_since is None:
         return ""
     since = f"{row.failing_since:%Y-%m-%d %H:%M}Z"

@@ -8,7 +8,7 @@ import typer
 
 from saraban.cli.codes import caller_named, project_named
 from saraban.cli.number_options import As
-from saraban.cli.outcome import say, with_system
+from saraban.cli.outcome import as_typed, say, with_system
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -23,6 +23,16 @@ Type = Annotated[
     str | None, typer.Option("--type", help="Only this document type (LETTER, MEMO, …), of RFAs this RFA type.")
 ]
 Project = Annotated[str | None, typer.Option(help="Code of the project; without it the whole installation.")]
+
+
+_TYPED = {
+    "/kind": "--kind",
+    "/typeCode": "--type",
+    "/project": "--project",
+    "/projectPublicId": "--project",
+    "/workflowCode": "CODE",
+    "/as": "--as",
+}
 
 
 def register(noun: typer.Typer) -> None:
@@ -109,4 +119,5 @@ async def _changed(
         key = await project_named(session, project) if project else None
         await work(session, caller, Place(kind, type_code, key), system.clock.now())
 
-    await system.db.transact(run)
+    with as_typed(_TYPED):
+        await system.db.transact(run)

@@ -33,8 +33,9 @@ class Cursor:
         return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
     @classmethod
-    def decode(cls, text: str) -> Self:
+    def decode(cls, text: str, *, pointer: str = "query:cursor") -> Self:
         """
+        :param pointer: where the text came in
         :raises Invalid: when `text` is not a cursor that `encode` gave
         """
         try:
@@ -44,9 +45,7 @@ class Cursor:
             micros = int.from_bytes(raw[:8], "big", signed=True)
             at = datetime.fromtimestamp(micros // 1_000_000, UTC).replace(microsecond=micros % 1_000_000)
         except (ValueError, OverflowError, OSError, binascii.Error) as fault:
-            raise invalid(
-                "query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not one this list gave."
-            ) from fault
+            raise invalid(pointer, "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not one this list gave.") from fault
         return cls(at, UUID(bytes=raw[8:]))
 
 

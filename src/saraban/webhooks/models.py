@@ -18,7 +18,7 @@ class Webhook(HasPublicId, Base):
     :ivar earlier_secrets: `{"secret", "until"}` of each that messages are still signed with beside the present one
     :ivar failing_since: of the first attempt that failed after the last that did not
     :ivar given_up: messages in a row
-    :ivar off_because: `gone` or `failing` when Saraban itself has switched it off
+    :ivar off_because: `gone`, `failing` or `address` when Saraban itself has switched it off
     """
 
     __tablename__ = "webhooks"

@@ -86,7 +86,7 @@ class WebhookOut(Schema):
     is_active: bool
     off_because: Off | None = Field(
         description="When Saraban has switched it off: `gone` for an answer of 410, `failing` when nothing got through "
-        "for days; the owner was notified, and `isActive` switches it on again."
+        "for days, `address` when none may lead there; the owner was notified, and `isActive` switches it on again."
     )
     failing_since: datetime | None = Field(description="When the first attempt failed after the last that did not.")
     version: int

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -103,6 +104,53 @@ class TestContinued:
             assert left | {one.name for one in found.opened} | given_.keys() == after.branches.keys()
         else:
             assert given_
+
+    @given(st.data())
+    def test_is_the_same_whatever_was_answered_in_hiding(self, data: st.DataObject) -> None:
+        rules, names = st.sampled_from(["all", 1, 2]), st.sets(st.sampled_from("abc"), min_size=2)
+        by_name = {"a": A, "b": B, "c": C}
+        vetoes, words = st.sampled_from([frozenset[str](), frozenset({"no"})]), st.sampled_from([WORD, OTHER])
+        veto = data.draw(vetoes)
+        before, after = (
+            review(
+                *(by_name[name] for name in sorted(data.draw(names))),
+                completion=data.draw(rules),
+                veto=veto,
+                answers=changed(no=Choice(data.draw(words), "against")),
+            )
+            for _ in range(2)
+        )
+        answered = data.draw(st.sets(st.sampled_from(sorted(before.branches)), min_size=1))
+        possible = [
+            codes
+            for each in product(ANSWERS, repeat=len(answered))
+            if verdict(before, codes := dict(zip(sorted(answered), each, strict=True))) is None
+        ]
+
+        found = [
+            continued(
+                before,
+                after,
+                [Asked(name, name not in codes, codes.get(name), hidden=name in codes) for name in before.branches],
+            )
+            for codes in possible
+        ]
+
+        assert all(one == found[0] for one in found)
+        if found and isinstance(found[0], Carried):
+            assert {verdict(after, codes) for codes in possible} == {None}
+        elif found and found[0] is Barrier.HIDDEN_ANSWERS:
+            opened = [
+                [Asked(name, name not in codes, codes.get(name)) for name in before.branches] for codes in possible
+            ]
+            assert any(isinstance(continued(before, after, one), Barrier) for one in opened)
+
+    def test_takes_a_hidden_review_along_where_no_answer_could_matter(self) -> None:
+        kept = [Asked("a", waits=False, answer="no", hidden=True), *waits("b")]
+
+        assert continued(review(A, B, hidden=True), review(A, B, C, hidden=True), kept) == Carried(opened=(C,))
+        assert continued(review(A, B, hidden=True), review(A, B, completion=1), kept) is Barrier.HIDDEN_ANSWERS
+        assert continued(review(A, B, hidden=True), review(B), kept) is Barrier.ANSWER_LOST
 
 
 class TestReplaced:

@@ -311,4 +311,7 @@ class TestRehearsing:
     def test_holds_a_finished_review_against_another_version(self) -> None:
         assert self.replayed(ASKED) is None
         assert self.replayed(ASKED | {"completion": "all"}) == "other_state"
-        assert self.replayed(ASKED | {"branches": ASKED["branches"][1:]}) == "no_action"
+        assert self.replayed(ASKED | {"branches": ASKED["branches"][1:]}) == "no_branch"
+        answers = {"agree": ("for", "เห็นด้วย"), "object": ("against", "คัดค้าน")}
+        others = {code: {"label": {"th": th, "en": code}, "counts": counts} for code, (counts, th) in answers.items()}
+        assert self.replayed(ASKED | {"answers": others}) == "no_answer"

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import httpx
 import pytest
 import pytest_asyncio
+import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.audit import service as audit
@@ -23,7 +24,9 @@ from saraban.kit.ids import new_id
 from saraban.kit.limits import Limiter
 from saraban.notifications import service as notifications
 from saraban.webhooks import service as webhooks
-from saraban.webhooks.domain.message import NotSent
+from saraban.webhooks.adapters import GuardedPost
+from saraban.webhooks.domain.message import NotSent, Post
+from saraban.webhooks.models import Webhook
 from saraban.worker import Worker
 from tests.conftest import SignIn
 from tests.features.webhooks.receiving import verified
@@ -50,7 +53,7 @@ class Receiver:
 
 
 def worker(
-    db: Database, clock: FixedClock, receiver: Receiver, *, per_minute: int = 0, each: int = 0, notices: bool = False
+    db: Database, clock: FixedClock, receiver: Post, *, per_minute: int = 0, each: int = 0, notices: bool = False
 ) -> Worker:
     handlers = Handlers()
     sender = webhooks.Sender(
@@ -360,6 +363,32 @@ class TestMessages:
         assert len(receiver.got) == 1
         shown = (await owner.get(f"/api/v1/webhooks/{made['publicId']}")).json()
         assert (shown["isActive"], shown["offBecause"]) == (False, "gone")
+
+    @pytest.mark.parametrize(
+        ("url", "error"), [("https://127.1/", "bad_address"), ("https://10.0.0.1/hook", "private_address")]
+    )
+    async def test_end_at_once_where_an_older_version_saved_an_address_that_none_may_lead_to(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock, url: str, error: str
+    ) -> None:
+        made = await make(owner, project)
+        # It cannot be saved so any more.
+        await app.state.db.transact(lambda session: session.execute(sa.update(Webhook).values(url=url)))
+        await happen(app.state.db, project)
+
+        await worker(app.state.db, clock, GuardedPost(), notices=True).drain()
+        clock.at += timedelta(days=1)
+        await worker(app.state.db, clock, GuardedPost(), notices=True).drain()
+
+        address = f"/api/v1/webhooks/{made['publicId']}"
+        shown = (await owner.get(address)).json()
+        assert (shown["isActive"], shown["offBecause"]) == (False, "address")
+        tried = (await owner.get(f"{address}/outcomes")).json()["items"]
+        assert [(one["error"], one["delivered"]) for one in tried] == [(error, False)]
+        left = [(await owner.get("/api/v1/events", params={"state": state})).json() for state in ("waiting", "dead")]
+        assert [one["items"] for one in left] == [[], []]
+        told = (await owner.get(NOTICES, headers={"Accept-Language": "en"})).json()["items"]
+        (notice,) = [one["message"] for one in told if one["entityPublicId"] == made["publicId"]]
+        assert notice.startswith(f"{url} is no address that a webhook may lead to.")
 
     async def test_for_a_webhook_that_was_removed_are_not_sent(
         self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock

@@ -111,6 +111,17 @@ class TestSeed:
 
         assert await versions(office) == [(1, False), (2, True), (3, False)]
 
+    async def test_puts_nothing_in_force_where_an_administrator_has_taken_all_out_of_force(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await set_active(office, 1, is_active=False)
+        newer = {**RFA, "description": "What a later release ships."}
+        monkeypatch.setattr("saraban.workflow.service.definitions.shipped", lambda: iter([newer]))
+
+        await office.db.transact(lambda session: workflow.seed_definitions(session, now=NOW))
+
+        assert await versions(office) == [(1, False), (2, False)]
+
     async def test_keeps_the_version_in_force_where_a_later_one_does_not_fit_what_starts_on_it(
         self, office: Office, monkeypatch: pytest.MonkeyPatch
     ) -> None:

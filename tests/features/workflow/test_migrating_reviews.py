@@ -149,6 +149,33 @@ class TestReviewUnderWay:
         assert await branches(asked, instance) == before
         assert [row.action for row in await rows(asked, WorkflowHistory)] == ["submit", "review:answer"]
 
+    @pytest.mark.parametrize("code", ["approve", "reject"])
+    async def test_shows_nobody_what_was_answered_in_hiding(self, asked: Office, code: str) -> None:
+        instance = await under_review(asked, completion="all", hidden=True)
+        structure = (await branches(asked, instance))["structure"].public_id
+        await answer(asked, instance, structure, code, by="reviewer.consultant", comment="p. 3")
+        usual: dict[str, Any] = {
+            "approve": {"label": {"th": "เห็นชอบ", "en": "Approve"}, "counts": "for"},
+            "reject": {"label": {"th": "ไม่เห็นชอบ", "en": "Reject"}, "counts": "against"},
+        }
+        renamed = usual | {"reject": usual["reject"] | {"label": {"th": "คัดค้าน", "en": "Object"}}}
+        for changes in (
+            {"completion": "any"},
+            {"answers": renamed},
+            {"hidden": False},
+            {"hidden": False, "completion": "any"},
+        ):
+            await asked.define(reviewed(**({"completion": "all", "hidden": True} | changes)))
+
+        found = [
+            (await go(asked, version, dry_run=dry_run)).found.outcome.value
+            for version in (2, 3, 4, 5)
+            for dry_run in (True, False)
+        ]
+
+        assert found == [*["hidden_answers"] * 4, *["stays"] * 2, *["hidden_answers"] * 2]
+        assert (await branches(asked, instance, by="dc.consultant"))["structure"].answer is None
+
 
 class TestReviewThatBeginsOrEnds:
     async def test_begins_in_the_middle_where_the_version_has_one(self, asked: Office) -> None:

@@ -166,6 +166,30 @@ class TestReplay:
         parted = [[(one.parting.step, one.parting.code) for one in each.differing] for each in told]
         assert parted == [[], [(2, "comment_required")], [(1, "files_required")]]
 
+    @pytest.mark.parametrize("code", ["approve", "reject"])
+    async def test_does_not_ask_what_was_answered_in_hiding_and_never_told(self, office: Office, code: str) -> None:
+        await seat(office)
+        said = {"approve": {"label": WORDS, "counts": "for"}, "reject": {"label": WORDS, "counts": "against"}}
+        asked: dict[str, Any] = {"completion": {"atLeast": 2}, "answers": said, "hidden": True}
+        instance = await under_review(office, **asked)
+        found = await branches(office, instance)
+        await answer_for(office, instance, found["structure"].public_id, code, by="reviewer.consultant", comment="p. 3")
+        await office.act(instance, "withdraw", by="dc.contractor")
+        await office.act(instance, "submit", by="dc.contractor")
+        found = await branches(office, instance)
+        for name, by in (("structure", "reviewer.consultant"), ("electrical", "dc.consultant")):
+            await answer_for(office, instance, found[name].public_id, by=by)
+        other = {"approve": said["approve"], "decline": said["reject"]}
+        later = {"approve": said["approve"] | {"comment": "required"}, "reject": said["reject"]}
+        for answers in (other, later):
+            await office.define(reviewed(**asked | {"answers": answers}), activate=False)
+
+        told = [await self._replay(office, version, code="REVIEWED") for version in (2, 3)]
+
+        # The second round came to its verdict, and is known.
+        parted = [[(one.parting.step, one.parting.code) for one in each.differing] for each in told]
+        assert parted == [[], [(5, "comment_required")]]
+
     async def test_asks_what_the_record_knows_of_values_and_people(self, office: Office) -> None:
         schema: dict[str, Any] = {"type": "object", "properties": {"amount": {"type": "number"}}}
         priced = shorter() | {"context_schema": {"type": "object", "properties": {"payload": schema}}}
@@ -250,6 +274,7 @@ class TestReplay:
             "differing": [],
         }
         assert wrong.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+        assert [fault["pointer"] for fault in wrong.json()["errors"]] == ["/after"]
 
     async def _replay(
         self, office: Office, version: int, *, code: str = "RFA_APPROVAL", limit: int = 10, after: str | None = None

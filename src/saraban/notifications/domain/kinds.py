@@ -27,6 +27,7 @@ _OF_TEMPLATE: Final[dict[str, NoticeKind]] = {
     "finished_with_comment": "finished",
     "webhook_failing": "webhook",
     "webhook_gone": "webhook",
+    "webhook_address": "webhook",
     "due_soon": "reminder",
     "due_today": "reminder",
     "overdue": "reminder",

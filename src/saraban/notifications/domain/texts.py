@@ -75,6 +75,13 @@ TEMPLATES: Mapping[str, Template] = {
             "{url} has answered that it is gone (410). Switch it on again if it is still in use.",
         ),
     ),
+    "webhook_address": Template(
+        Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was switched off"),
+        Text(
+            "{url} เป็นที่อยู่ที่ webhook ส่งไปไม่ได้ จึงหยุดส่ง กรุณาตั้งใหม่ด้วยที่อยู่ที่เปิดบนอินเทอร์เน็ต",
+            "{url} is no address that a webhook may lead to. Set it up with one of the open internet.",
+        ),
+    ),
     # Notifications from before templates were kept: their own words, as the migration carried them over.
     "plain": Template(Text("{title}", "{title}"), Text("{message}", "{message}")),
 }

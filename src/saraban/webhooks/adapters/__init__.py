@@ -50,7 +50,7 @@ class GuardedPost:
                 target = target_of(url, schemes=self._schemes, ports=self._ports)
                 return await self._send(target, await self._checked(target), body, headers)
         except BadAddress as fault:
-            raise NotSent("private_address" if fault.reason == "private" else "bad_address") from fault
+            raise NotSent("private_address" if fault.reason == "private" else "bad_address", never=True) from fault
         except (TimeoutError, httpx.TimeoutException) as fault:
             raise NotSent("timeout") from fault
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as fault:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-Off = Literal["gone", "failing"]
+Off = Literal["gone", "failing", "address"]
 
 # A receiver may be down over a weekend and lose nothing but those days' messages.
 LONG: Final = timedelta(days=3)

@@ -28,11 +28,15 @@ _SAID = (
 
 
 class NotSent(Exception):  # an expected outcome
-    """There was no answer; `reason` is one word for why, `private_address` among them."""
+    """
+    There was no answer; `reason` is one word for why, `private_address` among them.
 
-    def __init__(self, reason: str) -> None:
+    :param never: whether the address itself is at fault, so that there can never be one
+    """
+
+    def __init__(self, reason: str, *, never: bool = False) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.never = reason, never
 
 
 class Post(Protocol):

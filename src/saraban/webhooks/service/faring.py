@@ -18,7 +18,7 @@ from saraban.webhooks.service.subscribing import MANAGES
 log = structlog.get_logger(__name__)
 
 SWITCHED_OFF = "webhook.switched_off"
-_GONE = 410
+GONE = 410
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +28,16 @@ class Attempt:
 
     :param outcome: the row that is kept of it
     :param gave_up: whether the message is given up when it has failed
+    :param off: why no further attempt can get through, None where one may
     """
 
     outcome: dict[str, Any]
     gave_up: bool
+    off: Off | None = None
 
     @property
     def delivered(self) -> bool:
         return bool(self.outcome["delivered"])
-
-    @property
-    def is_gone(self) -> bool:
-        return bool(self.outcome["status"] == _GONE)
 
     @property
     def at(self) -> datetime:
@@ -59,8 +57,8 @@ async def keep(session: AsyncSession, public_id: UUID, attempt: Attempt) -> None
     after = before.after(delivered=attempt.delivered, gave_up=attempt.gave_up, now=attempt.at)
     if after != before:
         row.failing_since, row.given_up = after.failing_since, after.given_up
-    if row.is_active and (attempt.is_gone or after.is_hopeless(now=attempt.at)):
-        await _switch_off(session, row, "gone" if attempt.is_gone else "failing", now=attempt.at)
+    if row.is_active and (attempt.off is not None or after.is_hopeless(now=attempt.at)):
+        await _switch_off(session, row, attempt.off or "failing", now=attempt.at)
     await session.flush()
 
 

@@ -21,6 +21,7 @@ from saraban.kit.ids import derived_id, new_id
 from saraban.kit.limits import Charge, Limiter
 from saraban.webhooks import repository
 from saraban.webhooks.domain import secrets
+from saraban.webhooks.domain.faring import Off
 from saraban.webhooks.domain.message import EVENTS, NAMED, NOTICE, TEST, NotSent, Post, message
 from saraban.webhooks.domain.signing import signature
 from saraban.webhooks.models import Webhook
@@ -146,22 +147,25 @@ class Sender:
         await self._wait_its_turn(row.public_id)
         self._trying.add(row.public_id)
         try:
-            outcome = await self._tried(row, event)
+            kept = await self._tried(row, event)
         finally:
             self._trying.discard(row.public_id)
-        kept = faring.Attempt(outcome, gave_up=outbox.is_last_try(event))
         await self._db.transact(lambda session: faring.keep(session, row.public_id, kept))
-        if not kept.delivered and not kept.is_gone:
-            raise WebhookFailed(outcome["error"] or f"it answered {outcome['status']}")
+        if not kept.delivered and kept.off is None:
+            raise WebhookFailed(kept.outcome["error"] or f"it answered {kept.outcome['status']}")
 
-    async def _tried(self, row: Webhook, event: Event) -> dict[str, Any]:
+    async def _tried(self, row: Webhook, event: Event) -> faring.Attempt:
         began, status, error = stopwatch(), None, None
+        off: Off | None = None
         try:
             body = orjson.dumps(event.payload["message"])
             status = await self._post(row.url, body=body, headers=self._signed(row, event, body))
+            off = "gone" if status == faring.GONE else None
         except NotSent as fault:
-            error = fault.reason
-        return self._outcome(row, event, status, error, stopwatch() - began)
+            # It was saved when addresses were looked at less closely; no later attempt could be better.
+            error, off = fault.reason, "address" if fault.never else None
+        outcome = self._outcome(row, event, status, error, stopwatch() - began)
+        return faring.Attempt(outcome, gave_up=outbox.is_last_try(event), off=off)
 
     async def _wait_its_turn(self, webhook: UUID) -> None:
         """Its own budget first: what it is refused there costs the others nothing."""

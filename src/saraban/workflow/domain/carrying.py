@@ -4,11 +4,15 @@ stay as they are, which are asked, and which are asked no more.
 
 An answer that was given stays what it was. Where the version would lose it, read it otherwise, or find in it a verdict that
 nobody has spoken yet, the instance is left where it is: nothing moves on because of a migration.
+
+What was answered in hiding is not looked at: a review is taken along only where it could be whatever was answered, so that
+nobody learns by a migration, or by looking what one would do, what others have answered.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations_with_replacement
 from typing import Any
 
 from saraban.workflow.domain.review import Branch, Review, verdict
@@ -20,6 +24,7 @@ class Barrier(StrEnum):
     ANSWER_LOST = "answer_lost"
     ANSWER_CHANGED = "answer_changed"
     VERDICT_DUE = "verdict_due"
+    HIDDEN_ANSWERS = "hidden_answers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +33,13 @@ class Asked:
     One branch of the round under way.
 
     :param waits: False once it has its answer, or is asked no more
+    :param hidden: whether its answer is kept from readers
     """
 
     name: str
     waits: bool = True
     answer: str | None = None
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,8 @@ def continued(before: Review, after: Review, round_: Collection[Asked]) -> Carri
     given to one person since.
     """
     answers = {each.name: each.answer for each in round_ if each.answer is not None}
-    barrier = _barrier(before, after, answers)
+    hidden = frozenset(each.name for each in round_ if each.answer is not None and each.hidden)
+    barrier = _barrier(before, after, answers, hidden)
     if barrier is not None:
         return barrier
     waiting = [each.name for each in round_ if each.waits]
@@ -92,16 +100,33 @@ def _asks(review: Review, name: str) -> Any:
     return branch.assignee if branch is not None else None
 
 
-def _barrier(before: Review, after: Review, answers: Mapping[str, str]) -> Barrier | None:
+def _barrier(before: Review, after: Review, answers: Mapping[str, str], hidden: Collection[str]) -> Barrier | None:
     if not answers.keys() <= after.branches.keys():
         return Barrier.ANSWER_LOST
     # Who was asked, and under what words, is part of what was answered.
     if any(before.branches.get(name) != after.branches[name] for name in answers):
         return Barrier.ANSWER_CHANGED
-    said = set(answers.values())
-    if said and _meaning(before, said) != _meaning(after, said):
+    known = {name: code for name, code in answers.items() if name not in hidden}
+    said = set(known.values())
+    if answers and _meaning(before, said) != _meaning(after, said):
         return Barrier.ANSWER_CHANGED
+    if hidden:
+        return Barrier.HIDDEN_ANSWERS if _matters(before, after, known, hidden) else None
     return None if verdict(after, answers) is None else Barrier.VERDICT_DUE
+
+
+def _matters(before: Review, after: Review, known: Mapping[str, str], hidden: Collection[str]) -> bool:
+    """Whether anything that may have been answered in hiding would be called otherwise, or be a verdict."""
+    said = set(before.answers)
+    if _meaning(before, said) != _meaning(after, said):
+        return True
+    # A veto would have ended it. What counts the same leads to the same verdict, whoever has said it.
+    alike = {choice.counts: code for code, choice in before.answers.items() if code not in before.veto}
+    for codes in combinations_with_replacement(alike.values(), len(hidden)):
+        answers = {**known, **dict(zip(hidden, codes, strict=True))}
+        if verdict(before, answers) is None and verdict(after, answers) is not None:
+            return True
+    return False
 
 
 def _meaning(review: Review, said: Collection[str]) -> tuple[Any, ...]:

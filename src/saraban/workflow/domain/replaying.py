@@ -44,7 +44,7 @@ class Past:
     A step that was taken.
 
     :param imposed: an administrator's deed, which no definition provides: it counts wherever its state still is
-    :param answers: of a verdict, the codes by branch that it came from; of an answer its own, as far as they are known
+    :param answers: of a verdict, the codes by branch that it came from; of an answer its own, unless it is kept from readers
     :param with_files: whether files came with it, None where that is not known
     :param who: None where nobody is recorded, and for what the engine did by itself
     :param given_to: the one person in charge of the state that it led to
@@ -104,6 +104,9 @@ class Parting:
 
 
 _NO_ACTION = Text("สถานะนี้ไม่มีการดำเนินการนี้แล้ว", "The state has no such action any more.")
+_NO_REVIEW = Text("สถานะนี้ไม่มีการพิจารณาพร้อมกันแล้ว", "The state has no parallel review any more.")
+_NO_BRANCH = Text("การพิจารณาพร้อมกันไม่มีสายพิจารณานี้แล้ว", "The review has no such branch any more.")
+_NO_ANSWER = Text("การพิจารณาพร้อมกันไม่มีคำตอบนี้แล้ว", "The review has no such answer any more.")
 _OTHER_STATE = Text("ไปสถานะอื่น", "It goes to another state.")
 _CONDITION = Text("เงื่อนไขใหม่ไม่เป็นจริงกับเอกสารนี้", "The condition does not hold for this document.")
 _COMMENT = Text("ต้องมีความเห็น ซึ่งตอนนั้นไม่มี", "A comment is needed, and there was none.")
@@ -183,9 +186,12 @@ def _falling(definition: Definition, state: str, step: Past) -> Reason | None:
     """A verdict is played again from its answers; while they come in there need only be a review."""
     here = definition.states.get(state)
     review = here.review if here else None
-    known = review is not None and step.answers.keys() <= review.branches.keys()
-    if review is None or not known or not set(step.answers.values()) <= set(review.answers):
-        return Reason("no_action", _NO_ACTION)
+    if review is None:
+        return Reason("no_review", _NO_REVIEW)
+    if not step.answers.keys() <= review.branches.keys():
+        return Reason("no_branch", _NO_BRANCH)
+    if not set(step.answers.values()) <= set(review.answers):
+        return Reason("no_answer", _NO_ANSWER)
     if step.action == ANSWER:
         needed = any(review.answers[code].comment_required for code in step.answers.values())
         if needed and not (step.comment or "").strip():

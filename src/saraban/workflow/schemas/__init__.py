@@ -351,6 +351,9 @@ class DifferingOut(Schema):
     would_go_to: str | None
     code: Literal[
         "no_action",
+        "no_review",
+        "no_branch",
+        "no_answer",
         "other_state",
         "condition",
         "comment_required",

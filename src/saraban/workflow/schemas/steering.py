@@ -130,6 +130,7 @@ class MigratedOut(Schema):
         "answer_lost",
         "answer_changed",
         "verdict_due",
+        "hidden_answers",
         "subject_gone",
     ]
     moved: bool = Field(examples=[False], description="False in a dry run, and where it stays on its version.")

@@ -159,7 +159,7 @@ async def shown(
     people = {caller.user_id} | {seat.user_id for key in asking for seat in reviewed[key].seats}
     people |= {person.user_id for key in asking for person in waited.get(key, ())}
     seats = await seats_of(session, user_ids=people, project_ids=[key for key in places if key is not None])
-    kept = await _kept(session, [row.WorkflowBranch for row in rows])
+    kept = await secret(session, [row.WorkflowBranch for row in rows])
     names = await _names(session, [row.WorkflowBranch for row in rows])
     return {
         key: tuple(_views(reviewed[key], each, caller, seats, _Words(kept, names, waited.get(key, ()))))
@@ -267,7 +267,7 @@ def assignee_of(row: WorkflowBranch) -> Assignee:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class Secret:
     """
     Which answers are kept from readers: those given hidden, in rounds that came to no verdict (yet, or at all).
 
@@ -281,7 +281,8 @@ class _Kept:
         return row.history_id in self.unsaid and (row.instance_id, row.opened_version) not in self.decided
 
 
-async def _kept(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> _Kept:
+async def secret(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> Secret:
+    """This will give which answers of whole rounds are kept from readers."""
     answered = {row.instance_id for row in rows if row.history_id is not None}
     words = await repository.words_of(session, answered) if answered else []
     rounds: dict[UUID, set[int]] = {}
@@ -294,7 +295,7 @@ async def _kept(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> _Kept:
             before = [opened for opened in rounds[word.instance_id] if opened < word.details["versionNo"]]
             decided |= {(word.instance_id, max(before))} if before else set()
     unsaid = {word.id for word in words if word.action == ANSWER and "answer" not in (word.details or {})}
-    return _Kept(frozenset(unsaid), frozenset(decided))
+    return Secret(frozenset(unsaid), frozenset(decided))
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +307,7 @@ class _Words:
     :param waited: who is asked in person
     """
 
-    kept: _Kept
+    kept: Secret
     names: Mapping[str, str]
     waited: Sequence[Caller]
 
@@ -334,7 +335,7 @@ async def told(
     if not ids:
         return {}
     rows = await repository.of_instances(session, ids)
-    kept = await _kept(session, rows)
+    kept = await secret(session, rows)
     found: dict[UUID, Told | None] = {}
     for row in rows:
         if row.history_id is None:

@@ -39,8 +39,8 @@ async def rounds(
     return found
 
 
-def asked(round_: Round) -> tuple[Asked, ...]:
-    return tuple(Asked(row.name, row.status == PENDING, row.answer) for row in round_)
+def asked(round_: Round, secret: branches.Secret) -> tuple[Asked, ...]:
+    return tuple(Asked(row.name, row.status == PENDING, row.answer, secret.hides(row)) for row in round_)
 
 
 async def silent(session: AsyncSession, carried: Carried, *, facts: SubjectFacts, state: str) -> bool:

@@ -211,6 +211,7 @@ async def _examined(session: AsyncSession, run: _Run, found: Sequence[Instance])
     facts = await facts_of(session, found, caller=system, subjects=run.subjects)
     known = {row.definition_id: await definitions.load(session, row.definition_id) for row in found}
     rounds = await carrying.rounds(session, found, known)
+    secret = await branches.secret(session, [branch for round_ in rounds.values() for branch in round_])
     examined = []
     for row in found:
         round_ = rounds.get(row.id, [])
@@ -220,7 +221,7 @@ async def _examined(session: AsyncSession, run: _Run, found: Sequence[Instance])
             row.context or {},
             facts.get((row.entity_type, row.entity_id)),
             row.assigned_user_id,
-            carrying.asked(round_),
+            carrying.asked(round_, secret),
         )
         examined.append(_Examined(row, standing, round_, await _found(session, run, standing)))
     return examined

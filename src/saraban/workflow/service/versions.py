@@ -18,7 +18,7 @@ from saraban.workflow.domain.replaying import Parting, Past, Who
 from saraban.workflow.domain.review import ANSWER
 from saraban.workflow.models import Instance, WorkflowHistory
 from saraban.workflow.repository import finished, review
-from saraban.workflow.service import definitions
+from saraban.workflow.service import branches, definitions
 from saraban.workflow.service.reading import facts_of
 from saraban.workflow.service.subjects import Subjects
 
@@ -97,7 +97,7 @@ async def replay(
     """
     definition = await definitions.version(session, code=code, version=version)
     caller = await identity.system_caller(session)
-    place = Cursor.decode(after) if after else None
+    place = Cursor.decode(after, pointer="/after") if after else None
     differing: list[Differing] = []
     looked_at = unknown = 0
     while looked_at < limit:
@@ -121,20 +121,21 @@ async def replay(
     return Replayed(looked_at, looked_at - unknown - len(differing), unknown, differing, left_out, following)
 
 
-async def _steps(session: AsyncSession, rows: Sequence[Instance]) -> dict[UUID, list[Past]]:
-    """By instance, oldest first: three queries, with the files of all steps and the answers of all reviews."""
-    ids = [row.id for row in rows]
+async def _steps(session: AsyncSession, instances: Sequence[Instance]) -> dict[UUID, list[Past]]:
+    """By instance, oldest first: at most four queries, with the files of all steps and the answers that may be known."""
+    ids = [row.id for row in instances]
     steps = await repository.bare_steps(session, ids)
     files = await attachments.step_attachments(session, [step.id for step in steps])
     answered = any(step.action == ANSWER for step in steps)
-    branches = await review.of_instances(session, ids) if answered else ()
-    said = {branch.history_id: branch for branch in branches}
+    rows = await review.of_instances(session, ids) if answered else ()
+    kept = await branches.secret(session, rows)
+    said = {branch.history_id: branch for branch in rows if not kept.hides(branch)}
     found: dict[UUID, list[Past]] = {}
     for step in steps:
         past = replace(_past(step), with_files=str(step.id) in files)
         branch = said.get(step.id) if step.action == ANSWER else None
         if branch is not None and branch.answer is not None:
-            # A hidden review leaves what was said with its branch.
+            # A hidden review leaves what was said with its branch, and for ever to it where no verdict fell.
             past = replace(past, comment=branch.comment, answers={branch.name: branch.answer})
         found.setdefault(step.instance_id, []).append(past)
     return found
