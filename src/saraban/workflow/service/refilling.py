@@ -3,6 +3,7 @@ Whom running instances ask by name or for what he holds, written down anew after
 another version of the product, somebody else was asked or nobody, and until the next step nothing else would ask anew.
 """
 
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -11,6 +12,7 @@ from saraban.identity import service as identity
 from saraban.kit.db import Database
 from saraban.workflow.domain import awaiting
 from saraban.workflow.repository import holders as repository
+from saraban.workflow.repository import review as waits
 from saraban.workflow.service import definitions, holders, instances
 from saraban.workflow.service.instances import Entered
 from saraban.workflow.service.reading import facts_of
@@ -26,11 +28,13 @@ async def refill(db: Database, *, subjects: Subjects) -> None:
     It changes nothing that is right already, so it may be broken off and run again; each batch is a transaction of its own.
     """
     after: UUID | None = None
-    while (last := await db.transact(lambda session, since=after: _batch(session, subjects, after=since))) is not None:
-        after = last
+    more = True
+    while more:
+        after = await db.transact(partial(_batch, subjects=subjects, after=after))
+        more = after is not None
 
 
-async def _batch(session: AsyncSession, subjects: Subjects, *, after: UUID | None) -> UUID | None:
+async def _batch(session: AsyncSession, *, subjects: Subjects, after: UUID | None) -> UUID | None:
     """The last of those that were looked at, None where there are no more."""
     known = {key: await definitions.load(session, key) for key in await repository.versions_running(session)}
     asking = {key: [name for name in one.states if awaiting.by_person(one, name)] for key, one in known.items()}
@@ -41,10 +45,18 @@ async def _batch(session: AsyncSession, subjects: Subjects, *, after: UUID | Non
     rows = await repository.hold(session, instance_ids=[row.id for row in found])
     facts = await facts_of(session, rows, caller=await identity.system_caller(session), subjects=subjects)
     for row in rows:
-        seen, definition = (
-            facts.get((row.entity_type, row.entity_id)),
-            await definitions.load(session, row.definition_id),
-        )
+        definition = await definitions.load(session, row.definition_id)
+        seen = facts.get((row.entity_type, row.entity_id))
         if seen is not None and not holders.is_first_draft(row, definition):
-            await instances.await_next(session, Entered(row, definition, seen, row.last_transition_at))
+            await _fill(session, Entered(row, definition, seen, row.last_transition_at))
     return found[-1].id
+
+
+async def _fill(session: AsyncSession, entered: Entered) -> None:
+    """Whoever was waited for before keeps his place in the inbox."""
+    key, state = entered.row.id, entered.row.current_state
+    ahead = await instances.ahead(session, entered)
+    await waits.await_people(session, instance_id=key, state=state, users=ahead.users, now=entered.at)
+    await waits.await_organizations(
+        session, instance_id=key, state=state, organizations=ahead.organizations, since=entered.at
+    )
