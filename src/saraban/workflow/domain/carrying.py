@@ -117,16 +117,18 @@ def _barrier(before: Review, after: Review, answers: Mapping[str, str], hidden: 
 
 def _matters(before: Review, after: Review, known: Mapping[str, str], hidden: Collection[str]) -> bool:
     """Whether anything that may have been answered in hiding would be called otherwise, or be a verdict."""
-    said = set(before.answers)
-    if _meaning(before, said) != _meaning(after, said):
-        return True
+    counted = set[str]()
     # A veto would have ended it. What counts the same leads to the same verdict, whoever has said it.
     alike = {choice.counts: code for code, choice in before.answers.items() if code not in before.veto}
     for codes in combinations_with_replacement(alike.values(), len(hidden)):
         answers = {**known, **dict(zip(hidden, codes, strict=True))}
-        if verdict(before, answers) is None and verdict(after, answers) is not None:
+        if verdict(before, answers) is not None:  # it would have ended
+            continue
+        if verdict(after, answers) is not None:
             return True
-    return False
+        counted |= {before.answers[code].counts for code in codes}
+    said = {code for code, one in before.answers.items() if code not in before.veto and one.counts in counted}
+    return _meaning(before, said) != _meaning(after, said)
 
 
 def _meaning(review: Review, said: Collection[str]) -> tuple[Any, ...]:
