@@ -338,6 +338,7 @@ async def stage(tmp_path: Path, mariadb_demo_url: str, redis_url: str) -> AsyncI
         "secret_key": "of-all-the-processes-" * 3,
         "event_lease": LEASE,
         "webhook_limit": 0,
+        "webhook_limit_each": 0,
         "webhook_retry_pause": 1,
     }
     async with AsyncExitStack() as stack:
