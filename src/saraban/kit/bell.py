@@ -20,7 +20,6 @@ log = structlog.get_logger(__name__)
 CHANNEL = "saraban:events"
 _FAULTS = (RedisError, OSError, TimeoutError)
 _ASK = 10.0  # seconds of silence after which the connection is asked whether it lives
-_GAP = 0.02  # seconds between two messages: a worker that hears the first one finds what came meanwhile
 
 
 class Bell:
@@ -53,11 +52,10 @@ class Bell:
             self._ringing = asyncio.get_running_loop().create_task(self._publish(self._redis))
 
     async def _publish(self, redis: Redis) -> None:
-        while self._rung:  # many commits while one message is under way, or shortly after it, are one message more
+        while self._rung:  # many commits while one message is under way are one message more
             self._rung = False
             try:
                 await redis.publish(CHANNEL, self._name)
-                await asyncio.sleep(_GAP)
             except _FAULTS as fault:
                 self._closed_until = stopwatch() + self._rest
                 log.warning("bell.broken", error=f"{type(fault).__name__}: {fault}"[:300])

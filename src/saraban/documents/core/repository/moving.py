@@ -138,7 +138,11 @@ _RECIPIENTS = Ready(
         Organization.organization_code,
         _link.recipient_type,
     )
+    .select_from(_link)
     .join(Organization, Organization.id == _link.recipient_organization_id)
+    .prefix_with(
+        "STRAIGHT_JOIN", dialect="mariadb"
+    )  # it would begin with the organizations, and read all that they received
     .where(_link.correspondence_id.in_(_many("documents")))
     .order_by(_link.correspondence_id, _link.position)
 )
