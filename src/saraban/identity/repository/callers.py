@@ -85,7 +85,12 @@ async def rows_of_users(
 
 
 async def rows_of_username(session: AsyncSession, *, username: str) -> Sequence[Any]:
-    return list((await session.execute(_users_with_grants().where(User.username == username))).all())
+    return list((await session.execute(_user_named(), {"username": username})).all())
+
+
+@cache
+def _user_named() -> Any:
+    return _users_with_grants().where(User.username == sa.bindparam("username"))
 
 
 async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[Any]:
@@ -133,7 +138,7 @@ async def members(
         .order_by(User.username)
     )
     if permission is not None:
-        statement = statement.where(_may(permission))
+        statement = statement.where(_may([permission]))
     return list((await session.execute(statement)).all())
 
 
@@ -141,20 +146,28 @@ async def members_of_each(
     session: AsyncSession, *, organization_ids: Collection[int], permissions: Collection[str] | None
 ) -> Sequence[Any]:
     """The same people, with a row for each of the organizations that they work for; who may do one of some things."""
+    asked = {"organizations": list(organization_ids)} | ({} if permissions is None else {"names": list(permissions)})
+    return list((await session.execute(_members_of_each(may=permissions is not None), asked)).all())
+
+
+@cache
+def _members_of_each(*, may: bool) -> Any:
+    """Built once each: every event that is told of asks."""
+    places: Any = sa.bindparam("organizations", expanding=True)
+    names: Any = sa.bindparam("names", expanding=True)
     who = (User.user_id, User.public_id.label("public_id"))
     home, place = User.primary_organization_id, UserAssignment.organization_id
-    at_home = sa.select(home.label("organization_id"), *who).where(home.in_(organization_ids))
-    placed = sa.select(place, *who).join(User, User.user_id == UserAssignment.user_id)
-    who_may = () if permissions is None else (_may(*permissions),)
-    both = (one.where(*_acts(), *who_may) for one in (at_home, placed.where(place.in_(organization_ids))))
-    return list((await session.execute(sa.union(*both))).all())
+    at_home = sa.select(home.label("organization_id"), *who).where(home.in_(places))
+    placed = sa.select(place, *who).join(User, User.user_id == UserAssignment.user_id).where(place.in_(places))
+    who_may = (_may(names),) if may else ()
+    return sa.union(*(one.where(*_acts(), *who_may) for one in (at_home, placed)))
 
 
 def _acts() -> tuple[sa.ColumnElement[bool], ...]:
     return (User.is_active.is_(True), User.is_service.is_(False), User.deleted_at.is_(None))
 
 
-def _may(*permissions: str) -> sa.ColumnElement[bool]:
+def _may(permissions: Any) -> sa.ColumnElement[bool]:
     given = aliased(UserAssignment)
     return (
         sa.exists()

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -101,21 +102,28 @@ async def lent_by(
     session: AsyncSession, *, user_ids: Collection[int], first: datetime, last: datetime
 ) -> list[LentRow]:
     """What these people have lent and counts at some moment from `first` to `last`."""
+    asked = {"users": list(user_ids), "first": first, "last": last}
+    return [LentRow(*found) for found in (await session.execute(_lent_by(), asked)).all()]
+
+
+@cache
+def _lent_by() -> Any:
+    """Built once: every event that is told of asks."""
     delegator, delegate = aliased(User), aliased(User)
-    statement = (
+    users: Any = sa.bindparam("users", expanding=True)
+    return (
         sa.select(DelegationRow, delegator.public_id, delegate.public_id, Project.public_id)
         .join(delegator, delegator.user_id == DelegationRow.delegator_user_id)
         .join(delegate, delegate.user_id == DelegationRow.delegate_user_id)
         .outerjoin(Project, Project.id == DelegationRow.project_id)
         .where(
-            DelegationRow.delegator_user_id.in_(user_ids),
-            DelegationRow.ends_before > first,
-            DelegationRow.starts_at <= last,
+            DelegationRow.delegator_user_id.in_(users),
+            DelegationRow.ends_before > sa.bindparam("first"),
+            DelegationRow.starts_at <= sa.bindparam("last"),
             DelegationRow.revoked_at.is_(None),
         )
         .order_by(DelegationRow.id)
     )
-    return [LentRow(*found) for found in (await session.execute(statement)).all()]
 
 
 def _named() -> Any:
