@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import Clock, local_date
@@ -21,7 +21,7 @@ from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WEEKDAYS
 from saraban.projects.schemas import NewCalendarDay
 from saraban.projects.schemas import Weekend as WeekendOrder
-from saraban.web.forms import Faults, faults_of, figure, filled, order_from, project_of, text, texts, told_elsewhere
+from saraban.web.forms import Faults, Work, carried_out, faults_of, figure, filled, order_from, project_of, text, texts
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
 
@@ -149,19 +149,17 @@ def _figures(typed: str) -> list[int | str]:
     return [figure(part.strip()) for part in typed.split(",") if part.strip()]
 
 
-async def _done(page: Page, db: Database, clock: Clock, form: Any, work: Any, done: str) -> Response:
+async def _done(page: Page, db: Database, clock: Clock, form: Any, work: Work, done: str) -> Response:
     """Back to the year; the page with what is wrong when it did not work, and nothing lost."""
     year = text(form, "year") or ""
     shown = int(year) if year.isascii() and year.isdigit() and 1900 <= int(year[:6]) <= 2200 else None
-    try:
-        await db.transact(work)
-    except DomainError as error:
-        if told_elsewhere(error):
-            raise
-        async with db.reading() as session:
-            return await _show(page, session, clock, project=project_of(form), year=shown, form=form, error=error)
-    back = f"/calendar?project={project_of(form)}&done={done}" + (f"&year={shown}" if shown else "")
-    return RedirectResponse(back, status_code=303)
+    project = project_of(form)
+
+    async def again(session: AsyncSession, error: DomainError) -> Response:
+        return await _show(page, session, clock, project=project, year=shown, form=form, error=error)
+
+    back = f"/calendar?project={project}&done={done}" + (f"&year={shown}" if shown else "")
+    return await carried_out(db, work, again, back)
 
 
 async def _show(

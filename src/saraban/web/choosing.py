@@ -1,6 +1,6 @@
 """Which workflow documents start on, for one project or for the whole installation: what counts, and the form to choose."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -9,7 +9,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
@@ -19,7 +19,7 @@ from saraban.kit.problem import status_of
 from saraban.projects import service as projects
 from saraban.projects.domain.master import type_name
 from saraban.projects.service import ProjectRef
-from saraban.web.forms import Faults, faults_of, filled, id_of, order_from, project_of, text, told_elsewhere
+from saraban.web.forms import Faults, Work, carried_out, faults_of, filled, id_of, order_from, project_of, text
 from saraban.web.kinds import BY_NAME
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
@@ -37,7 +37,6 @@ _EVERYWHERE: Final = "all"  # in addresses and forms: the whole installation, wh
 _BY_DEFAULT = Text("เมื่อไม่ได้เลือกกระบวนงานอื่น", "where no other is chosen")
 _OF_ALL = Text("ทุกโครงการ", "all projects")
 _NONE: Final[Mapping[str, Text]] = MappingProxyType({})
-Work = Callable[[AsyncSession], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +161,11 @@ def _project_of(form: Any) -> UUID | None:
 
 async def _done(page: Page, db: Database, form: Any, work: Work, project: UUID | None, done: str) -> Response:
     where, kind = project or _EVERYWHERE, text(form, "kind") or FIRST
-    try:
-        await db.transact(work)
-    except DomainError as error:
-        if told_elsewhere(error):
-            raise
-        async with db.reading() as session:
-            return await _show(page, session, project=str(where), kind=kind, form=form, error=error)
-    return RedirectResponse(f"{HOME}?project={where}&kind={kind}&done={done}", status_code=303)
+
+    async def again(session: AsyncSession, error: DomainError) -> Response:
+        return await _show(page, session, project=str(where), kind=kind, form=form, error=error)
+
+    return await carried_out(db, work, again, f"{HOME}?project={where}&kind={kind}&done={done}")
 
 
 async def _show(

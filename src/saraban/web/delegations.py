@@ -12,7 +12,7 @@ from saraban.kit.errors import DomainError, Text
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
 from saraban.kit.problem import status_of
 from saraban.projects import service as projects
-from saraban.web.forms import Faults, faults_of, filled, order_from, text, texts, told_elsewhere
+from saraban.web.forms import Faults, carried_out, faults_of, filled, order_from, text, texts
 from saraban.web.kinds import BY_NAME
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
@@ -70,14 +70,10 @@ async def delegate(page: ThisPage, db: Db, clock: Now, request: Request) -> Resp
             session, caller=page.caller, wanted=wanted, now=clock.now(), zone=clock.zone, address=page.address
         )
 
-    try:
-        await db.transact(work)
-    except DomainError as error:
-        if told_elsewhere(error):
-            raise
-        async with db.reading() as session:
-            return await _show(page, session, clock, form=form, error=error)
-    return RedirectResponse(f"{HOME}?done=lent", status_code=303)
+    async def again(session: AsyncSession, error: DomainError) -> Response:
+        return await _show(page, session, clock, form=form, error=error)
+
+    return await carried_out(db, work, again, f"{HOME}?done=lent")
 
 
 @router.post("/{public_id}/revoke")

@@ -2,20 +2,24 @@
 Forms as people fill them in, turned into the orders that services take, and refusals turned back into words at the fields.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
+from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData, ImmutableMultiDict
+from starlette.responses import RedirectResponse, Response
 
+from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, NotFound
 from saraban.kit.problem import to_problem
 from saraban.kit.trace import trace_id
 
 MOST_FIELDS = 300
+Work = Callable[[AsyncSession], Awaitable[None]]
 _ELSEWHERE = frozenset({Kind.NOT_FOUND, Kind.UNAUTHENTICATED, Kind.BROKEN})
 
 # A pointer's first part is the name of the field, except where one field of the request is several of the form.
@@ -80,6 +84,24 @@ def project_of(form: ImmutableMultiDict[str, Any]) -> UUID:
 def told_elsewhere(error: DomainError) -> bool:
     """This will say whether a refusal has a page of its own, because the form it came from cannot be shown again."""
     return error.kind in _ELSEWHERE
+
+
+async def carried_out(
+    db: Database, work: Work, again: Callable[[AsyncSession, DomainError], Awaitable[Response]], back: str
+) -> Response:
+    """
+    This will do what a form asks for, and go on to the next page.
+
+    :param again: the same page with what is wrong when it did not work, and nothing lost
+    """
+    try:
+        await db.transact(work)
+    except DomainError as error:
+        if told_elsewhere(error):
+            raise
+        async with db.reading() as session:
+            return await again(session, error)
+    return RedirectResponse(back, status_code=303)
 
 
 def texts(form: ImmutableMultiDict[str, Any], name: str) -> list[str]:

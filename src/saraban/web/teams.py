@@ -1,13 +1,12 @@
 """Review teams of a project: who is in them and for which discipline, for those who keep them."""
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
@@ -18,7 +17,7 @@ from saraban.kit.schema import Line, Schema
 from saraban.projects import service as projects
 from saraban.projects.domain.reference import ProjectRef
 from saraban.projects.schemas import ReviewTeamIn, TeamMemberIn
-from saraban.web.forms import Faults, faults_of, filled, order_from, project_of, text, told_elsewhere
+from saraban.web.forms import Faults, Work, carried_out, faults_of, filled, order_from, project_of, text
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
 
@@ -32,7 +31,6 @@ ROLES: Final = {"REVIEWER": Text("ผู้ตรวจ", "Reviewer"), "LEAD": T
 Code = Annotated[str, Path(max_length=50, pattern=PATTERN)]
 Project = Annotated[UUID | None, Query()]
 Done = Annotated[str, Query(max_length=20)]
-Work = Callable[[AsyncSession], Awaitable[None]]
 
 
 class NewTeam(ReviewTeamIn):
@@ -88,7 +86,7 @@ async def create(page: ThisPage, db: Db, clock: Now, request: Request) -> Respon
     async def again(session: AsyncSession, error: DomainError) -> Response:
         return await _list(page, session, project=project, form=form, error=error)
 
-    return await _done(db, work, again, f"{HOME}/{code}?project={project}&done=made")
+    return await carried_out(db, work, again, f"{HOME}/{code}?project={project}&done=made")
 
 
 @router.get("/{code}")
@@ -196,21 +194,7 @@ async def _changed(page: Page, db: Database, form: Any, code: str, work: Work, d
     async def again(session: AsyncSession, error: DomainError) -> Response:
         return await _show(page, session, project=project, code=code, form=form, error=error)
 
-    return await _done(db, work, again, back or f"{HOME}/{code}?project={project}&done={done}")
-
-
-async def _done(
-    db: Database, work: Work, again: Callable[[AsyncSession, DomainError], Awaitable[Response]], back: str
-) -> Response:
-    """On to the next page; the same page with what is wrong when it did not work, and nothing lost."""
-    try:
-        await db.transact(work)
-    except DomainError as error:
-        if told_elsewhere(error):
-            raise
-        async with db.reading() as session:
-            return await again(session, error)
-    return RedirectResponse(back, status_code=303)
+    return await carried_out(db, work, again, back or f"{HOME}/{code}?project={project}&done={done}")
 
 
 async def _place(page: Page, session: AsyncSession, project: UUID | None) -> tuple[ProjectRef, list[ProjectRef]]:
