@@ -146,7 +146,7 @@ def solutions(atom: Any, path: str, evaluate: Evaluated) -> Iterator[Any]:
     :param evaluate: gives the value of a rule when the path has a value
     """
     for operator, left, right in _comparisons(atom):
-        told = {each for side in (left, right) for each in _operators(side)}
+        told = {operator for side in (left, right) for operator, _ in _operations(side)}
         if operator in _COMPARED and told & _CALCULATED:
             yield from _numbers(logic.compile({"-": [left, right]}), evaluate)
         if told & _TEXTUAL:
@@ -169,7 +169,8 @@ def _comparisons(rule: Any) -> Iterator[tuple[str, Any, Any]]:
                 waiting += given if isinstance(given, list) else [given]
 
 
-def _operators(rule: Any) -> Iterator[str]:
+def _operations(rule: Any) -> Iterator[tuple[str, Any]]:
+    """Every operator in a rule with what it is given."""
     waiting = [rule]
     while waiting:
         node = waiting.pop()
@@ -177,7 +178,7 @@ def _operators(rule: Any) -> Iterator[str]:
             waiting += node
         elif isinstance(node, Mapping):
             ((operator, given),) = node.items()
-            yield operator
+            yield operator, given
             waiting.append(given)
 
 
@@ -232,16 +233,9 @@ def _wanted(value: Any) -> list[str]:
 
 
 def _starts(rule: Any) -> Iterator[int]:
-    waiting = [rule]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, list):
-            waiting += node
-        elif isinstance(node, Mapping):
-            ((operator, given),) = node.items()
-            if operator == "substr" and isinstance(given, list) and type(given[1]) is int:
-                yield min(given[1], 1_000)
-            waiting.append(given)
+    for operator, given in _operations(rule):
+        if operator == "substr" and isinstance(given, list) and type(given[1]) is int:
+            yield min(given[1], 1_000)
 
 
 def _constants_in(atom: Any) -> list[Any]:

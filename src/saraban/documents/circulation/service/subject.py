@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -45,12 +44,11 @@ class CirculationSubject:
 
     async def moved(self, session: AsyncSession, moves: Sequence[workflow.Move]) -> workflow.Applied:
         for move in moves:
-            await self._moved(session, move, move.step, caller=move.caller, now=move.now)
+            await self._moved(session, move)
         return workflow.Applied([move.entity_id for move in moves])  # who has still to answer is another
 
-    async def _moved(
-        self, session: AsyncSession, move: workflow.Move, step: workflow.Step, *, caller: Caller, now: datetime
-    ) -> None:
+    async def _moved(self, session: AsyncSession, move: workflow.Move) -> None:
+        step, now = move.step, move.now
         row = (await repository.visible(session, organizations=None, public_ids=[UUID(move.entity_id)]))[0]
         parts = (await repository.parts(session, sheet_ids=[row.sheet.id]))[row.sheet.id]
         status = domain.status_code(step.next_state, ended=step.terminal, outcome=move.meaning.outcome)
@@ -64,7 +62,7 @@ class CirculationSubject:
             values["closed_at"] = now
         await repository.change(session, sheet_id=row.sheet.id, values=values)
         if step.action == RESPOND:
-            own = _part_of(caller, parts)
+            own = _part_of(move.caller, parts)
             await take_answer(session, own, status="COMPLETED", comment=step.comment, now=now)
         if status in domain.WITHOUT_ANSWERS or (step.forced and step.terminal):
             await close_parts(session, parts, reason=step.comment, now=now)

@@ -140,9 +140,8 @@ _RECIPIENTS = Ready(
     )
     .select_from(_link)
     .join(Organization, Organization.id == _link.recipient_organization_id)
-    .prefix_with(
-        "STRAIGHT_JOIN", dialect="mariadb"
-    )  # it would begin with the organizations, and read all that they received
+    # In this order: MariaDB would otherwise begin with the organizations, and read all that they ever received.
+    .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
     .where(_link.correspondence_id.in_(_many("documents")))
     .order_by(_link.correspondence_id, _link.position)
 )
