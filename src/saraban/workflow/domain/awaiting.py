@@ -4,6 +4,7 @@ Decides whom a state waits for: organizations, people by key or by name, and peo
 Who those people are, rows know; whether one of them is asked is decided here.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -147,20 +148,21 @@ def by_person(definition: Definition, state: str) -> bool:
 
 def concerns(definition: Definition, state: str, person: Caller) -> bool:
     """This will say whether a state may ask a person by name or for what he holds, wherever he holds it."""
-    return any(
-        require.user == person.public_id
-        if require.user is not None
-        else asks_holders(require) and bool(require.roles & person.roles or require.permissions & person.permissions)
-        for require in asking(definition, state)
-    )
+
+    def holds(require: Require) -> bool:
+        return bool(require.roles & person.roles or require.permissions & person.permissions)
+
+    return _in_person(definition, state, person, holds)
 
 
 def asks_for_himself(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
     """This will say whether a state asks a person by name or for what he holds, and he may see what it is about."""
-    mine = any(
-        require.user == person.public_id
-        if require.user is not None
-        else asks_holders(require) and meets(require, person, subject)
+    asked = _in_person(definition, state, person, lambda require: meets(require, person, subject))
+    return asked and subject.seen_by(person, state)
+
+
+def _in_person(definition: Definition, state: str, person: Caller, holds: Callable[[Require], bool]) -> bool:
+    return any(
+        require.user == person.public_id if require.user is not None else asks_holders(require) and holds(require)
         for require in asking(definition, state)
     )
-    return mine and subject.seen_by(person, state)

@@ -14,8 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Scope
-from saraban.identity.models import Role, User, UserAssignment
+from saraban.identity.models import User
 from saraban.kit.ids import new_id
 from saraban.projects.models import ReviewTeam, ReviewTeamMember
 from saraban.workflow.domain.review import ANSWER, FELL
@@ -146,31 +145,6 @@ async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> N
         .execution_options(**NO_STATE_SYNC)
     )
     await session.execute(statement)
-
-
-async def role_holders(session: AsyncSession, *, roles: Collection[str], scope: Scope) -> frozenset[int]:
-    """The people, no programs, who hold one of the roles for what the scope names, or everywhere."""
-    given = UserAssignment
-    here = [
-        given.organization_id.in_(scope.organizations),
-        sa.and_(given.organization_id.is_(None), given.project_id == scope.project),
-        sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id == scope.contract),
-        sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None)),
-    ]
-    statement = (
-        sa.select(given.user_id)
-        .join(Role, Role.role_id == given.role_id)
-        .join(User, User.user_id == given.user_id)
-        .where(
-            Role.role_name.in_(roles),
-            Role.deleted_at.is_(None),
-            User.is_active,
-            User.is_service.is_(False),
-            User.deleted_at.is_(None),
-            sa.or_(*here),
-        )
-    )
-    return frozenset((await session.scalars(statement)).all()) if roles else frozenset()
 
 
 async def await_people(

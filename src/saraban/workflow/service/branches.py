@@ -25,6 +25,7 @@ from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.models import Instance, WorkflowHistory
 from saraban.workflow.models.review import ANSWERED, PENDING, WorkflowBranch
 from saraban.workflow.repository import holders
+from saraban.workflow.repository import holders as holding
 from saraban.workflow.repository import review as repository
 from saraban.workflow.service.reading import readers
 from saraban.workflow.service.whom import name_of
@@ -94,14 +95,15 @@ async def answerers(
     for one in asked:
         named.setdefault(one.kind, set()).add(one.name)
     scope = facts.scope
-    found = await repository.role_holders(session, roles=named.get("role", ()), scope=scope)
+    roles = named.get("role", ())
+    in_role = await holding.people(session, roles=roles, permissions=(), scope=scope) if roles else ()
     seats: dict[int, set[Seat]] = {}
     if scope.project is not None and not named.keys().isdisjoint(SEATED):
         for seat in await projects.seats(session, project_ids=[scope.project]):
             if seat.team in named.get("team", ()) or seat.discipline in named.get("discipline", ()):
                 seats.setdefault(seat.user_id, set()).add(Seat(seat.team, seat.discipline))
-    asked_by_name = [UUID(key) for key in named.get("user", ())]
-    people = await readers(session, found | seats.keys(), named=asked_by_name, facts=facts, state=state)
+    by_name = (UUID(key) for key in named.get("user", ()))
+    people = await readers(session, seats.keys(), named=(*by_name, *in_role), facts=facts, state=state)
     return {
         one: frozenset(
             person.user_id for person in people if may_answer(one, person, facts, seats.get(person.user_id, ()))

@@ -3,6 +3,7 @@ Whom running instances ask by name or for what he holds, written down anew after
 another version of the product, somebody else was asked or nobody, and until the next step nothing else would ask anew.
 """
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -27,18 +28,26 @@ async def refill(db: Database, *, subjects: Subjects) -> None:
 
     It changes nothing that is right already, so it may be broken off and run again; each batch is a transaction of its own.
     """
+    async with db.reading() as session:
+        asking = await _asking(session)
     after: UUID | None = None
     more = True
     while more:
-        after = await db.transact(partial(_batch, subjects=subjects, after=after))
+        after = await db.transact(partial(_batch, subjects=subjects, asking=asking, after=after))
         more = after is not None
 
 
-async def _batch(session: AsyncSession, *, subjects: Subjects, after: UUID | None) -> UUID | None:
-    """The last of those that were looked at, None where there are no more."""
+async def _asking(session: AsyncSession) -> dict[UUID, list[str]]:
+    """The states that ask people by name or for what they hold, by the version that something runs under."""
     known = {key: await definitions.load(session, key) for key in await repository.versions_running(session)}
     asking = {key: [name for name in one.states if awaiting.by_person(one, name)] for key, one in known.items()}
-    asking = {key: names for key, names in asking.items() if names}
+    return {key: names for key, names in asking.items() if names}
+
+
+async def _batch(
+    session: AsyncSession, *, subjects: Subjects, asking: Mapping[UUID, Sequence[str]], after: UUID | None
+) -> UUID | None:
+    """The last of those that were looked at, None where there are no more."""
     found = await repository.standing_in(session, asking, after=after, most=AT_ONCE)
     if not found:
         return None
