@@ -52,6 +52,7 @@ STEPS = [
     "0036",
     "0037",
     "0038",
+    "0039",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -70,6 +70,23 @@ class User(HasPublicId, Base):
     deleted_at: Mapped[datetime | None]
 
 
+class UserInvitation(Base):
+    """
+    The open one-time link of an account, at most one; the row goes when it is used or replaced.
+
+    Only the SHA-256 of the token is kept.
+    """
+
+    __tablename__ = "user_invitations"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id", ondelete="CASCADE"), unique=True)
+    token_hash: Mapped[str] = mapped_column(Code(64), unique=True)
+    expires_at: Mapped[datetime]
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+
 class LoginFailure(Base):
     """Wrong log-ins under a name that no account has, by the SHA-256 of the name: such a name is locked like a real one."""
 

@@ -30,6 +30,16 @@ from saraban.identity.service.callers import (
 )
 from saraban.identity.service.delivery import Delivery, choose_delivery, deliveries
 from saraban.identity.service.directory import list_organizations, read_organization
+from saraban.identity.service.invitations import INVITED as USER_INVITED
+from saraban.identity.service.invitations import (
+    Invitation,
+    InvitationEnded,
+    accept_invitation,
+    invite_again,
+    invite_user,
+    read_invitation,
+    renew_token,
+)
 from saraban.identity.service.profile import profile
 from saraban.identity.service.sessions import (
     AccountLocked,
@@ -47,11 +57,14 @@ from saraban.identity.service.tokens import NotSignedIn, SessionEnded, TokenIssu
 __all__ = [
     "ACCOUNT_CHANGED",
     "DEMO_ACCOUNTS",
+    "USER_INVITED",
     "Account",
     "AccountLocked",
     "Callers",
     "Delivery",
     "Device",
+    "Invitation",
+    "InvitationEnded",
     "LockoutRules",
     "Member",
     "NotSignedIn",
@@ -61,6 +74,7 @@ __all__ = [
     "TokenIssuer",
     "UsernameTaken",
     "WrongCredentials",
+    "accept_invitation",
     "choose_delivery",
     "choose_language",
     "chosen_language",
@@ -70,6 +84,8 @@ __all__ = [
     "forget_sessions",
     "forget_strangers",
     "grant_role",
+    "invite_again",
+    "invite_user",
     "limit_draws",
     "list_organizations",
     "list_users",
@@ -79,8 +95,10 @@ __all__ = [
     "log_out",
     "members_of_each",
     "profile",
+    "read_invitation",
     "read_organization",
     "refresh",
+    "renew_token",
     "revoke_role",
     "set_active",
     "set_password",

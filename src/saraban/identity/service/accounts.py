@@ -21,7 +21,7 @@ from saraban.identity.domain.password import weakness
 from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Role, User, UserAssignment
 from saraban.identity.repository import accounts as repository
-from saraban.identity.repository import tokens
+from saraban.identity.repository import invitations, tokens
 from saraban.identity.service import passwords, places, rights
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import DomainError, FieldProblem, Forbidden, Invalid, Kind, NotFound, Text, invalid
@@ -57,6 +57,7 @@ class Account:
     roles: str
     is_active: bool
     is_service: bool
+    is_invited: bool
     locked_until: datetime | None
     last_login_at: datetime | None
 
@@ -81,17 +82,51 @@ async def create_user(
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
-    name = acceptable_username(username)
-    mail = acceptable_address(email)
+    require_strong(password, acceptable_username(username))
+    user = await open_account(
+        session,
+        by=by,
+        username=username,
+        password_hash=await passwords.hash_password(password),
+        email=email,
+        first_name=first_name,
+        last_name=last_name,
+        organization_code=organization_code,
+        is_service=is_service,
+        now=now,
+    )
+    await record(session, "user.create", user, by=by, address=address, now=now)
+    return user.public_id
+
+
+async def open_account(
+    session: AsyncSession,
+    *,
+    by: Caller,
+    username: str,
+    password_hash: str,
+    email: str,
+    first_name: str,
+    last_name: str,
+    organization_code: str | None,
+    is_service: bool = False,
+    now: datetime,
+) -> User:
+    """
+    Write the row of an account; what it is called in the audit trail is for the caller to say.
+
+    :raises Invalid: when a field is not acceptable
+    :raises UsernameTaken: when the name or the address is in use
+    """
+    name, mail = acceptable_username(username), acceptable_address(email)
     first, last = acceptable_name("/firstName", first_name), acceptable_name("/lastName", last_name)
-    _require_strong(password, name)
     home = await places.find(session, organization=organization_code)
     by.require("user.create", home.scope)
     if await repository.is_taken(session, username=name, email=mail):
         raise UsernameTaken(values={"value": username})
     user = User(
         username=name,
-        password_hash=await passwords.hash_password(password),
+        password_hash=password_hash,
         email=mail,
         first_name=first or None,
         last_name=last or None,
@@ -102,8 +137,7 @@ async def create_user(
     )
     session.add(user)
     await session.flush()
-    await _record(session, "user.create", user, by=by, address=address, now=now)
-    return user.public_id
+    return user
 
 
 async def list_users(session: AsyncSession) -> tuple[Account, ...]:
@@ -116,11 +150,11 @@ async def set_active(
 ) -> None:
     """This will open or close an account; a closed one is refused at its next request."""
     await rights.change(session)
-    user = await _manageable(session, by=by, username=username, permission="user.edit" if active else "user.delete")
+    user = await manageable(session, by=by, username=username, permission="user.edit" if active else "user.delete")
     user.is_active, user.updated_at = active, now
     if not active:
         await tokens.revoke_all(session, user_id=user.user_id, now=now)
-    await _record(session, "user.enable" if active else "user.disable", user, by=by, address=address, now=now)
+    await record(session, "user.enable" if active else "user.disable", user, by=by, address=address, now=now)
     await _tell(session, user, now)
 
 
@@ -132,15 +166,15 @@ async def limit_draws(
 
     :param per_minute: None for the limit that everybody has, 0 for none at all
     """
-    user = await _manageable(session, by=by, username=username, permission="user.edit")
+    user = await manageable(session, by=by, username=username, permission="user.edit")
     user.draws_per_minute, user.updated_at = per_minute, now
-    await _record(session, "user.limit", user, by=by, address=address, now=now)
+    await record(session, "user.limit", user, by=by, address=address, now=now)
 
 
 async def unlock(session: AsyncSession, *, by: Caller, username: str, address: str, now: datetime) -> None:
-    user = await _manageable(session, by=by, username=username, permission="user.edit")
+    user = await manageable(session, by=by, username=username, permission="user.edit")
     user.failed_attempts, user.locked_until, user.updated_at = 0, None, now
-    await _record(session, "user.unlock", user, by=by, address=address, now=now)
+    await record(session, "user.unlock", user, by=by, address=address, now=now)
 
 
 async def set_password(
@@ -151,12 +185,10 @@ async def set_password(
 
     :raises Invalid: when the password is too weak
     """
-    user = await _manageable(session, by=by, username=username, permission="user.edit")
-    _require_strong(password, user.username)
-    user.password_hash = await passwords.hash_password(password)
-    user.failed_attempts, user.locked_until, user.updated_at = 0, None, now
-    await tokens.revoke_all(session, user_id=user.user_id, now=now)
-    await _record(session, "user.reset_password", user, by=by, address=address, now=now)
+    user = await manageable(session, by=by, username=username, permission="user.edit")
+    require_strong(password, user.username)
+    await replace_password(session, user, await passwords.hash_password(password), now=now)
+    await record(session, "user.reset_password", user, by=by, address=address, now=now)
 
 
 async def grant_role(
@@ -184,7 +216,7 @@ async def grant_role(
         return
     session.add(UserAssignment(user_id=user.user_id, assigned_by_user_id=by.user_id, assigned_at=now, **wanted.where))
     await session.flush()
-    await _record(session, "user.grant_role", user, by=by, address=address, now=now, details=wanted.details)
+    await record(session, "user.grant_role", user, by=by, address=address, now=now, details=wanted.details)
     await _tell(session, user, now)
 
 
@@ -215,7 +247,7 @@ async def revoke_role(
         raise NotFound(f"The account “{username}” does not have the role {role} there.")
     await session.delete(assignment)
     await session.flush()
-    await _record(session, "user.revoke_role", user, by=by, address=address, now=now, details=wanted.details)
+    await record(session, "user.revoke_role", user, by=by, address=address, now=now, details=wanted.details)
     await _tell(session, user, now)
 
 
@@ -289,14 +321,23 @@ async def _existing(session: AsyncSession, username: str) -> User:
     return user
 
 
-async def _manageable(session: AsyncSession, *, by: Caller, username: str, permission: str) -> User:
+async def manageable(session: AsyncSession, *, by: Caller, username: str, permission: str) -> User:
     user = await _existing(session, username)
     organization = user.primary_organization_id
     by.require(permission, Scope(organizations=frozenset({organization} if organization else ())))
     return user
 
 
-def _require_strong(password: str, username: str) -> None:
+async def replace_password(session: AsyncSession, user: User, password_hash: str, *, now: datetime) -> None:
+    """Give an account another password: its lock, its invitation and its sessions end."""
+    user.password_hash, user.updated_at = password_hash, now
+    user.failed_attempts, user.locked_until = 0, None
+    await invitations.close(session, user_id=user.user_id)
+    await tokens.revoke_all(session, user_id=user.user_id, now=now)
+
+
+def require_strong(password: str, username: str) -> None:
+    """:raises Invalid: when a new password is too weak"""
     why = weakness(password, username=username)
     if why is not None:
         raise Invalid("The password is too weak.", fields=[FieldProblem("/password", "weak", why)])
@@ -312,6 +353,7 @@ def _account(user: User, organization_code: str | None, roles: str | None) -> Ac
         roles=roles or "",
         is_active=user.is_active,
         is_service=user.is_service,
+        is_invited=user.password_hash == passwords.NO_PASSWORD and not user.is_service,
         locked_until=user.locked_until,
         last_login_at=user.last_login_at,
     )
@@ -329,16 +371,17 @@ async def _tell(session: AsyncSession, user: User, now: datetime) -> None:
     )
 
 
-async def _record(
+async def record(
     session: AsyncSession,
     action: str,
     user: User,
     *,
-    by: Caller,
+    by: Caller | User,
     address: str,
     now: datetime,
     details: dict[str, Any] | None = None,
 ) -> None:
+    """Write an account's row of the audit trail."""
     await audit.write(
         session,
         action=action,

@@ -1,0 +1,169 @@
+"""
+Invites people to accounts that have no password yet, or whose password is forgotten, by a link that works once.
+
+The token leaves this module once: printed by a command, or in a letter, which makes a token of its own when it is written
+(`renew_token`), so that no queue keeps one.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.events import service as events
+from saraban.identity.domain.caller import Caller
+from saraban.identity.models import User, UserInvitation
+from saraban.identity.repository import invitations as repository
+from saraban.identity.service import passwords
+from saraban.identity.service.accounts import manageable, open_account, record, replace_password, require_strong
+from saraban.identity.service.callers import display_name
+from saraban.identity.service.tokens import digest
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, Kind, Text, invalid
+from saraban.kit.ids import new_secret
+
+INVITED: Final = "user.invited"
+LIFE: Final = timedelta(days=7)
+
+
+class InvitationEnded(DomainError):
+    """The link was used, replaced by another invitation, has expired, or its account is closed."""
+
+    kind, code = Kind.GONE, "INVITATION_ENDED"
+    says = Text("ลิงก์คำเชิญนี้ใช้ไม่ได้แล้ว", "This invitation link does not work any more.")
+    recovery = (
+        Text("หากตั้งรหัสผ่านแล้ว ให้เข้าสู่ระบบได้เลย", "If you have set your password already, sign in."),
+        Text("หากยังไม่ได้ตั้ง ให้ขอคำเชิญใหม่จากผู้ดูแลระบบ", "If not, ask your administrator for a new invitation."),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """An invited account; the token is for the person alone."""
+
+    public_id: UUID
+    username: str
+    display_name: str
+    token: str = field(repr=False)
+
+    @property
+    def path(self) -> str:
+        return f"/invitations/{self.token}"
+
+
+async def invite_user(
+    session: AsyncSession,
+    *,
+    by: Caller,
+    username: str,
+    email: str,
+    first_name: str = "",
+    last_name: str = "",
+    organization_code: str | None = None,
+    address: str,
+    now: datetime,
+) -> Invitation:
+    """
+    Open an account without a password and without roles, and invite its person.
+
+    :raises Invalid: when a field is not acceptable
+    :raises UsernameTaken: when the name or the address is in use
+    """
+    user = await open_account(
+        session,
+        by=by,
+        username=username,
+        password_hash=passwords.NO_PASSWORD,
+        email=email,
+        first_name=first_name,
+        last_name=last_name,
+        organization_code=organization_code,
+        now=now,
+    )
+    await record(session, "user.create", user, by=by, address=address, now=now)
+    return await _invite(session, user, by=by, address=address, now=now)
+
+
+async def invite_again(session: AsyncSession, *, by: Caller, username: str, address: str, now: datetime) -> Invitation:
+    """
+    Replace the link of an account; a password that is there stays good until the person sets another.
+
+    :raises Invalid: for a closed account and for an account of a program
+    """
+    user = await manageable(session, by=by, username=username, permission="user.edit")
+    if user.is_service or not user.is_active:
+        raise invalid(
+            "/username",
+            "not_invitable",
+            "“{value}” เป็นบัญชีที่ปิดอยู่หรือบัญชีของโปรแกรม จึงเชิญไม่ได้",
+            "“{value}” is closed or belongs to a program, so nobody can be invited to it.",
+            value=user.username,
+        )
+    return await _invite(session, user, by=by, address=address, now=now)
+
+
+async def renew_token(session: AsyncSession, *, user_id: int, now: datetime) -> str | None:
+    """Give a new token to an invitation that is still open, for the letter that is being written; the old one ends."""
+    row = await repository.of_user(session, user_id=user_id)
+    if row is None or row.expires_at <= now:
+        return None
+    token = new_secret()
+    row.token_hash, row.updated_at = digest(token), now
+    return token
+
+
+async def read_invitation(session: AsyncSession, *, token: str, now: datetime) -> Invitation:
+    """
+    :raises InvitationEnded: when the token opens nothing
+    """
+    user = await repository.invited(session, token_hash=digest(token), now=now)
+    if user is None:
+        raise InvitationEnded
+    return Invitation(user.public_id, user.username, display_name(user), token)
+
+
+async def accept_invitation(db: Database, *, token: str, password: str, address: str, now: datetime) -> str:
+    """
+    Set the password that an invited person chose, end the link and all sessions, and give the user name.
+
+    No connection is held while argon2 works.
+
+    :raises Invalid: when the password is too weak; the link stays good
+    :raises InvitationEnded: when the token opens nothing
+    """
+    async with db.reading() as session:
+        invited = await read_invitation(session, token=token, now=now)
+    require_strong(password, invited.username)
+    password_hash = await passwords.hash_password(password)
+
+    async def settle(session: AsyncSession) -> None:
+        user = await repository.invited(session, token_hash=digest(token), now=now, lock=True)
+        if user is None:
+            raise InvitationEnded
+        await replace_password(session, user, password_hash, now=now)
+        await record(session, "user.accept_invitation", user, by=user, address=address, now=now)
+
+    await db.transact(settle)
+    return invited.username
+
+
+async def _invite(session: AsyncSession, user: User, *, by: Caller, address: str, now: datetime) -> Invitation:
+    token = new_secret()
+    row = await repository.of_user(session, user_id=user.user_id)
+    if row is None:
+        row = UserInvitation(user_id=user.user_id, created_at=now)
+        session.add(row)
+    row.token_hash, row.expires_at, row.updated_at = digest(token), now + LIFE, now
+    await session.flush()
+    await record(session, "user.invite", user, by=by, address=address, now=now)
+    await events.record(
+        session,
+        name=INVITED,
+        aggregate_type="user",
+        aggregate_id=str(user.public_id),
+        payload={"userPublicId": str(user.public_id)},
+        now=now,
+    )
+    return Invitation(user.public_id, user.username, display_name(user), token)
