@@ -16,6 +16,8 @@ from saraban.worker import Worker
 from saraban.workflow.service.hearing import ACTS, Hearing, Stand
 from tests.domain.workflow.actors import person, subject
 from tests.features.documents.conftest import Desk
+from tests.features.documents.test_circulation_visibility import lose_the_right
+from tests.features.documents.test_circulations import order
 from tests.features.notifications.test_reminders import morning, reminded
 from tests.features.notifications.test_story import titles
 
@@ -154,3 +156,19 @@ class TestAsked:
         assert await told(desk, *people) == dict.fromkeys(people, 0) | {"padmin": 1}
         inbox = (await (await desk.as_("padmin")).get("/api/v1/inbox")).json()["items"]
         assert [item["subject"]["number"] for item in inbox] == [letter["documentNumber"]]
+
+
+class TestCirculation:
+    @pytest.mark.parametrize(("loses", "told"), [(False, 1), (True, 0)])
+    async def test_is_told_to_those_alone_who_may_see_it(
+        self, desk: Desk, app: FastAPI, worker: Worker, loses: bool, told: int
+    ) -> None:
+        sheet = await desk.write("dc.consultant", "circulations", await order(desk))
+        await desk.act("dc.consultant", sheet, "start")
+        if loses:
+            await lose_the_right(app, "reviewer.consultant")
+        client = await desk.as_("dc.consultant")
+        await client.post(f"/api/v1/circulations/{sheet['publicId']}/cancel", json={"reason": "ไม่ต้องเวียนแล้ว"})
+        await worker.drain()
+
+        assert sum("was cancelled" in title for title in await titles(desk, "reviewer.consultant")) == told

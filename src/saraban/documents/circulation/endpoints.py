@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from saraban.documents.circulation import service as circulations
+from saraban.documents.circulation.domain.visibility import VIEW
 from saraban.documents.circulation.schemas import (
     CirculationAnswer,
     CirculationChanges,
@@ -37,7 +38,7 @@ from saraban.numbering.dependencies import DRAWS, Numbers
 router = APIRouter(prefix="/circulations", tags=["Circulations"])
 
 Author = Annotated[Caller, guarded("circulation.create")]
-Reader = Annotated[Caller, guarded("circulation.view")]
+Reader = Annotated[Caller, guarded(VIEW)]
 Administrator = Annotated[Caller, guarded("numbering.manage_formats")]
 
 

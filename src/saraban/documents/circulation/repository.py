@@ -12,6 +12,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
 from saraban.documents.circulation.domain import WAITING
+from saraban.documents.circulation.domain.visibility import CirculationReach
 from saraban.documents.circulation.models import Circulation, CirculationAttachment, CirculationRouting
 from saraban.documents.core.models import Correspondence
 from saraban.identity.models import Organization, User
@@ -44,11 +45,11 @@ class Filters:
     """
     Which sheets are asked for; None asks for all.
 
-    :param organizations: None is for those who may see every sheet
+    :param reach: what the caller may see
     :param overdue_on: only what is not closed on this day, and was due before it
     """
 
-    organizations: frozenset[int] | None
+    reach: CirculationReach
     project: UUID | None = None
     status: str | None = None
     correspondence: UUID | None = None
@@ -58,7 +59,10 @@ class Filters:
     person: int | None = None
 
 
-def _select(organizations: frozenset[int] | None) -> Any:
+def _select(reach: CirculationReach | None) -> Any:
+    """
+    :param reach: whose sheets alone; None for what the system does itself
+    """
     statement = (
         sa.select(Circulation, Project, Organization, CirculationStatusCode, User, _canceller, Correspondence.public_id)
         .join(Project, Project.id == Circulation.project_id)
@@ -69,9 +73,10 @@ def _select(organizations: frozenset[int] | None) -> Any:
         .outerjoin(Correspondence, Correspondence.id == Circulation.correspondence_id)
         .execution_options(populate_existing=True)
     )
-    if organizations is not None:
-        statement = statement.where(Circulation.organization_id.in_(organizations))
-    return statement
+    if reach is None or reach.everything:
+        return statement
+    in_project = sa.and_(Circulation.organization_id.in_(reach.member_of), Circulation.project_id.in_(reach.projects))
+    return statement.where(sa.or_(Circulation.organization_id.in_(reach.organizations), in_project))
 
 
 def _contains(column: Any, text: str) -> sa.ColumnElement[bool]:
@@ -120,7 +125,7 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
 
 async def page(session: AsyncSession, *, filters: Filters, cursor: str | None, limit: int) -> pagination.Page[SheetRow]:
     statement = pagination.newest_first(
-        _select(filters.organizations).where(*_conditions(filters)),
+        _select(filters.reach).where(*_conditions(filters)),
         at=Circulation.created_at,
         public_id=Circulation.public_id,
         cursor=cursor,
@@ -131,9 +136,9 @@ async def page(session: AsyncSession, *, filters: Filters, cursor: str | None, l
 
 
 async def visible(
-    session: AsyncSession, *, organizations: frozenset[int] | None, public_ids: Collection[UUID]
+    session: AsyncSession, *, reach: CirculationReach | None, public_ids: Collection[UUID]
 ) -> list[SheetRow]:
-    statement = _select(organizations).where(Circulation.public_id.in_(public_ids))
+    statement = _select(reach).where(Circulation.public_id.in_(public_ids))
     return [SheetRow(*row) for row in await session.execute(statement)]
 
 
@@ -170,9 +175,9 @@ async def files(session: AsyncSession, *, sheet_id: int) -> Sequence[tuple[Attac
     return [(row[0], row[1]) for row in await session.execute(statement)]
 
 
-async def reaches_file(session: AsyncSession, *, organizations: frozenset[int] | None, attachment_id: int) -> bool:
+async def reaches_file(session: AsyncSession, *, reach: CirculationReach, attachment_id: int) -> bool:
     statement = (
-        _select(organizations)
+        _select(reach)
         .join(CirculationAttachment, CirculationAttachment.circulation_id == Circulation.id)
         .where(CirculationAttachment.attachment_id == attachment_id)
     )

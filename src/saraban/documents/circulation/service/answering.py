@@ -122,7 +122,7 @@ async def _respond(
     if envelope.current_state != domain.ROUTING or envelope.terminal:
         raise NotRouting
     await take_answer(session, part, status=response.status, comment=response.comment, now=now)
-    row = (await repository.visible(session, organizations=None, public_ids=[public_id]))[0]
+    row = (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
     fresh = (await repository.parts(session, sheet_ids=[row.sheet.id]))[row.sheet.id]
     await workflow.refresh_waiting(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row, fresh), now=now)
     details: dict[str, object] = {"status": response.status, "comment": response.comment}

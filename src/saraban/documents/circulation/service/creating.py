@@ -11,11 +11,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.documents.circulation import domain, repository
+from saraban.documents.circulation.domain.visibility import may_see
 from saraban.documents.circulation.models import Circulation, CirculationRouting
 from saraban.documents.circulation.repository import SheetRow
 from saraban.documents.circulation.schemas import NewCirculation
 from saraban.documents.circulation.service.news import tell
-from saraban.documents.circulation.service.presenting import etag, facts_of, full
+from saraban.documents.circulation.service.presenting import etag, facts_of, full, reach
 from saraban.documents.core import service as core
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
@@ -117,7 +118,7 @@ async def _check(
     today = local_date(now, zone)
     check_day(order.deadline_date, today, "/deadlineDate")
     correspondence = await _document(session, caller, order, organization.id)
-    return _Checked(plan, correspondence, await _assignees(session, order, organization.id, today))
+    return _Checked(plan, correspondence, await _assignees(session, order, organization.id, project.id, today))
 
 
 def check_day(day: date | None, today: date, pointer: str) -> None:
@@ -149,9 +150,10 @@ async def _document(session: AsyncSession, caller: Caller, order: NewCirculation
 
 
 async def _assignees(
-    session: AsyncSession, order: NewCirculation, organization_id: int, today: date
+    session: AsyncSession, order: NewCirculation, organization_id: int, project_id: int, today: date
 ) -> list[tuple[int, str, date | None]]:
     members = {member.public_id: member for member in await identity.users_of(session, frozenset({organization_id}))}
+    people = await identity.load_callers(session, {one.user_public_id for one in order.assignees} & members.keys())
     found: list[tuple[int, str, date | None]] = []
     for place, one in enumerate(order.assignees):
         pointer = f"/assignees/{place}"
@@ -162,6 +164,13 @@ async def _assignees(
                 "unknown",
                 "ไม่พบผู้ใช้นี้ในองค์กร หรือบัญชีถูกปิดแล้ว",
                 "This is not an active member of the organization.",
+            )
+        if not may_see(reach(people[one.user_public_id]), organization=organization_id, project=project_id):
+            raise invalid(
+                f"{pointer}/userPublicId",
+                "may_not_see",
+                "ผู้ใช้นี้ไม่มีสิทธิ์ดูใบเวียนขององค์กร",
+                "This person may not see the organization's circulation sheets.",
             )
         if any(member.user_id == user_id for user_id, _, _ in found):
             raise invalid(f"{pointer}/userPublicId", "duplicate", "ระบุผู้รับผิดชอบรายนี้ซ้ำ", "This person is named twice.")
@@ -188,7 +197,7 @@ async def _write(
             session, caller=caller, public_ids=order.attachment_public_ids, pointer="/attachmentPublicIds", now=now
         )
         await repository.link_files(session, sheet_id=sheet.id, attachment_ids=[row.id for row in rows])
-    row = (await repository.visible(session, organizations=None, public_ids=[public_id]))[0]
+    row = (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
     parts = (await repository.parts(session, sheet_ids=[sheet.id]))[sheet.id]
     await workflow.start(
         session,

@@ -38,6 +38,8 @@ async def tell(
         aggregate_id=str(row.sheet.public_id),
         payload={
             "documentPublicId": str(row.sheet.public_id),
+            "entityType": domain.ENTITY_TYPE,  # so that only those are told who may see it
+            "entityId": str(row.sheet.public_id),
             "kind": domain.KIND,
             "subject": row.sheet.circulation_subject,
             "projectPublicId": str(row.project.public_id),

@@ -9,26 +9,21 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
+from saraban.documents.circulation.domain.visibility import CirculationReach, may_see, reach_of
 from saraban.documents.circulation.repository import PartRow, SheetRow
 from saraban.documents.circulation.schemas import CirculationAnswer, CirculationSummary, PartAnswer
 from saraban.documents.core import service as core
 from saraban.documents.core.domain.due import is_overdue
 from saraban.documents.core.schemas import ProjectAnswer, ReferenceAnswer
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
 from saraban.projects.domain.master import CIRCULATION_STATUSES
 from saraban.workflow import service as workflow
 
 
-def organizations_of(caller: Caller) -> frozenset[int] | None:
-    """This will give whose sheets the caller may see: those of its own organizations, or None for all."""
-    return None if caller.may(EVERYTHING, Scope()) else caller.organization_ids
-
-
-def _sees(person: Caller, organization: int) -> bool:
-    own = organizations_of(person)
-    return own is None or organization in own
+def reach(caller: Caller) -> CirculationReach:
+    return reach_of(caller.grants, caller.organization_ids)
 
 
 def part_of(row: PartRow) -> domain.Part:
@@ -63,7 +58,10 @@ def facts_of(row: SheetRow, parts: Sequence[PartRow]) -> workflow.SubjectFacts:
         },
         organizations={sheet.organization_id: (row.organization.public_id, row.organization.organization_code)},
         edit_permission=domain.CREATE,
-        seen_by=lambda person, _state: _sees(person, sheet.organization_id),
+        seen_by=lambda person, _state: may_see(
+            reach(person), organization=sheet.organization_id, project=sheet.project_id
+        ),
+        open_to=lambda organization, _state: organization == sheet.organization_id,
     )
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.repository import Filters, SheetRow
 from saraban.documents.circulation.schemas import CirculationAnswer, CirculationSummary
-from saraban.documents.circulation.service.presenting import full, organizations_of, summaries
+from saraban.documents.circulation.service.presenting import full, reach, summaries
 from saraban.documents.core import service as core
 from saraban.documents.core.schemas import HistoryList
 from saraban.identity.domain.caller import Caller
@@ -53,7 +53,7 @@ async def listing(
             expected=", ".join(domain.STATUSES),
         )
     filters = Filters(
-        organizations=organizations_of(caller),
+        reach=reach(caller),
         project=search.project,
         status=domain.STATUSES[search.status] if search.status else None,
         correspondence=search.correspondence,
@@ -71,7 +71,7 @@ async def find(session: AsyncSession, *, caller: Caller, public_id: UUID) -> She
     """
     :raises NotFound: also for a sheet of another organization
     """
-    rows = await repository.visible(session, organizations=organizations_of(caller), public_ids=[public_id])
+    rows = await repository.visible(session, reach=reach(caller), public_ids=[public_id])
     if not rows:
         raise NotFound("There is no such circulation sheet.")
     return rows[0]
@@ -103,4 +103,4 @@ async def history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> 
 
 async def reads_file(session: AsyncSession, caller: Caller, attachment_id: int) -> bool:
     """This will say whether a file hangs on a sheet that the caller may see."""
-    return await repository.reaches_file(session, organizations=organizations_of(caller), attachment_id=attachment_id)
+    return await repository.reaches_file(session, reach=reach(caller), attachment_id=attachment_id)

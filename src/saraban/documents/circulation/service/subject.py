@@ -11,7 +11,7 @@ from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.repository import PartRow
 from saraban.documents.circulation.service.answering import NotAssigned, take_answer
 from saraban.documents.circulation.service.changing import close_parts
-from saraban.documents.circulation.service.presenting import facts_of, organizations_of
+from saraban.documents.circulation.service.presenting import facts_of, reach
 from saraban.documents.core import service as core
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
@@ -30,9 +30,7 @@ class CirculationSubject:
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, workflow.SubjectFacts]:
-        rows = await repository.visible(
-            session, organizations=organizations_of(caller), public_ids=core.ids_of(entity_ids)
-        )
+        rows = await repository.visible(session, reach=reach(caller), public_ids=core.ids_of(entity_ids))
         parts = await repository.parts(session, sheet_ids=[row.sheet.id for row in rows])
         return {str(row.sheet.public_id): facts_of(row, parts[row.sheet.id]) for row in rows}
 
@@ -49,7 +47,7 @@ class CirculationSubject:
 
     async def _moved(self, session: AsyncSession, move: workflow.Move) -> None:
         step, now = move.step, move.now
-        row = (await repository.visible(session, organizations=None, public_ids=[UUID(move.entity_id)]))[0]
+        row = (await repository.visible(session, reach=None, public_ids=[UUID(move.entity_id)]))[0]
         parts = (await repository.parts(session, sheet_ids=[row.sheet.id]))[row.sheet.id]
         status = domain.status_code(step.next_state, ended=step.terminal, outcome=move.meaning.outcome)
         values: dict[str, Any] = {
