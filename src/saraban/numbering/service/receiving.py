@@ -24,11 +24,12 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Kind, NotFound, Text, invalid
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, cut
+from saraban.kit.spreadsheets import unreadable
 from saraban.numbering.models import NumberImport
 from saraban.numbering.repository import imports as rows
 from saraban.numbering.repository.imports import ImportRow
 from saraban.numbering.service.voiding import MANAGES
-from saraban.numbering.service.workbook import MOST_BYTES, unreadable
+from saraban.numbering.service.workbook import MOST_BYTES
 from saraban.projects import service as projects
 
 SUFFIXES = (".xlsx", ".csv")

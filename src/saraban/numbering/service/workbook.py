@@ -2,26 +2,24 @@
 
 import csv
 import hashlib
-import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from python_calamine import CalamineError, CalamineWorkbook
 from xlsxwriter import Workbook
 
-from saraban.kit.errors import Invalid, invalid
+from saraban.kit.errors import invalid
+from saraban.kit.spreadsheets import DANGEROUS, read_rows
 from saraban.kit.text import fold
 from saraban.numbering.domain.legacy import COLUMNS
 from saraban.numbering.service.importing import REFUSED, THERE, Cells, SourceFile
 from saraban.numbering.service.lines import Read
 
 MOST_BYTES = 20 * 1024 * 1024
-MOST_UNPACKED = 400 * 1024 * 1024
 MOST_LINES = 200_000
+MOST_COLUMNS = 64  # a register may have columns of its own beside ours
 _OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
-_DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
 _GOOD, _DONE = "นำเข้าได้ / can be imported", "นำเข้าแล้ว / imported"
 _RESULTS = {THERE: "มีอยู่แล้ว / already there", REFUSED: "ไม่รับ / refused"}
 
@@ -40,43 +38,14 @@ def lines_of(path: Path) -> Iterator[Cells]:
     """
     This will give the lines below the headings, each with its number in the file and its cells in the usual order.
 
-    :raises Invalid: for a file that is no sheet, is packed too tightly, has too many lines or lacks a column
+    :raises Invalid: for a file that `read_rows` refuses, or that lacks a column
     """
     source_of(path)
-    sheet = _csv(path) if path.suffix.lower() == ".csv" else _xlsx(path)
+    sheet = read_rows(path, columns=MOST_COLUMNS, rows=MOST_LINES + 1)
     places = _places(next(sheet, []))
-    for count, row in enumerate(sheet):
-        if count >= MOST_LINES:
-            raise invalid("/file", "too_many", "เกิน {most} แถว", "There are more than {most} lines.", most=MOST_LINES)
+    for line, row in enumerate(sheet, 2):
         if any(cell not in (None, "") for cell in row):
-            yield count + 2, [row[place] if place is not None and place < len(row) else None for place in places]
-
-
-def _csv(path: Path) -> Iterator[Sequence[object]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for row in csv.reader(file, strict=True):
-                yield [cell[1:] if cell[:1] == "'" and cell[1:].startswith(_DANGEROUS) else cell for cell in row]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise unreadable() from error
-
-
-def _xlsx(path: Path) -> Iterator[Sequence[object]]:
-    try:
-        with zipfile.ZipFile(path) as packed:
-            unpacked = sum(one.file_size for one in packed.infolist())
-        if unpacked > MOST_UNPACKED:
-            raise invalid("/file", "packed", "ไฟล์นี้ขยายแล้วใหญ่เกินไป", "Unpacked, the file would be too large.")
-        with CalamineWorkbook.from_path(str(path)) as book:
-            yield from book.get_sheet_by_index(0).iter_rows()
-    except (zipfile.BadZipFile, CalamineError) as error:
-        raise unreadable() from error
-
-
-def unreadable() -> Invalid:
-    return invalid(
-        "/file", "unreadable", "อ่านไฟล์ไม่ได้ ต้องเป็น XLSX หรือ CSV (UTF-8)", "The file is no XLSX and no CSV in UTF-8."
-    )
+            yield line, [row[place] if place is not None and place < len(row) else None for place in places]
 
 
 def _places(headings: Sequence[object]) -> list[int | None]:
@@ -155,7 +124,7 @@ def harmless(cell: object) -> object:
     """This will keep a spreadsheet from taking a text of a CSV for a formula."""
     if isinstance(cell, datetime):
         return cell.isoformat(sep=" ", timespec="seconds")
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_DANGEROUS) else cell
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(DANGEROUS) else cell
 
 
 def template_to(path: Path) -> None:

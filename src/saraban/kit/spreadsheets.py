@@ -1,0 +1,162 @@
+"""
+Rows of a spreadsheet from outside, XLSX or CSV, read in a child process with limits; which columns there are is left to others.
+
+A file of 1 KB can describe a table of 17 billion cells, which the library allocates at once. What dies of it is the child.
+"""
+
+import csv
+import json
+import re
+import resource
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from saraban.kit.errors import Invalid, invalid
+
+MEMORY = 1 << 30  # bytes of address space; 200,000 rows of 13 columns take 300 MB
+SECONDS = 60  # of processor time; the same rows take 6
+DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a program takes a text for a formula that begins like this
+_MOST_UNPACKED = 400 * 1024 * 1024
+_LONGEST_ROW = 16 * 1024 * 1024
+_NO_MEMORY = 3
+_CELL = re.compile(rb'<(?:\w+:)?c\s[^>]*?\br="([A-Z]{1,7})([0-9]{1,9})"[^>]*(?<!/)>(?!</)')
+
+
+def read_rows(path: Path, *, columns: int, rows: int) -> Iterator[list[object]]:
+    """
+    Yield the rows of a CSV, or of the first sheet of an XLSX, from the headings on.
+
+    :raises Invalid: at `/file`, for what is no spreadsheet, has something in a cell beyond `columns` and `rows`, or needs
+        more memory or time than a spreadsheet of that size may
+    """
+    command = [sys.executable, "-I", "-m", __name__, str(path.resolve()), str(columns), str(rows)]
+    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **pipes, env={}) as child:  # noqa: S603  this very module
+        said: Any = child.stdout
+        try:
+            while (line := said.readline(_LONGEST_ROW)).endswith(b"\n"):
+                row = json.loads(line, object_hook=_value)
+                if isinstance(row, str):
+                    raise _outside(row, columns, rows)
+                yield row
+            if line:
+                raise _too_much()
+            code = child.wait()
+        finally:
+            child.kill()
+    if code:
+        raise _too_much() if code < 0 or code == _NO_MEMORY else unreadable()
+
+
+def unreadable() -> Invalid:
+    return invalid(
+        "/file", "unreadable", "อ่านไฟล์ไม่ได้ ต้องเป็น XLSX หรือ CSV (UTF-8)", "The file is no XLSX and no CSV in UTF-8."
+    )
+
+
+def _too_much() -> Invalid:
+    return invalid(
+        "/file",
+        "packed",
+        "ไฟล์นี้ขยายแล้วใหญ่เกินไป หรือใช้เวลาอ่านนานเกินไป",
+        "Unpacked, the file would be too large, or reading it takes too long.",
+    )
+
+
+def _outside(cell: str, columns: int, rows: int) -> Invalid:
+    return invalid(
+        "/file",
+        "outside",
+        "เซลล์ {cell} อยู่นอกตาราง อ่านได้ไม่เกิน {columns} คอลัมน์ และ {rows} แถว",
+        "Cell {cell} lies outside the table: at most {columns} columns and {rows} rows are read.",
+        cell=cell,
+        columns=columns,
+        rows=rows,
+    )
+
+
+def _value(tagged: dict[str, str]) -> date:
+    return datetime.fromisoformat(tagged["datetime"]) if "datetime" in tagged else date.fromisoformat(tagged["date"])
+
+
+# What follows runs in the child.
+
+
+class _Outside(Exception):
+    """Something stands in a cell beyond the bounds, which the message names."""
+
+
+def _main(path: Path, columns: int, rows: int) -> None:
+    for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
+        resource.setrlimit(limit, (most, most))
+    try:
+        for row in _bounded(_csv(path) if path.suffix.lower() == ".csv" else _xlsx(path, columns, rows), columns, rows):
+            _say(row)
+    except _Outside as error:
+        _say(str(error))
+    except MemoryError:
+        sys.exit(_NO_MEMORY)
+
+
+def _bounded(table: Iterator[Sequence[object]], columns: int, rows: int) -> Iterator[Sequence[object]]:
+    for count, row in enumerate(table, 1):
+        beyond = next((place for place, cell in enumerate(row[columns:], columns) if cell not in (None, "")), None)
+        if beyond is not None or count > rows:
+            raise _Outside(f"{_letters(beyond or 0)}{count}")
+        yield row[:columns]
+
+
+def _say(what: object) -> None:
+    sys.stdout.write(json.dumps(what, default=_tagged) + "\n")
+
+
+def _tagged(cell: object) -> object:
+    return {type(cell).__name__: cell.isoformat()} if isinstance(cell, date) else str(cell)
+
+
+def _letters(place: int) -> str:
+    return (_letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
+
+
+def _csv(path: Path) -> Iterator[Sequence[object]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        for row in csv.reader(file, strict=True):
+            yield [cell[1:] if cell[:1] == "'" and cell[1:].startswith(DANGEROUS) else cell for cell in row]
+
+
+def _xlsx(path: Path, columns: int, rows: int) -> Iterator[Sequence[object]]:
+    from python_calamine import CalamineWorkbook
+
+    with zipfile.ZipFile(path) as packed:
+        if sum(one.file_size for one in packed.infolist()) > _MOST_UNPACKED:
+            raise MemoryError
+        _look_for_far_cells(packed, columns, rows)
+    with CalamineWorkbook.from_path(str(path)) as book:
+        yield from book.get_sheet_by_index(0).iter_rows()
+
+
+def _look_for_far_cells(packed: zipfile.ZipFile, columns: int, rows: int) -> None:
+    """Name the cell before the library allocates everything up to it; what hides from this look meets the limits."""
+    right = _letters(columns - 1).encode()
+    for found in _CELL.finditer(packed.read(_first_sheet(packed))):
+        column, row = found.groups()
+        if int(row) > rows or (len(column), column) > (len(right), right):
+            raise _Outside((column + row).decode())
+
+
+def _first_sheet(packed: zipfile.ZipFile) -> str:
+    book = ET.fromstring(packed.read("xl/workbook.xml"))  # noqa: S314  under the limits of this process
+    links = ET.fromstring(packed.read("xl/_rels/workbook.xml.rels"))  # noqa: S314
+    key = next(value for name, value in next(book.iterfind(".//{*}sheet")).items() if name.endswith("}id"))
+    target = next(link.get("Target", "") for link in links if link.get("Id") == key)
+    return target[1:] if target.startswith("/") else f"xl/{target}"
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
