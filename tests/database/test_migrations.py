@@ -53,6 +53,7 @@ STEPS = [
     "0037",
     "0038",
     "0039",
+    "0040",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
@@ -323,6 +324,15 @@ class TestPublicIds:
 
         assert len(set(rows(url, "SELECT uuid FROM organizations"))) == 2
         mariadb_server.drop("defaults")
+
+
+class TestRolesInProjects:
+    def test_begin_as_the_roles_that_the_organizations_had(self, moved: str) -> None:
+        found = rows(
+            moved, "SELECT organization_id, role_in_project FROM project_organizations ORDER BY organization_id"
+        )
+
+        assert [tuple(row) for row in found] == [(1, "CONSULTANT"), (2, "OWNER")]
 
 
 class TestWorkflowColumns:

@@ -35,6 +35,7 @@ class Organization(HasPublicId, Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     organization_code: Mapped[str] = mapped_column(Code(20), unique=True)
     organization_name: Mapped[str] = mapped_column(sa.String(255))
+    organization_name_en: Mapped[str | None] = mapped_column(sa.String(255))
     role_id: Mapped[int | None] = mapped_column(sa.ForeignKey("organization_roles.id", ondelete="SET NULL"), index=True)
     is_active: Mapped[bool] = mapped_column(default=True)
     created_at: Mapped[datetime]

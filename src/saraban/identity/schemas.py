@@ -49,6 +49,7 @@ class OrganizationLine(Schema):
     public_id: UUID
     organization_code: str
     organization_name: str
+    organization_name_en: str | None = None
     role: Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"] = Field(
         description="Its role where nothing else is said; a contract may give it another one."
     )

@@ -20,6 +20,7 @@ class Project(HasPublicId, Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     project_code: Mapped[str] = mapped_column(Code(50), unique=True)
     project_name: Mapped[str] = mapped_column(sa.String(255))
+    project_name_en: Mapped[str | None] = mapped_column(sa.String(255))
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
     is_sandbox: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
@@ -28,12 +29,13 @@ class Project(HasPublicId, Base):
 
 
 class ProjectOrganization(Base):
-    """An organization that takes part in a project; its role is the organization's own."""
+    """An organization that takes part in a project, with its role there: another project may give it another one."""
 
     __tablename__ = "project_organizations"
 
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True)
     organization_id: Mapped[int] = mapped_column(sa.ForeignKey("organizations.id"), primary_key=True)
+    role_in_project: Mapped[str] = mapped_column(Code(20), server_default="OTHER")
 
 
 class Contract(HasPublicId, Base):
@@ -43,6 +45,7 @@ class Contract(HasPublicId, Base):
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
     contract_code: Mapped[str] = mapped_column(Code(50), unique=True)
     contract_name: Mapped[str] = mapped_column(sa.String(255))
+    contract_name_en: Mapped[str | None] = mapped_column(sa.String(255))
     description: Mapped[str | None] = mapped_column(sa.Text)
     start_date: Mapped[date | None]
     end_date: Mapped[date | None]
@@ -104,6 +107,7 @@ class CorrespondenceSubType(Base):
     correspondence_type_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondence_types.id"))
     sub_type_code: Mapped[str] = mapped_column(Code(20))
     sub_type_name: Mapped[str | None] = mapped_column(sa.String(255))
+    sub_type_name_en: Mapped[str | None] = mapped_column(sa.String(255))
     sub_type_number: Mapped[str | None] = mapped_column(Code(10))
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
 

@@ -41,6 +41,7 @@ class ProjectLine(Schema):
     public_id: UUID
     project_code: str
     project_name: str
+    project_name_en: str | None = None
 
 
 class ProjectPage(Schema):
@@ -56,6 +57,7 @@ class MemberLine(Schema):
     public_id: UUID
     organization_code: str
     organization_name: str
+    organization_name_en: str | None = None
     role: Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"]
 
 
@@ -65,6 +67,7 @@ class ContractLine(Schema):
     public_id: UUID
     contract_code: str
     contract_name: str
+    contract_name_en: str | None = None
     start_date: date | None
     end_date: date | None
     organizations: list[MemberLine] = Field(description="Its parties, with the role each has in this contract.")
@@ -76,6 +79,7 @@ class ProjectDetail(Schema):
     public_id: UUID
     project_code: str
     project_name: str
+    project_name_en: str | None = None
     organizations: list[MemberLine]
     contracts: list[ContractLine]
 
@@ -99,6 +103,7 @@ class SubTypeLine(Schema):
 
     code: str
     name: str | None
+    name_en: str | None = None
     number: str | None = Field(description="What `{SUB_TYPE}` prints in a number.")
     type_code: str
     contract_public_id: UUID

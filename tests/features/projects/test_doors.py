@@ -53,10 +53,10 @@ class TestProjects:
             assert codes == {"LCBP3-C2"}
             assert set(statuses.values()) == {404}
 
-    async def test_carry_three_fields(self, signed_in: SignIn) -> None:
+    async def test_carry_their_code_and_names(self, signed_in: SignIn) -> None:
         (project,) = (await (await signed_in("viewer")).get("/api/v1/projects")).json()["items"]
 
-        assert set(project) == {"publicId", "projectCode", "projectName"}
+        assert set(project) == {"publicId", "projectCode", "projectName", "projectNameEn"}
 
     async def test_are_found_by_words_and_paged(self, app: Any, signed_in: SignIn) -> None:
         await add_projects(app)

@@ -13,7 +13,14 @@ from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
 from saraban.kit.ids import new_id
 from saraban.projects import service as projects
-from saraban.projects.models import Contract, CorrespondenceType, Discipline, Project, ProjectOrganization
+from saraban.projects.models import (
+    Contract,
+    ContractOrganization,
+    CorrespondenceType,
+    Discipline,
+    Project,
+    ProjectOrganization,
+)
 
 PROJECT = "LCBP3-C2"
 
@@ -94,6 +101,30 @@ class TestFindMember:
         member = await in_project(demo_db, ask)
 
         assert (member.code, member.role) == (code, role)
+
+    async def test_gives_another_role_in_another_project_or_contract(self, demo_db: Database) -> None:
+        other = await another_project(demo_db)
+        async with demo_db.writing() as session:
+            project = await projects.find_project(session, public_id=other, pointer="/x")
+            consultant = await session.scalar(sa.select(Organization).where(Organization.organization_code == "คคง."))
+            contract = await session.scalar(sa.select(Contract.id).where(Contract.contract_code == "OTHER-1"))
+            assert consultant is not None
+            await session.execute(
+                sa.update(ProjectOrganization)
+                .where(ProjectOrganization.project_id == project.id)
+                .values(role_in_project="OWNER")
+            )
+            session.add(
+                ContractOrganization(contract_id=contract, organization_id=consultant.id, role_in_contract="DESIGNER")
+            )
+            await session.flush()
+            asked = {"project": project, "public_id": consultant.public_id, "pointer": "/x"}
+            there = await projects.find_member(session, **asked)
+            in_contract = await projects.find_member(session, **asked, contract_id=contract)
+
+            assert (there.role, in_contract.role) == ("OWNER", "DESIGNER")
+            parties = await projects.parties(session, project_id=project.id, contract_id=contract)
+            assert parties == {"DESIGNER": frozenset({consultant.id})}
 
     async def test_does_not_give_one_that_takes_no_part(self, demo_db: Database) -> None:
         other = await another_project(demo_db)

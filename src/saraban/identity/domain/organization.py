@@ -1,8 +1,9 @@
 """The part an organization plays in a project, as documents see it."""
 
-from typing import Literal
+from typing import Final, Literal
 
 Part = Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"]
+PARTS: Final[tuple[Part, ...]] = ("OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER")
 
 _PARTS: dict[str, Part] = {
     "OWNER": "OWNER",

@@ -18,6 +18,7 @@ def _select() -> Any:
             Organization.public_id,
             Organization.organization_code,
             Organization.organization_name,
+            Organization.organization_name_en,
             Organization.is_active,
             Organization.created_at,
             OrganizationRole.role_name,

@@ -54,6 +54,7 @@ def line(row: Any) -> OrganizationLine:
         public_id=row.public_id,
         organization_code=row.organization_code,
         organization_name=row.organization_name,
+        organization_name_en=row.organization_name_en,
         role=part_of(row.role_name),
         is_active=row.is_active,
     )

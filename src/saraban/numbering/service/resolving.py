@@ -7,7 +7,7 @@ number, which plans such a request again with `fresh`.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -157,9 +157,26 @@ async def _parties(session: AsyncSession, request: NumberRequest) -> Parties:
         contract = await projects.find_contract(
             session, project=project, public_id=request.contract_public_id, pointer="/contractPublicId"
         )
-    return await _with_master_data(
+    parties = await _with_master_data(
         session, request, Parties(project, kind, originator, recipient, contract, None, None, None)
     )
+    return await _in_its_contract(session, request, parties)
+
+
+async def _in_its_contract(session: AsyncSession, request: NumberRequest, parties: Parties) -> Parties:
+    """Give the recipient the role that it has in the contract, where one is stated or a code belongs to one."""
+    coded = (parties.contract, parties.discipline, parties.rfa_type, parties.sub_type)
+    of_contract = next((getattr(one, "contract_id", None) or one.id for one in coded if one is not None), None)
+    if of_contract is None or request.recipient_organization_public_id is None:
+        return parties
+    recipient = await projects.find_member(
+        session,
+        project=parties.project,
+        public_id=request.recipient_organization_public_id,
+        pointer="/recipientOrganizationPublicId",
+        contract_id=of_contract,
+    )
+    return replace(parties, recipient=recipient)
 
 
 async def _with_master_data(session: AsyncSession, request: NumberRequest, parties: Parties) -> Parties:

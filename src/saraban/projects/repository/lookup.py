@@ -7,7 +7,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.models import Organization, OrganizationRole
+from saraban.identity.models import Organization
 from saraban.kit.ready import Question, Ready
 from saraban.projects.models import (
     Contract,
@@ -41,17 +41,23 @@ async def lock(session: AsyncSession, *, project_id: int) -> None:
     await session.execute(sa.select(Project.id).where(Project.id == project_id).with_for_update())
 
 
-async def member(session: AsyncSession, *, project_id: int, public_id: UUID) -> Any | None:
+async def member(
+    session: AsyncSession, *, project_id: int, public_id: UUID, contract_id: int | None = None
+) -> Any | None:
+    """:param contract_id: a party of this contract has the role that it has there"""
+    of_contract = sa.and_(
+        ContractOrganization.organization_id == Organization.id, ContractOrganization.contract_id == contract_id
+    )
     statement = (
         sa.select(
             Organization.id,
             Organization.public_id,
             Organization.organization_code,
             Organization.organization_name,
-            OrganizationRole.role_name,
+            sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project).label("role"),
         )
         .join(ProjectOrganization, ProjectOrganization.organization_id == Organization.id)
-        .outerjoin(OrganizationRole, OrganizationRole.id == Organization.role_id)
+        .outerjoin(ContractOrganization, of_contract)
         .where(
             ProjectOrganization.project_id == project_id,
             Organization.public_id == public_id,
@@ -103,7 +109,7 @@ async def sub_types(
 
 
 def parties(read: Callable[[Rows], Found], *, project_id: int, contract_id: int | None) -> Question[Found]:
-    """For each organization that takes part: its key, its public id, its code, its own role, the contract's word for it."""
+    """For each organization that takes part: its key, its public id, its code, and its role there."""
     if contract_id is None:
         return Question(_PROJECT_PARTIES, {"key": project_id}, read)
     return Question(_CONTRACT_PARTIES, {"key": contract_id}, read)
@@ -111,11 +117,7 @@ def parties(read: Callable[[Rows], Found], *, project_id: int, contract_id: int 
 
 def _parties(statement: Any) -> Any:
     """Made once: every step of a workflow asks for them."""
-    return Ready(
-        statement.outerjoin(OrganizationRole, OrganizationRole.id == Organization.role_id).where(
-            Organization.is_active, Organization.deleted_at.is_(None)
-        )
-    )
+    return Ready(statement.where(Organization.is_active, Organization.deleted_at.is_(None)))
 
 
 _PROJECT_PARTIES = _parties(
@@ -123,8 +125,7 @@ _PROJECT_PARTIES = _parties(
         ProjectOrganization.organization_id,
         Organization.public_id,
         Organization.organization_code,
-        OrganizationRole.role_name,
-        sa.null().label("role_in_contract"),
+        ProjectOrganization.role_in_project,
     )
     .join(Organization, Organization.id == ProjectOrganization.organization_id)
     .where(ProjectOrganization.project_id == sa.bindparam("key"))
@@ -134,10 +135,17 @@ _CONTRACT_PARTIES = _parties(
         ContractOrganization.organization_id,
         Organization.public_id,
         Organization.organization_code,
-        OrganizationRole.role_name,
-        ContractOrganization.role_in_contract,
+        sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project),
     )
     .join(Organization, Organization.id == ContractOrganization.organization_id)
+    .join(Contract, Contract.id == ContractOrganization.contract_id)
+    .outerjoin(
+        ProjectOrganization,
+        sa.and_(
+            ProjectOrganization.project_id == Contract.project_id,
+            ProjectOrganization.organization_id == ContractOrganization.organization_id,
+        ),
+    )
     .where(ContractOrganization.contract_id == sa.bindparam("key"))
 )
 

@@ -7,7 +7,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.models import Organization, OrganizationRole
+from saraban.identity.domain.organization import PARTS
+from saraban.identity.models import Organization
 from saraban.kit.pagination import newest_first
 from saraban.projects.models import (
     Contract,
@@ -78,41 +79,55 @@ async def members(session: AsyncSession, *, project_id: int) -> Sequence[Any]:
             Organization.public_id,
             Organization.organization_code,
             Organization.organization_name,
-            OrganizationRole.role_name,
+            Organization.organization_name_en,
+            ProjectOrganization.role_in_project,
         )
         .join(ProjectOrganization, ProjectOrganization.organization_id == Organization.id)
-        .outerjoin(OrganizationRole, OrganizationRole.id == Organization.role_id)
         .where(ProjectOrganization.project_id == project_id, Organization.is_active, Organization.deleted_at.is_(None))
-        .order_by(OrganizationRole.id, Organization.organization_code)
+        .order_by(_by_role(ProjectOrganization.role_in_project), Organization.organization_code)
     )
     return list((await session.execute(statement)).all())
 
 
 async def contracts(session: AsyncSession, *, project_id: int) -> Sequence[Any]:
     """One row for each party of each contract, the contract's columns repeated."""
+    role = sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project).label("role")
     statement = (
         sa.select(
             Contract.public_id,
             Contract.contract_code,
             Contract.contract_name,
+            Contract.contract_name_en,
             Contract.start_date,
             Contract.end_date,
-            ContractOrganization.role_in_contract,
+            role,
             Organization.public_id.label("organization_public_id"),
             Organization.organization_code,
             Organization.organization_name,
-            OrganizationRole.role_name,
+            Organization.organization_name_en,
         )
         .outerjoin(ContractOrganization, ContractOrganization.contract_id == Contract.id)
         .outerjoin(
             Organization,
             sa.and_(Organization.id == ContractOrganization.organization_id, Organization.deleted_at.is_(None)),
         )
-        .outerjoin(OrganizationRole, OrganizationRole.id == Organization.role_id)
+        .outerjoin(
+            ProjectOrganization,
+            sa.and_(
+                ProjectOrganization.project_id == Contract.project_id,
+                ProjectOrganization.organization_id == ContractOrganization.organization_id,
+            ),
+        )
         .where(Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None))
-        .order_by(Contract.contract_code, OrganizationRole.id, Organization.organization_code)
+        .order_by(Contract.contract_code, _by_role(role), Organization.organization_code)
     )
     return list((await session.execute(statement)).all())
+
+
+def _by_role(role: Any) -> sa.ColumnElement[int]:
+    """Owners first, as people name them."""
+    name = sa.func.upper(role)
+    return sa.case({part: place for place, part in enumerate(PARTS)}, value=name, else_=len(PARTS))
 
 
 async def disciplines(session: AsyncSession, *, project_id: int, contract: UUID | None) -> Sequence[Any]:
@@ -152,6 +167,7 @@ async def sub_types(
         sa.select(
             CorrespondenceSubType.sub_type_code.label("code"),
             CorrespondenceSubType.sub_type_name.label("name"),
+            CorrespondenceSubType.sub_type_name_en.label("name_en"),
             CorrespondenceSubType.sub_type_number.label("number"),
             CorrespondenceType.type_code,
             Contract.public_id.label("contract_public_id"),

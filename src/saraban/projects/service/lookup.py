@@ -52,14 +52,17 @@ async def find_project_by_code(session: AsyncSession, *, code: str, pointer: str
     return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
 
 
-async def find_member(session: AsyncSession, *, project: ProjectRef, public_id: UUID, pointer: str) -> OrganizationRef:
+async def find_member(
+    session: AsyncSession, *, project: ProjectRef, public_id: UUID, pointer: str, contract_id: int | None = None
+) -> OrganizationRef:
     """
+    :param contract_id: a party of this contract has the role that it has there
     :raises Invalid: at `pointer`, when the organization does not take part in the project
     """
-    row = await repository.member(session, project_id=project.id, public_id=public_id)
+    row = await repository.member(session, project_id=project.id, public_id=public_id, contract_id=contract_id)
     if row is None:
         raise unknown(pointer, str(public_id))
-    return OrganizationRef(row.id, row.public_id, row.organization_code, row.organization_name, part_of(row.role_name))
+    return OrganizationRef(row.id, row.public_id, row.organization_code, row.organization_name, part_of(row.role))
 
 
 async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id: UUID, pointer: str) -> ContractRef:
@@ -135,10 +138,7 @@ def taking_part(*, project_id: int, contract_id: int | None) -> Question[list[Pa
     """This will ask for the organizations that take part with their role there; a contract's word for it comes first."""
 
     def read(rows: Sequence[Any]) -> list[Party]:
-        return [
-            Party(key, public_id, code, part_of(role_in_contract or role_name))
-            for key, public_id, code, role_name, role_in_contract in rows
-        ]
+        return [Party(key, public_id, code, part_of(role)) for key, public_id, code, role in rows]
 
     return repository.parties(read, project_id=project_id, contract_id=contract_id)
 

@@ -59,6 +59,7 @@ async def read_project(session: AsyncSession, *, caller: Caller, public_id: UUID
         public_id=project.public_id,
         project_code=project.project_code,
         project_name=project.project_name,
+        project_name_en=project.project_name_en,
         organizations=await _members(session, project),
         contracts=await _contracts(session, project),
     )
@@ -122,7 +123,8 @@ async def _members(session: AsyncSession, project: Project) -> list[MemberLine]:
             public_id=row.public_id,
             organization_code=row.organization_code,
             organization_name=row.organization_name,
-            role=part_of(row.role_name),
+            organization_name_en=row.organization_name_en,
+            role=part_of(row.role_in_project),
         )
         for row in rows
     ]
@@ -142,6 +144,7 @@ def _contract(row: Any) -> ContractLine:
         public_id=row.public_id,
         contract_code=row.contract_code,
         contract_name=row.contract_name,
+        contract_name_en=row.contract_name_en,
         start_date=row.start_date,
         end_date=row.end_date,
         organizations=[],
@@ -153,7 +156,8 @@ def _party(row: Any) -> MemberLine:
         public_id=row.organization_public_id,
         organization_code=row.organization_code,
         organization_name=row.organization_name,
-        role=part_of(row.role_in_contract or row.role_name),
+        organization_name_en=row.organization_name_en,
+        role=part_of(row.role),
     )
 
 

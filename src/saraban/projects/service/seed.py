@@ -68,14 +68,15 @@ async def demo(session: AsyncSession) -> None:
     await _fill(session, Project.project_code, [Project(project_code=code, project_name=name, **_STAMPS)])
     project = await session.scalar(sa.select(Project.id).where(Project.project_code == code))
     assert project is not None
+    roles = {one: role for one, _name, role in plan.ORGANIZATIONS}
     there = set(
         await session.scalars(
             sa.select(ProjectOrganization.organization_id).where(ProjectOrganization.project_id == project)
         )
     )
     session.add_all(
-        ProjectOrganization(project_id=project, organization_id=one)
-        for one in organizations.values()
+        ProjectOrganization(project_id=project, organization_id=one, role_in_project=roles[code])
+        for code, one in organizations.items()
         if one not in there
     )
     types = {row.type_code: row.id for row in await session.scalars(sa.select(CorrespondenceType))}
