@@ -23,7 +23,7 @@ from saraban.documents.correspondence import endpoints as correspondence
 from saraban.documents.rfa import endpoints as rfa
 from saraban.documents.transmittal import endpoints as transmittal
 from saraban.identity import endpoints as identity
-from saraban.kit import collector
+from saraban.kit import collector, processes
 from saraban.kit.http import at_once
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailWork, remind
@@ -98,6 +98,7 @@ def served() -> Any:
     """The server's factory: behind a trusted proxy, the client's address and scheme are what the proxy says."""
     from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
+    processes.end_with_parent()
     trusted = [address.strip() for address in config.load().trusted_proxies.split(",") if address.strip()]
     app = create_app()
     collector.started()

@@ -146,12 +146,13 @@ def _greet(settings: Settings, *, has_demo: bool) -> None:
 
 
 def _run(settings: Settings) -> None:
-    from granian import Granian
     from granian.constants import Interfaces
     from granian.log import LogLevels
 
+    from saraban.cli.supervisor import Supervisor
+
     options: dict[str, Any] = {"interface": Interfaces.ASGI, "factory": True, "log_level": LogLevels.warning}
-    Granian(
+    Supervisor(
         "saraban.app:served",
         address=settings.host,
         port=settings.port,

@@ -78,15 +78,22 @@ class TestServe:
         assert "Traceback" not in err
         assert "saraban-demo" not in err
 
-    def test_several_processes_accept_each_others_tokens(self, settings: Settings) -> None:
+    def test_several_processes_accept_each_others_tokens_and_are_replaced_when_killed(self, settings: Settings) -> None:
         # No SARABAN_SECRET_KEY: the processes share the key that the first of them left in the data folder.
-        with serving(settings, "--workers", "2", SARABAN_RUN_WORKER="false") as (_, address):
+        with serving(settings, "--workers", "2") as (parent, address):
             login = {"username": "viewer", "password": "saraban-demo"}
             token = httpx.post(f"{address}/api/v1/auth/login", json=login).json()["accessToken"]
             asked = {"headers": {"Authorization": f"Bearer {token}"}}
             answers = {httpx.get(f"{address}/api/v1/auth/me", **asked).status_code for _ in range(20)}
 
-        assert answers == {200}
+            killed = children_of(parent)[0]
+            for _ in range(2):  # the one in its place too, at once
+                os.kill(killed, signal.SIGKILL)
+                killed = max(eventually_two(parent, other_than=killed))
+            after = {httpx.get(f"{address}/api/v1/auth/me", **asked).status_code for _ in range(10)}
+            end_with_a_killed_parent(parent, address)
+
+        assert answers == after == {200}
         assert (settings.data_dir / "signing.key").stat().st_mode & 0o777 == 0o600
 
     def test_believes_only_a_trusted_proxy(self, settings: Settings) -> None:
@@ -100,6 +107,38 @@ class TestServe:
 
         assert "203.0.113.9" not in seen[""]
         assert "203.0.113.9" in seen["127.0.0.1"]
+
+
+def eventually_two(parent: subprocess.Popen[str], *, other_than: int) -> list[int]:
+    """This will wait until the server has two processes that are not the killed one, and give them."""
+    for _ in range(300):
+        children = children_of(parent)
+        if len(children) == 2 and other_than not in children:
+            return children
+        time.sleep(0.05)
+    pytest.fail(f"the killed process was not replaced; the server ended with {parent.poll()}")
+
+
+def end_with_a_killed_parent(parent: subprocess.Popen[str], address: str) -> None:
+    parent.kill()
+    parent.wait()
+    until = time.monotonic() + 8
+    while running_in_group(parent.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert running_in_group(parent.pid) == []
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{address}/health/live")
+
+
+def children_of(parent: subprocess.Popen[str]) -> list[int]:
+    return [pid for pid in running_in_group(parent.pid) if pid != parent.pid]
+
+
+def running_in_group(group: int) -> list[int]:
+    """This will give the processes of a group that are no zombies."""
+    listed = subprocess.run(["ps", "-e", "-o", "pid=,pgid=,stat="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    return [int(pid) for pid, of, state in rows if int(of) == group and not state.startswith("Z")]
 
 
 def audited_addresses(settings: Settings) -> str:
