@@ -6,10 +6,12 @@ A file of 1 KB can describe a table of 17 billion cells, which the library alloc
 
 import csv
 import json
+import os
 import re
 import resource
 import subprocess
 import sys
+import threading
 import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
@@ -36,7 +38,7 @@ def read_rows(path: Path, *, columns: int, rows: int) -> Iterator[list[object]]:
         more memory or time than a spreadsheet of that size may
     """
     command = [sys.executable, "-I", "-m", __name__, str(path.resolve()), str(columns), str(rows)]
-    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, **pipes, env={}) as child:  # noqa: S603  this very module
         said: Any = child.stdout
         try:
@@ -95,6 +97,7 @@ class _Outside(Exception):
 def _main(path: Path, columns: int, rows: int) -> None:
     for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
         resource.setrlimit(limit, (most, most))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         for row in _bounded(_csv(path) if path.suffix.lower() == ".csv" else _xlsx(path, columns, rows), columns, rows):
             _say(row)
@@ -102,6 +105,11 @@ def _main(path: Path, columns: int, rows: int) -> None:
         _say(str(error))
     except MemoryError:
         sys.exit(_NO_MEMORY)
+
+
+def _end_with_parent() -> None:
+    os.read(0, 1)  # nothing is ever sent: it returns when whoever started this process has ended
+    os._exit(1)
 
 
 def _bounded(table: Iterator[Sequence[object]], columns: int, rows: int) -> Iterator[Sequence[object]]:

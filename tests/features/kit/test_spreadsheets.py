@@ -1,6 +1,9 @@
 """Spreadsheets from outside: what is read of good ones, and that bad ones end a child process and nothing else."""
 
 import datetime as dt
+import os
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -134,3 +137,15 @@ class TestReadRows:
 
         with pytest.raises(StopIteration):
             next(rows)
+
+    def test_ends_with_whoever_asked_for_it(self, tmp_path: Path) -> None:
+        endless = tmp_path / "endless.csv"
+        os.mkfifo(endless)
+        command = [sys.executable, "-I", "-m", spreadsheets.__name__, str(endless), "3", "5"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
+            assert child.stdin is not None
+            child.stdin.close()  # as the end of the parent does
+            try:
+                assert child.wait(timeout=10) == 1
+            finally:
+                child.kill()
