@@ -142,12 +142,16 @@ def lines(found: Sequence[ChoiceView], project: UUID | None) -> Iterator[Line]:
     """This will give what counts in a place: each kind, and each type of it for which anything was chosen."""
     known = {(one.project.public_id if one.project else None, one.kind, one.type_code): one for one in found}
     for kind, register in REGISTERS.items():
-        types = {code for place, of, code in known if of == kind and code and place in {project, None}}
+        types = {code for place, of, code in known if of == kind and code and place in {project, None}} | {
+            *dict(register.codes)
+        }
         for type_code in (None, *sorted(types)):
             order = ((project, type_code), (project, None), (None, type_code), (None, None))
             choice = next((known[place, kind, code] for place, code in order if (place, kind, code) in known), None)
             own = choice is not None and known.get((project, kind, type_code)) is choice
-            yield Line(kind, type_code, choice.workflow_code if choice else register.code, choice, own)
+            yield Line(
+                kind, type_code, choice.workflow_code if choice else register.of_type(type_code).code, choice, own
+            )
 
 
 def _project_of(form: Any) -> UUID | None:

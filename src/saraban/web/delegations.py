@@ -12,6 +12,7 @@ from saraban.kit.errors import DomainError, Text
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
 from saraban.kit.problem import status_of
 from saraban.projects import service as projects
+from saraban.web import words
 from saraban.web.forms import Faults, carried_out, faults_of, filled, order_from, text, texts
 from saraban.web.kinds import BY_NAME
 from saraban.web.page import Page, ThisPage
@@ -31,7 +32,10 @@ _CARRIED: Final = {
     "TRANSMITTAL_FLOW_V1": "transmittal",
     "CIRCULATION_FLOW_V1": "circulation",
 }
-_NAMED: Final = {"SHOP_DRAWING_FLOW_V1": Text("แบบขยาย", "Shop drawings")}
+_NAMED: Final = {
+    "RFI_FLOW_V1": words.type_name("RFI"),
+    "SHOP_DRAWING_FLOW_V1": Text("แบบขยาย", "Shop drawings"),
+}
 STATES: Final[dict[str, tuple[Text, str]]] = {
     "upcoming": (Text("ยังไม่เริ่ม", "Not yet"), "blue"),
     "active": (Text("มีผลอยู่", "In force"), "green"),

@@ -60,10 +60,11 @@ KINDS: Final[dict[str, WebKind]] = {
             states=(
                 "draft",
                 "in_review",
+                "responded",
                 "approved",
-                "acknowledged",
                 "rejected",
                 "revision_requested",
+                "closed",
                 "cancelled",
                 "terminated",
             ),

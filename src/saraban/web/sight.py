@@ -48,6 +48,11 @@ class Sight:
         )
 
     @property
+    def answers(self) -> list[TakenStep]:
+        """What was answered, the latest first; sheets show the answers of each person by themselves."""
+        return [] if self.around.people else [one for one in reversed(self.taken) if one.action == "respond"]
+
+    @property
     def offers(self) -> Offered:
         return self.around.offers
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from saraban.identity.domain.catalogue import role_words
 from saraban.kit.errors import Text
+from saraban.projects.domain import master
 from saraban.workflow.domain.outcome import WORDS as OUTCOME_WORDS
 
 STATES: Final[dict[str, Text]] = {
@@ -14,12 +15,15 @@ STATES: Final[dict[str, Text]] = {
     "pending_approval": Text("รออนุมัติ", "Pending approval"),
     "submitted": Text("ส่งแล้ว รอตอบรับ", "Submitted"),
     "routing": Text("อยู่ระหว่างเวียน", "Routing"),
+    "awaiting_response": Text("รอคำตอบ", "Awaiting response"),
+    "responded": Text("ตอบแล้ว", "Responded"),
     "approved": Text("อนุมัติแล้ว", "Approved"),
     "acknowledged": Text("รับทราบแล้ว", "Acknowledged"),
     "completed": Text("เสร็จสิ้น", "Completed"),
     "rejected": Text("ไม่อนุมัติ", "Rejected"),
     "revision_requested": Text("ขอให้แก้ไข", "Revision requested"),
     "returned": Text("ส่งคืนแล้ว", "Returned"),
+    "closed": Text("ปิดเรื่องแล้ว", "Closed"),
     "cancelled": Text("ยกเลิกแล้ว", "Cancelled"),
     "terminated": Text("ยุติแล้ว", "Terminated"),
 }
@@ -78,7 +82,10 @@ TONES: Final[dict[str, str]] = {
     "submitted": "blue",
     "routing": "blue",
     "pending_approval": "orange",
+    "awaiting_response": "blue",
+    "responded": "orange",
     "approved": "green",
+    "closed": "green",
     "acknowledged": "green",
     "completed": "green",
     "rejected": "red",
@@ -134,6 +141,8 @@ ACTIONS: Final[dict[str, Text]] = {
     "return": Text("ส่งคืน", "Returned"),
     "start": Text("เริ่มเวียน", "Started the routing"),
     "respond": Text("ตอบกลับ", "Responded"),
+    "ask-again": Text("ถามเพิ่ม", "Asked again"),
+    "close": Text("ปิดเรื่อง", "Closed"),
     "complete": Text("ปิดใบเวียน", "Completed"),
     "force-close": Text("ปิดโดยไม่รอคำตอบ", "Force closed"),
     "reassign": Text("เปลี่ยนผู้รับผิดชอบ", "Reassigned"),
@@ -230,25 +239,11 @@ FIELDS: Final[dict[str, Text]] = {
 # Types of files that browsers show; the others are downloaded.
 SHOWN: Final = frozenset({"application/pdf", "image/jpeg", "image/png"})
 
-_TYPES: Final[dict[str, Text]] = {
-    "LETTER": Text("หนังสือ", "Letter"),
-    "MEMO": Text("บันทึกข้อความ", "Memo"),
-    "RFI": Text("ขอข้อมูล (RFI)", "Request for information"),
-    "EMAIL": Text("อีเมล", "E-mail"),
-    "INSTRUCTION": Text("คำสั่ง", "Instruction"),
-    "MOM": Text("รายงานการประชุม", "Minutes of meeting"),
-    "NOTICE": Text("หนังสือแจ้ง", "Notice"),
-    "OTHER": Text("อื่น ๆ", "Other"),
-    "RFA": Text("คำขออนุมัติ (RFA)", "Request for approval"),
-    "TRANSMITTAL": Text("ใบนำส่ง", "Transmittal"),
-    "CIRCULATION": Text("ใบเวียน", "Circulation sheet"),
-    "DRAWING": Text("แบบก่อสร้าง", "Drawing"),
-}
 _KINDS: Final = {"RFA": "rfa", "TRANSMITTAL": "transmittal", "CIRCULATION": "circulation"}
 
 
 def type_name(code: str) -> Text:
-    return _TYPES.get(code, Text(code, code))
+    return master.type_name(code, code)
 
 
 def kind_of(type_code: str) -> str:

@@ -13,6 +13,7 @@ from saraban.documents.rfa.domain import APPROVE_CODES, RFA, Verdict, may_ask, v
 from saraban.documents.transmittal.domain import TRANSMITTAL
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.outcome import OUTCOMES, Meaning, Outcome
+from saraban.workflow.domain.registers import REGISTERS
 from saraban.workflow.service.definitions import shipped
 
 TODAY = date(2026, 3, 10)
@@ -85,14 +86,15 @@ class TestStatusCode:
 
     @pytest.mark.parametrize("kind", [CORRESPONDENCE, RFA, TRANSMITTAL], ids=lambda kind: kind.name)
     def test_counts_as_finished_where_the_workflow_ends(self, kind: Kind) -> None:
-        definition = next(dsl.read(raw) for raw in shipped() if raw["workflow"] == kind.workflow_code)
-        ends = {state.name for state in definition.states.values() if state.terminal}
+        codes = {REGISTERS[kind.name].code, *dict(REGISTERS[kind.name].codes).values()}
+        definitions = [dsl.read(raw) for raw in shipped() if raw["workflow"] in codes]
+        ends = {state.name for one in definitions for state in one.states.values() if state.terminal}
 
         assert kind.finished == ends | {"cancelled", "terminated"}
 
     @pytest.mark.parametrize("kind", [CORRESPONDENCE, RFA, TRANSMITTAL], ids=lambda kind: kind.name)
-    def test_tells_the_states_of_a_kind_apart(self, kind: Kind) -> None:
-        codes = [kind.status_codes(state) for state in kind.statuses]
+    def test_tells_the_states_of_a_kind_apart_but_for_those_that_show_alike(self, kind: Kind) -> None:
+        codes = {frozenset(kind.status_codes(state)) for state in kind.statuses}
 
         assert sum(map(len, codes)) == len(frozenset().union(*codes))
 

@@ -60,7 +60,6 @@ class TestRegisters:
     def test_are_known_as_they_say_of_themselves(self, kind: Kind) -> None:
         register = REGISTERS[kind.name]
 
-        assert register.code == kind.workflow_code
         assert set(register.types) in ({*()}, set(kind.type_codes))
         assert register.ends == kind.finished - EVERYWHERE
         assert register.open == kind.statuses.keys() - kind.finished

@@ -19,6 +19,7 @@ import yaml
 from saraban.documents.rfa.domain import APPROVE_CODES
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import DomainError, Invalid, Text
+from saraban.projects.domain.master import RFA_APPROVE_CODES, name_of
 from saraban.workflow.domain import awaiting, dsl, engine
 from saraban.workflow.domain.definition import Definition, State, Transition
 from saraban.workflow.domain.subject import SubjectFacts
@@ -259,7 +260,9 @@ class TestShipped:
         """Programs that send no code go on as they are."""
         for step in steps(definition):
             assert step.responses.keys() <= APPROVE_CODES
-            assert all(one.label for one in step.responses.values())
+            assert {code: one.label for code, one in step.responses.items()} == {
+                code: name_of(RFA_APPROVE_CODES, code, None) for code in step.responses
+            }
             assert not step.responses or step.usual is not None
 
     @pytest.mark.parametrize("state", ["nowhere", "cancelled"])

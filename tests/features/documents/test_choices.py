@@ -90,6 +90,15 @@ class TestChoice:
 
         assert found == [("MINE", "MINE"), ("MINE", "OURS"), ("THEIRS", "THEIRS"), ("THEIRS", "MINE")]
 
+    async def test_of_an_rfi_is_the_shipped_one_unless_the_project_chose_its_own(
+        self, desk: Desk, admin: httpx.AsyncClient
+    ) -> None:
+        shipped = await started(desk, correspondenceTypeCode="RFI"), await started(desk)
+        await choose(admin, "OURS", projectPublicId=desk.project)
+
+        assert shipped == ("RFI_FLOW_V1", "CORRESPONDENCE_FLOW_V1")
+        assert await started(desk, correspondenceTypeCode="RFI") == "OURS"
+
     async def test_of_another_project_or_kind_says_nothing_here(
         self, app: FastAPI, desk: Desk, admin: httpx.AsyncClient
     ) -> None:

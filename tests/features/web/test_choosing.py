@@ -59,7 +59,7 @@ class TestPage:
         page = (await (await sit("admin", language)).get("/workflows/choices?project=all&kind=rfa")).text
 
         assert all(word in page for word in words)
-        assert page.count("<tr>") == 5
+        assert page.count("<tr>") == 6
         assert '<a href="/workflows/RFA_APPROVAL/v1">' in page
         assert '<option value="RPT">' in page
 

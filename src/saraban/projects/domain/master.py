@@ -21,15 +21,15 @@ def _offers(*rows: tuple[str, str, str]) -> tuple[Offer, ...]:
 CORRESPONDENCE_TYPES = _offers(
     ("LETTER", "หนังสือ", "Letter"),
     ("MEMO", "บันทึกข้อความ", "Memorandum"),
-    ("RFI", "คำขอข้อมูล", "Request for Information"),
-    ("RFA", "คำขออนุมัติ", "Request for Approval"),
+    ("RFI", "คำขอข้อมูล (RFI)", "Request for Information (RFI)"),
+    ("RFA", "คำขออนุมัติ (RFA)", "Request for Approval (RFA)"),
     ("TRANSMITTAL", "ใบนำส่ง", "Transmittal"),
     ("CIRCULATION", "ใบเวียนภายใน", "Circulation Sheet"),
     ("DRAWING", "แบบ", "Drawing"),
     ("EMAIL", "อีเมล", "Email"),
     ("INSTRUCTION", "คำสั่ง", "Instruction"),
     ("MOM", "รายงานการประชุม", "Minutes of Meeting"),
-    ("NOTICE", "ประกาศแจ้ง", "Notice"),
+    ("NOTICE", "หนังสือแจ้ง", "Notice"),
     ("OTHER", "อื่น ๆ", "Other"),
 )
 
@@ -64,6 +64,7 @@ CORRESPONDENCE_STATUSES = _offers(
         if part != "OTH" or deed in {"SUB", "REP", "CLB"}
     ),
     ("TERMINATED", "ยุติ", "Terminated"),
+    ("RESPONDED", "ตอบแล้ว", "Responded"),
 )
 
 RFA_STATUSES = _offers(

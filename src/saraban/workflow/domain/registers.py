@@ -28,6 +28,7 @@ class Register:
     :param name: the word for it in audit actions, events and addresses
     :param code: the workflow that its documents start on where nobody chose another
     :param types: the document types it keeps, of which each can have a choice of its own; empty where there is one only
+    :param codes: of some of those types, the workflow that they start on instead of `code`
     :param type_code: the one document type that is meant of them; None for all
     :param by_rfa_type: its documents differ by the RFA types of the contracts instead
     :param needs: states that its own verbs ask for, and that are no ends
@@ -42,6 +43,7 @@ class Register:
     code: str
     says: Text
     types: tuple[str, ...] = ()
+    codes: tuple[tuple[str, str], ...] = ()
     type_code: str | None = None
     by_rfa_type: bool = False
     needs: frozenset[str] = frozenset()
@@ -57,7 +59,7 @@ class Register:
             return self
         name = type_name(code, code)
         says = Text(f"{self.says.th} ({name.th})", f"{self.says.en} ({name.en})")
-        return replace(self, type_code=code, says=says)
+        return replace(self, type_code=code, says=says, code=dict(self.codes).get(code, self.code))
 
     @property
     def by_type(self) -> "tuple[Register, ...]":
@@ -70,8 +72,9 @@ CORRESPONDENCE: Final = Register(
     "CORRESPONDENCE_FLOW_V1",
     Text("หนังสือโต้ตอบ", "Correspondence"),
     types=TYPES["correspondence"],
-    open=frozenset({DRAFT, "in_review"}),
-    ends=frozenset({"approved", "acknowledged", "rejected", "revision_requested"}),
+    codes=(("RFI", "RFI_FLOW_V1"),),
+    open=frozenset({DRAFT, "in_review", "awaiting_response", "responded"}),
+    ends=frozenset({"approved", "acknowledged", "rejected", "revision_requested", "closed"}),
 )
 RFA: Final = Register(
     "rfa",
@@ -102,6 +105,12 @@ CIRCULATION: Final = Register(
 REGISTERS: Final[Mapping[str, Register]] = MappingProxyType(
     {one.name: one for one in (CORRESPONDENCE, RFA, TRANSMITTAL, CIRCULATION)}
 )
+
+
+def starting_on(code: str) -> list[Register]:
+    """Give the registers, whole or as far as they keep one type, that start on a workflow where nobody chose another."""
+    whole = [one for one in REGISTERS.values() if one.code == code]
+    return whole + [one.of_type(type_code) for one in REGISTERS.values() for type_code, own in one.codes if own == code]
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,10 +173,14 @@ async def starters(session: AsyncSession, *, caller: Caller) -> dict[str, Starte
     rows = await repository.choices(session)
     found: dict[str, list[Starter]] = {}
     hidden = {row[0].workflow_code for row in rows if row[0].reach not in {EVERYWHERE, *seen}}
-    taken = {row[0].kind for row in rows if row[0].reach == EVERYWHERE and row[0].type_code == EVERY_TYPE}
+    taken = {(row[0].kind, row[0].type_code) for row in rows if row[0].reach == EVERYWHERE}
     for register in REGISTERS.values():
-        if register.name not in taken:
-            found.setdefault(register.code, []).append(Starter(register.name, by_default=True))
+        if (register.name, EVERY_TYPE) in taken:
+            continue
+        found.setdefault(register.code, []).append(Starter(register.name, by_default=True))
+        for type_code, code in register.codes:
+            if (register.name, type_code) not in taken:
+                found.setdefault(code, []).append(Starter(register.name, type_code, by_default=True))
     for row in rows:
         one = row[0]
         if one.reach in {EVERYWHERE, *seen}:

@@ -5,7 +5,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit.errors import FieldProblem
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.dsl import WorkflowNotValid
-from saraban.workflow.domain.registers import REGISTERS, misfits
+from saraban.workflow.domain.registers import REGISTERS, misfits, starting_on
 from saraban.workflow.repository import choices as repository
 
 
@@ -14,7 +14,7 @@ async def unfit(
 ) -> tuple[FieldProblem, ...]:
     """This will say why the documents that start on this workflow could not run on a version of it."""
     chosen = await repository.matters_of(session, definition.code)
-    registers = [one for one in REGISTERS.values() if one.code == definition.code]
+    registers = starting_on(definition.code)
     registers += [REGISTERS[kind].of_type(type_code) for kind, type_code in chosen]
     return misfits(definition, list(dict.fromkeys(registers)), root=root, published=published)
 

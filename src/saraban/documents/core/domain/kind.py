@@ -40,6 +40,7 @@ class Kind:
     :param type_codes: correspondence types that are kept in this register
     :param statuses: workflow state to correspondence status code; `*` stands for a role, see `status_code`
     :param finished: states in which nobody is waited for, so that nothing can be overdue
+    :param answered: states that go on although what was due by the due date is there, so that nothing is overdue either
     :param deciders: the role that decides in a workflow state, where it is not the recipient's and the step names none
     :param sent: what is shown of a document that waits for organizations of one role
     :param closes: what is shown of one that is over without a verdict
@@ -48,12 +49,12 @@ class Kind:
     name: str
     path: str
     entity_type: str
-    workflow_code: str
     type_codes: frozenset[str]
     statuses: Mapping[str, str]
     create: str
     edit: str
     finished: frozenset[str]
+    answered: frozenset[str] = frozenset()
     cancel_after_issue: bool = True
     deciders: Mapping[str, str] = field(default_factory=dict)
     sent: str = "SUB*"
@@ -96,10 +97,11 @@ class Kind:
 
     @property
     def finished_codes(self) -> frozenset[str]:
-        """The status codes of what is finished; none of them is shown by a state that is not."""
+        """The status codes of what can be overdue no more; none of them is shown by a state that can."""
         shown = {ENDINGS.get(outcome, self.closes) for outcome in OUTCOMES}
         return frozenset({CLOSED}).union(
-            *(_every(pattern) for pattern in shown), *(self.status_codes(state) for state in self.finished)
+            *(_every(pattern) for pattern in shown),
+            *(self.status_codes(state) for state in self.finished | self.answered),
         )
 
 

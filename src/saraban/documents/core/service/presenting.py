@@ -137,7 +137,7 @@ def _summary_fields(
     zone: ZoneInfo,
 ) -> dict[str, Any]:
     due = day_of(row.revision.due_date, zone)
-    closed = row.head.cancelled_at is not None or (envelope is not None and envelope.terminal)
+    closed = row.head.cancelled_at is not None or (envelope is not None and _has_its_answer(register, envelope))
     return {
         "public_id": row.head.public_id,
         "document_number": row.revision.correspondence_number,
@@ -161,6 +161,10 @@ def _summary_fields(
         "cancelled_at": row.head.cancelled_at,
         "workflow": envelope_answer(envelope),
     }
+
+
+def _has_its_answer(register: Register, envelope: Envelope) -> bool:
+    return envelope.terminal or envelope.current_state in register.kind.answered
 
 
 async def envelopes(

@@ -17,7 +17,7 @@ from saraban.documents.core.service.register import Register
 from saraban.events import service as events
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
-from saraban.workflow.domain.registers import Matter
+from saraban.workflow.domain.registers import REGISTERS, Matter
 
 
 async def claim_files(
@@ -44,14 +44,15 @@ async def begin(
     """This will start the workflow of a revision, the one that is chosen for it, in the transaction that writes it."""
     kind = register.kind
     facts = await facts_of(session, kind, rows=[row], zone=zone)
+    type_code = await register.type_code(session, row)
     await workflow.start(
         session,
-        code=kind.workflow_code,
+        code=REGISTERS[kind.name].of_type(type_code).code,
         entity_type=kind.entity_type,
         facts=facts[str(row.revision.public_id)],
         caller=caller,
         now=now,
-        matter=Matter(kind.name, row.project.id, await register.type_code(session, row)),
+        matter=Matter(kind.name, row.project.id, type_code),
     )
 
 

@@ -6,19 +6,24 @@ CORRESPONDENCE = Kind(
     name="correspondence",
     path="correspondences",
     entity_type="correspondence_revision",
-    workflow_code="CORRESPONDENCE_FLOW_V1",
     type_codes=frozenset({"LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "NOTICE", "OTHER"}),
     statuses={
         "draft": "DRAFT",
         "in_review": "SUB*",
+        "awaiting_response": "SUB*",
+        "responded": "RESPONDED",
         "approved": "CLB*",
         "acknowledged": "CLOSED",
         "rejected": "REJECTED",
         "revision_requested": "REP*",
+        "closed": "CLOSED",
         "cancelled": "CANCELLED",
         "terminated": "TERMINATED",
     },
     create="correspondence.create",
     edit="correspondence.edit",
-    finished=frozenset({"approved", "acknowledged", "rejected", "revision_requested", "cancelled", "terminated"}),
+    finished=frozenset(
+        {"approved", "acknowledged", "rejected", "revision_requested", "closed", "cancelled", "terminated"}
+    ),
+    answered=frozenset({"responded"}),
 )

@@ -14,7 +14,6 @@ RFA = Kind(
     name="rfa",
     path="rfas",
     entity_type="rfa_revision",
-    workflow_code="RFA_APPROVAL",
     type_codes=frozenset({"RFA"}),
     statuses={
         "draft": "DRAFT",

@@ -8,7 +8,6 @@ TRANSMITTAL = Kind(
     name="transmittal",
     path="transmittals",
     entity_type="transmittal_revision",
-    workflow_code="TRANSMITTAL_FLOW_V1",
     type_codes=frozenset({"TRANSMITTAL"}),
     statuses={
         "draft": "DRAFT",
