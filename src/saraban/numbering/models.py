@@ -10,15 +10,22 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+from saraban.numbering.domain.narrowing import FormatKey, Narrowing
 
 
 class NumberFormat(HasPublicId, Base):
-    """A project's template for one type, or its default where the type is null."""
+    """
+    A project's template for one type, or its default where the type is null.
+
+    A type's format may be narrowed to documents with these codes; an empty code leaves that open.
+    """
 
     __tablename__ = "document_number_formats"
     __table_args__ = public_id_index(
         "document_number_formats",
-        sa.Index("unique_format", "project_id", "type_key", unique=True),
+        sa.Index(
+            "unique_format", "project_id", "type_key", "sub_type_code", "rfa_type_code", "discipline_code", unique=True
+        ),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -26,6 +33,10 @@ class NumberFormat(HasPublicId, Base):
     correspondence_type_id: Mapped[int | None] = mapped_column(sa.ForeignKey("correspondence_types.id"))
     # A unique key lets several nulls through, and a project must have one default only.
     type_key: Mapped[int] = mapped_column(sa.Computed("coalesce(correspondence_type_id, 0)", persisted=True))
+    # Empty instead of null, for the same reason. By code: the rows of a code belong to contracts, which may share it.
+    sub_type_code: Mapped[str] = mapped_column(Code(20), default="", server_default="")
+    rfa_type_code: Mapped[str] = mapped_column(Code(20), default="", server_default="")
+    discipline_code: Mapped[str] = mapped_column(Code(10), default="", server_default="")
     format_template: Mapped[str] = mapped_column(Code(255))
     description: Mapped[str | None] = mapped_column(sa.Text)
     reset_sequence_yearly: Mapped[bool] = mapped_column(default=True)
@@ -33,6 +44,14 @@ class NumberFormat(HasPublicId, Base):
     version: Mapped[int] = mapped_column(default=1)
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
+
+    @property
+    def narrowing(self) -> Narrowing:
+        return Narrowing(self.sub_type_code, self.rfa_type_code, self.discipline_code)
+
+    @property
+    def key(self) -> FormatKey:
+        return FormatKey(self.correspondence_type_id or 0, self.narrowing)
 
 
 class NumberCounter(Base):

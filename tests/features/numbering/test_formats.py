@@ -284,3 +284,113 @@ class TestDelete:
         ]
 
         assert [answer.status_code for answer in answers] == [404, 422, 422]
+
+
+class TestNarrowed:
+    async def test_numbers_the_documents_it_names_and_no_others(self, signed_in: SignIn) -> None:
+        admin = await signed_in("admin")
+        project = await read_project(admin)
+        materials = transmittal(project, "{ORIGINATOR}-MAT-{SEQ:3}", subTypeCode="MAT")
+        structure = transmittal(project, "{ORIGINATOR}-MAT-STR-{SEQ:3}", subTypeCode="MAT", disciplineCode="STR")
+        saved = [await admin.put(CONFIGS, json=body) for body in (materials, structure)]
+
+        numbers = []
+        for codes in ({"subTypeCode": "SHP"}, {"subTypeCode": "MAT"}, {"subTypeCode": "MAT", "disciplineCode": "STR"}):
+            answer = await admin.post(GENERATE, json=sent(project) | codes)
+            numbers.append(answer.json()["documentNumber"])
+
+        assert [answer.status_code for answer in saved] == [200, 200]
+        assert (saved[1].json()["subTypeCode"], saved[1].json()["rfaTypeCode"]) == ("MAT", None)
+        assert numbers[0].startswith("คคง.-ผรม.1-12-0001-")
+        assert numbers[1:] == ["คคง.-MAT-001", "คคง.-MAT-STR-001"]
+
+    async def test_is_followed_by_a_server_that_has_drawn_already(self, signed_in: SignIn) -> None:
+        admin = await signed_in("admin")
+        project = await read_project(admin)
+        number = sent(project) | {"subTypeCode": "MAT"}
+        before = await admin.post(GENERATE, json=number)
+        saved = await admin.put(CONFIGS, json=transmittal(project, "{ORIGINATOR}-MAT-{SEQ:3}", subTypeCode="MAT"))
+        during = await admin.post(GENERATE, json=number)
+        address = f"{CONFIGS}/{saved.json()['publicId']}"
+
+        assert before.json()["documentNumber"].startswith("คคง.-ผรม.1-11-0001-")
+        assert during.json()["documentNumber"] == "คคง.-MAT-001"
+        assert (await admin.delete(address, params={"reason": WHY})).status_code == 409
+
+    async def test_stands_beside_the_formats_that_name_less(self, signed_in: SignIn) -> None:
+        admin = await signed_in("admin")
+        project = await read_project(admin)
+        narrowed = transmittal(project, "{ORIGINATOR}-MAT-{SEQ:3}", subTypeCode="MAT")
+        first = await admin.put(CONFIGS, json=narrowed)
+        again = await admin.put(CONFIGS, json=narrowed | {"template": "{ORIGINATOR}-MAT-{SEQ:4}", "reason": WHY})
+
+        listed = (await admin.get(CONFIGS, params={"projectPublicId": project.id})).json()["items"]
+
+        transmittals = [one for one in listed if one["correspondenceTypeCode"] == "TRANSMITTAL"]
+        assert again.json()["publicId"] == first.json()["publicId"]
+        assert {one["subTypeCode"] for one in transmittals} == {None, "MAT"}
+
+    @pytest.mark.parametrize(
+        ("fields", "pointer", "code"),
+        [
+            ({"subTypeCode": "NONE"}, "/subTypeCode", "unknown"),
+            ({"disciplineCode": "NONE"}, "/disciplineCode", "unknown"),
+            ({"correspondenceTypeCode": "RFA", "rfaTypeCode": "NONE"}, "/rfaTypeCode", "unknown"),
+            ({"rfaTypeCode": "SDW"}, "/rfaTypeCode", "not_of_this_type"),
+            ({"correspondenceTypeCode": "LETTER", "subTypeCode": "MAT"}, "/subTypeCode", "unknown"),
+            ({"correspondenceTypeCode": None, "disciplineCode": "STR"}, "/correspondenceTypeCode", "required"),
+        ],
+    )
+    async def test_is_refused_for_a_code_that_the_type_or_the_project_has_not(
+        self, signed_in: SignIn, *, fields: dict[str, Any], pointer: str, code: str
+    ) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        body = transmittal(project, "{ORIGINATOR}-X-{SEQ:3}") | fields
+
+        answers = [await padmin.put(CONFIGS, json=body), await padmin.post(f"{CONFIGS}/preview", json=body)]
+
+        for answer in answers:
+            assert answer.status_code == 422
+            assert [(one["pointer"], one["code"]) for one in answer.json()["errors"]] == [(pointer, code)]
+
+    async def test_warns_of_those_it_can_meet_by_what_it_is_narrowed_to(self, signed_in: SignIn) -> None:
+        padmin = await signed_in("padmin")
+        project = await read_project(padmin)
+        await padmin.put(CONFIGS, json=transmittal(project, "T-{SUB_TYPE}-{SEQ:4}", subTypeCode="MAT"))
+
+        apart = await padmin.put(CONFIGS, json=transmittal(project, "T-12-{SEQ:5}", subTypeCode="SHP"))
+        meeting = await padmin.put(CONFIGS, json=transmittal(project, "T-11-{SEQ:5}", subTypeCode="DWG"))
+
+        assert apart.json()["warnings"] == []
+        (warning,) = meeting.json()["warnings"]
+        assert "TRANSMITTAL, sub type MAT" in warning["message"]
+
+    async def test_is_shown_with_the_numbers_of_its_own_documents(self, signed_in: SignIn) -> None:
+        admin = await signed_in("admin")
+        project = await read_project(admin)
+        for code in ("SHP", "MAT"):
+            await admin.post(GENERATE, json=sent(project) | {"subTypeCode": code})
+        body = transmittal(project, "{ORIGINATOR}-MAT-{SEQ:3}", subTypeCode="MAT")
+
+        fresh = (await admin.post(f"{CONFIGS}/preview", json=body)).json()["examples"]
+        await admin.put(CONFIGS, json=body)
+        whole = transmittal(project, "{ORIGINATOR}/{SUB_TYPE}/{SEQ:3}")
+        others = (await admin.post(f"{CONFIGS}/preview", json=whole)).json()["examples"]
+
+        assert [one["after"][0] for one in fresh] == ["คคง.-MAT-001"]
+        assert fresh[0]["before"][0].startswith("คคง.-ผรม.1-11-0002-")
+        assert [one["after"][0] for one in others] == ["คคง./12/001"]
+
+
+def transmittal(project: Project, template: str, **more: Any) -> dict[str, Any]:
+    return memo(project, template) | {"correspondenceTypeCode": "TRANSMITTAL"} | more
+
+
+def sent(project: Project) -> dict[str, Any]:
+    """A request for a transmittal's number."""
+    return {
+        **project.letter(),
+        "correspondenceTypeCode": "TRANSMITTAL",
+        "contractPublicId": project.contracts["LCBP3-C2"],
+    }

@@ -79,6 +79,7 @@ async def preview_format(
         caller=caller,
         project_public_id=body.project_public_id,
         type_code=body.correspondence_type_code,
+        narrowing=body.narrowing,
         wanted=numbering.Wanted(
             template=body.template,
             description=None,
@@ -126,7 +127,7 @@ async def delete_format(
     address: Address,
     reason: Annotated[str, Line(500, shortest=5), Query(description="Kept in the audit.")],
 ) -> None:
-    """Documents of its type then take the project's default, or the system's."""
+    """Its documents then take the next format that fits: the type's, the project's default, or the system's."""
     await db.transact(
         lambda session: numbering.delete(
             session, caller=caller, public_id=public_id, reason=reason, now=now.now(), address=address
@@ -148,7 +149,7 @@ async def read_format(
     return _format(row, await numbering.meeting(session, row), language)
 
 
-@router.put("/configs", summary="Save the format of a project for a type")
+@router.put("/configs", summary="Save the format of a project for a type, or for some of its documents")
 async def save_format(
     body: FormatIn, db: Db, caller: CurrentCaller, now: Now, address: Address, response: Response, language: Language
 ) -> FormatOut:
@@ -160,6 +161,7 @@ async def save_format(
             caller=caller,
             project_public_id=body.project_public_id,
             type_code=body.correspondence_type_code,
+            narrowing=body.narrowing,
             wanted=numbering.Wanted(
                 template=body.template,
                 description=body.description,
@@ -221,6 +223,9 @@ def _format(
         project_public_id=row.project_public_id,
         project_code=row.project_code,
         correspondence_type_code=row.type_code,
+        sub_type_code=saved.sub_type_code or None,
+        rfa_type_code=saved.rfa_type_code or None,
+        discipline_code=saved.discipline_code or None,
         template=saved.format_template,
         description=saved.description,
         reset_sequence_yearly=saved.reset_sequence_yearly,
@@ -264,6 +269,8 @@ def _example(one: numbering.Example, language: str) -> FormatExampleOut:
 
 def _warning(other: numbering.FormatRow, language: str) -> FormatWarning:
     name = other.type_code or ("ค่าเริ่มต้น" if language == "th" else "the default")
+    if narrowed := other.format.narrowing.say(language):
+        name = f"{name}, {narrowed}"
     message = (
         f"รูปแบบนี้อาจพิมพ์เลขที่เหมือนรูปแบบของ {name} ({other.format.format_template})"
         if language == "th"

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit.bulk import Driver, Statement, insertion
 from saraban.kit.db import Connected
 from saraban.numbering.domain.counter import CounterKey
+from saraban.numbering.domain.narrowing import FormatKey, Narrowing
 from saraban.numbering.domain.stretch import Stretch
 from saraban.numbering.models import (
     LedgerEntry,
@@ -123,7 +124,7 @@ class Standing:
 
     :param closed: the stretches that the main counter steps over; for a kept range, none
     :param end: the last sequence of a kept range
-    :param formats: type id (0: the project's default) to the format's key and version
+    :param formats: what each format of the project is for, to its row's key and version
     :param contested: another server draws from the series too, so that what is remembered will have moved
     """
 
@@ -131,7 +132,7 @@ class Standing:
     version: int
     closed: tuple[Stretch, ...] = ()
     end: int | None = None
-    formats: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    formats: Mapping[FormatKey, tuple[int, int]] = field(default_factory=dict)
     contested: bool = False
 
 
@@ -205,13 +206,18 @@ async def range_by_public_id(session: AsyncSession, public_id: UUID) -> NumberRa
     return await session.scalar(sa.select(NumberRange).where(NumberRange.public_id == public_id))
 
 
-async def _formats(connected: Connected, project_id: int) -> dict[int, tuple[int, int]]:
+async def _formats(connected: Connected, project_id: int) -> dict[FormatKey, tuple[int, int]]:
     rows = await connected.execute(
-        sa.select(NumberFormat.type_key, NumberFormat.id, NumberFormat.version).where(
-            NumberFormat.project_id == project_id
-        )
+        sa.select(
+            NumberFormat.id,
+            NumberFormat.version,
+            NumberFormat.type_key,
+            NumberFormat.sub_type_code,
+            NumberFormat.rfa_type_code,
+            NumberFormat.discipline_code,
+        ).where(NumberFormat.project_id == project_id)
     )
-    return {type_key: (key, version) for type_key, key, version in rows}
+    return {FormatKey(type_key, Narrowing(*codes)): (key, version) for key, version, type_key, *codes in rows}
 
 
 async def write_batch(

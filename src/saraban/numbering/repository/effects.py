@@ -8,22 +8,31 @@ from sqlalchemy.orm import aliased
 
 from saraban.identity.models import Organization
 from saraban.numbering.domain.counter import Codes
+from saraban.numbering.domain.narrowing import FormatKey, Narrowing
 from saraban.numbering.models import LedgerEntry, NumberCounter, NumberFormat
 from saraban.projects.models import CorrespondenceSubType, CorrespondenceType, Discipline, Project, RfaType
 
 _recipient = aliased(Organization, name="recipient")
+_NARROWED = (NumberFormat.sub_type_code, NumberFormat.rfa_type_code, NumberFormat.discipline_code)
 
 
-async def busiest(session: AsyncSession, *, project_id: int, type_id: int | None, limit: int) -> Sequence[Codes]:
+async def busiest(
+    session: AsyncSession, *, project_id: int, key: FormatKey, limit: int
+) -> Sequence[tuple[int, Narrowing, Codes]]:
     """
-    This will give the codes of the counters that moved last.
+    Give the counters that moved last, of those that the format could number: type, what they count for, their codes.
 
-    :param type_id: None for the types that have no format of their own
+    :param key: of the project's default: counters of the types that have no format of their own
     """
-    own = sa.select(NumberFormat.type_key).where(NumberFormat.project_id == project_id)
+    own = sa.select(NumberFormat.type_key).where(
+        NumberFormat.project_id == project_id, *(column == "" for column in _NARROWED)
+    )
     kind = NumberCounter.correspondence_type_id
+    counted = (CorrespondenceSubType.sub_type_code, RfaType.type_code, Discipline.discipline_code)
     statement = (
         sa.select(
+            kind,
+            *(sa.func.coalesce(column, "") for column in counted),
             Project.project_code,
             Organization.organization_code,
             CorrespondenceType.type_code,
@@ -41,11 +50,13 @@ async def busiest(session: AsyncSession, *, project_id: int, type_id: int | None
         .outerjoin(RfaType, RfaType.id == NumberCounter.rfa_type_id)
         .outerjoin(Discipline, Discipline.id == NumberCounter.discipline_id)
         .where(NumberCounter.project_id == project_id, NumberCounter.range == 0)
-        .where(kind == type_id if type_id is not None else kind.not_in(own))
+        .where(kind == key.type_id if key.type_id else kind.not_in(own))
+        .where(*(column == code for column, code in zip(counted, key.narrowing, strict=True) if code))
         .order_by(NumberCounter.updated_at.desc(), NumberCounter.series)
         .limit(limit)
     )
-    return [Codes(*row) for row in (await session.execute(statement)).all()]
+    rows = (await session.execute(statement)).all()
+    return [(row[0], Narrowing(*row[1:4]), Codes(*row[4:])) for row in rows]
 
 
 async def number_made_with(session: AsyncSession, saved: NumberFormat, templates: Collection[str]) -> str | None:

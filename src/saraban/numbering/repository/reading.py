@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
 from saraban.kit.pagination import Page, cut, newest_first
+from saraban.numbering.domain.narrowing import DEFAULT, FormatKey
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberFormat, NumberRendering
 from saraban.projects.models import CorrespondenceType, Project
 
@@ -46,15 +47,18 @@ async def by_holder(session: AsyncSession, holder: UUID, *, lock: bool = False) 
     return await session.scalar(statement.with_for_update() if lock else statement)
 
 
-async def format_for(session: AsyncSession, *, project_id: int, type_id: int) -> NumberFormat | None:
-    """This will give the specific format, or else the project's default."""
-    statement = (
-        sa.select(NumberFormat)
-        .where(NumberFormat.project_id == project_id, NumberFormat.type_key.in_([type_id, 0]))
-        .order_by(NumberFormat.type_key.desc())
-        .limit(1)
+async def format_for(session: AsyncSession, *, project_id: int, keys: Sequence[FormatKey]) -> NumberFormat | None:
+    """
+    Give the format in force.
+
+    :param keys: those that fit, the best first
+    """
+    types = {key.type_id for key in keys}
+    rows = await session.scalars(
+        sa.select(NumberFormat).where(NumberFormat.project_id == project_id, NumberFormat.type_key.in_(types))
     )
-    return await session.scalar(statement)
+    saved = {row.key: row for row in rows}
+    return next((saved[key] for key in keys if key in saved), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +99,15 @@ async def format_by_public_id(session: AsyncSession, public_id: UUID) -> FormatR
     return None if row is None else FormatRow(*row)
 
 
-async def format_of(session: AsyncSession, *, project_id: int, type_id: int | None) -> FormatRow | None:
-    """This will give the format saved for exactly this type (None: the default)."""
-    statement = _formats().where(NumberFormat.project_id == project_id, NumberFormat.type_key == (type_id or 0))
+async def format_of(session: AsyncSession, *, project_id: int, key: FormatKey = DEFAULT) -> FormatRow | None:
+    """Give the format saved for exactly this."""
+    statement = _formats().where(
+        NumberFormat.project_id == project_id,
+        NumberFormat.type_key == key.type_id,
+        NumberFormat.sub_type_code == key.narrowing.sub_type,
+        NumberFormat.rfa_type_code == key.narrowing.rfa_type,
+        NumberFormat.discipline_code == key.narrowing.discipline,
+    )
     row = (await session.execute(statement)).first()
     return None if row is None else FormatRow(*row)
 

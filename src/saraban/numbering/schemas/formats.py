@@ -7,11 +7,29 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Line, Schema
+from saraban.numbering.domain.narrowing import Narrowing
 from saraban.numbering.schemas.shared import Code, Reason
 
 
-class FormatIn(Schema):
-    """The format of a project for one type, or its default."""
+class NarrowingIn(Schema):
+    """
+    The documents of a type that a format is for; without any code all of them.
+
+    Of the formats that fit a document the one that names most numbers it, with a sub type before an RFA type before a
+    discipline; then the type's, then the project's default, then the system's fallback.
+    """
+
+    sub_type_code: Code | None = Field(None, description="Only documents of this sub type.", examples=["MAT"])
+    rfa_type_code: Code | None = Field(None, description="Only RFAs of this type.", examples=["SDW"])
+    discipline_code: Code | None = Field(None, description="Only documents of this discipline.", examples=["STR"])
+
+    @property
+    def narrowing(self) -> Narrowing:
+        return Narrowing(self.sub_type_code or "", self.rfa_type_code or "", self.discipline_code or "")
+
+
+class FormatIn(NarrowingIn):
+    """The format of a project for one type, for some of its documents, or the project's default."""
 
     project_public_id: UUID
     correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
@@ -51,6 +69,9 @@ class FormatOut(Schema):
     project_public_id: UUID
     project_code: str
     correspondence_type_code: str | None
+    sub_type_code: str | None = Field(description="Null: whatever the document has; so with the next two.")
+    rfa_type_code: str | None
+    discipline_code: str | None
     template: str
     description: str | None
     reset_sequence_yearly: bool
@@ -91,7 +112,7 @@ class AnatomyOut(Schema):
     prints_period: bool = Field(description="Whether it prints a year, a month or a fiscal year.")
 
 
-class FormatPreviewIn(Schema):
+class FormatPreviewIn(NarrowingIn):
     """A format as it shall be."""
 
     project_public_id: UUID

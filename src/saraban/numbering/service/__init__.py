@@ -2,6 +2,7 @@
 
 from saraban.numbering.domain.account import Line, Why
 from saraban.numbering.domain.examination import Discrepancy, Wrong
+from saraban.numbering.domain.narrowing import Narrowing
 from saraban.numbering.domain.retry import Budget
 from saraban.numbering.repository import Trace
 from saraban.numbering.repository.books import NumberRow, SeriesRow
@@ -13,6 +14,7 @@ from saraban.numbering.service.biography import Biography, biography, number_of,
 from saraban.numbering.service.carriers import Carriers
 from saraban.numbering.service.checks import NumberRequest, permission_to_create
 from saraban.numbering.service.effects import Example, FormatEffect, format_effect
+from saraban.numbering.service.format_collision import meeting
 from saraban.numbering.service.formats import (
     FormatRow,
     FormatVersion,
@@ -22,7 +24,6 @@ from saraban.numbering.service.formats import (
     format_,
     formats,
     history,
-    meeting,
     save,
 )
 from saraban.numbering.service.import_work import ImportWork
@@ -84,6 +85,7 @@ __all__ = [
     "Issued",
     "Line",
     "Moved",
+    "Narrowing",
     "NumberRequest",
     "NumberRow",
     "Plan",

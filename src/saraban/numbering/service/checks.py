@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.caller import Caller, NotYourOrganization
 from saraban.identity.domain.permission import Scope
-from saraban.kit.errors import invalid
+from saraban.kit.errors import Invalid, invalid
 from saraban.numbering.domain import counter
 from saraban.projects.service import (
     ContractRef,
@@ -91,13 +91,7 @@ def check_codes(request: NumberRequest) -> None:
     """A code of another kind of document would stand in the books of this one; and nobody writes to himself."""
     for name, (type_code, pointer) in _BELONGS.items():
         if getattr(request, name) and request.correspondence_type_code != type_code:
-            raise invalid(
-                pointer,
-                "not_of_this_type",
-                "ใช้รหัสนี้กับเอกสารประเภท {type} ไม่ได้",
-                "This code does not belong to documents of type {type}.",
-                type=request.correspondence_type_code,
-            )
+            raise not_of_type(pointer, request.correspondence_type_code)
     if request.recipient_organization_public_id == request.originator_organization_public_id:
         raise invalid(
             "/recipientOrganizationPublicId",
@@ -105,6 +99,16 @@ def check_codes(request: NumberRequest) -> None:
             "ผู้ส่งและผู้รับเป็นองค์กรเดียวกันไม่ได้",
             "The originator cannot be the recipient.",
         )
+
+
+def not_of_type(pointer: str, type_code: str) -> Invalid:
+    return invalid(
+        pointer,
+        "not_of_this_type",
+        "ใช้รหัสนี้กับเอกสารประเภท {type} ไม่ได้",
+        "This code does not belong to documents of type {type}.",
+        type=type_code,
+    )
 
 
 def check_recipient_type(request: NumberRequest, recipient: OrganizationRef | None) -> None:

@@ -1,5 +1,6 @@
 """What a format would do before it is saved: the next numbers of the series that count now, and whom it could meet."""
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
@@ -13,18 +14,21 @@ from saraban.kit.ids import new_id
 from saraban.numbering import repository
 from saraban.numbering.domain import counter
 from saraban.numbering.domain.counter import Codes
+from saraban.numbering.domain.narrowing import FormatKey, Narrowing, fitting_keys
 from saraban.numbering.domain.period import Period
 from saraban.numbering.domain.sequence import SequenceExhausted
 from saraban.numbering.domain.template import FALLBACK, Template, stored
 from saraban.numbering.models import NumberFormat
 from saraban.numbering.repository import FormatRow, effects
 from saraban.numbering.service.checks import DRAWING, DRAWING_CATEGORIES
-from saraban.numbering.service.formats import Wanted, checked, meeting, place_of
+from saraban.numbering.service.format_collision import meeting
+from saraban.numbering.service.formats import NOT_NARROWED, Wanted, checked, narrowed_columns, place_of
 from saraban.numbering.service.previewing import next_free
 from saraban.projects import service as projects
 
 NEXT = 3
 EXAMPLES = 5
+_LOOKED_AT = 100  # counters, for examples that the format would number
 FIRST_REVISION = "A"
 RFA = "RFA"
 
@@ -71,6 +75,7 @@ async def format_effect(
     caller: Caller,
     project_public_id: UUID,
     type_code: str | None,
+    narrowing: Narrowing = NOT_NARROWED,
     wanted: Wanted,
     now: datetime,
     zone: ZoneInfo,
@@ -80,18 +85,22 @@ async def format_effect(
 
     :raises Invalid: what saving it would raise
     """
-    project, kind = await place_of(session, caller=caller, project_public_id=project_public_id, type_code=type_code)
+    project, kind, key = await place_of(
+        session, caller=caller, project_public_id=project_public_id, type_code=type_code, narrowing=narrowing
+    )
     template = checked(wanted, drawing=type_code == DRAWING)
     resets = template.prints_period if wanted.resets is None else wanted.resets
-    old = await repository.format_of(session, project_id=project.id, type_id=kind.id if kind else None)
-    default = await repository.format_of(session, project_id=project.id, type_id=None)
+    saved = {row.format.key: row.format for row in await repository.formats_of_project(session, project.id)}
+    old = saved.get(key)
     period, new = Period.of(now, zone), How(template, resets, wanted.overflow == "refuse")
     examples = [
-        await _example(session, project.id, codes, period, _in_force(old or default), new)
-        for codes in await _samples(session, project, kind)
+        await _example(session, project.id, codes, period, _in_force(saved, fitting), new)
+        for fitting, codes in await _samples(session, project, kind, key, {*saved, key})
     ]
     fresh = NumberFormat(
-        public_id=old.format.public_id if old else new_id(),
+        public_id=old.public_id if old else new_id(),
+        correspondence_type_id=kind.id if kind else None,
+        **narrowed_columns(key.narrowing),
         format_template=template.text,
         reset_sequence_yearly=resets,
     )
@@ -99,32 +108,53 @@ async def format_effect(
     return FormatEffect(template, resets, examples, await meeting(session, row))
 
 
-def _in_force(old: FormatRow | None) -> How:
-    """A type's own format, or else the project's default, or else the system's fallback."""
-    if old is None:
+def _in_force(saved: Mapping[FormatKey, NumberFormat], fitting: Sequence[FormatKey]) -> How:
+    """The best of the formats that fit, or the system's fallback."""
+    one = next((saved[key] for key in fitting if key in saved), None)
+    if one is None:
         return How(stored(FALLBACK), resets=True, refuses=False)
-    saved = old.format
-    return How(stored(saved.format_template), saved.reset_sequence_yearly, saved.overflow == "refuse")
+    return How(stored(one.format_template), one.reset_sequence_yearly, one.overflow == "refuse")
 
 
-async def _samples(session: AsyncSession, project: projects.ProjectRef, kind: projects.TypeRef | None) -> list[Codes]:
-    """The parties that number most now, or any two of the project's before its first number."""
-    type_id = kind.id if kind else None
-    found = list(await effects.busiest(session, project_id=project.id, type_id=type_id, limit=EXAMPLES))
+async def _samples(
+    session: AsyncSession,
+    project: projects.ProjectRef,
+    kind: projects.TypeRef | None,
+    key: FormatKey,
+    keys: Collection[FormatKey],
+) -> list[tuple[Sequence[FormatKey], Codes]]:
+    """
+    The parties that number most now, or any two of the project's before its first number.
+
+    :param keys: of all formats of the project; what another of them numbers is no example of this one
+    """
+    counters = await effects.busiest(session, project_id=project.id, key=key, limit=_LOOKED_AT)
+    fitting = [(fitting_keys(type_id, document), codes) for type_id, document, codes in counters]
+    found = [one for one in fitting if next(fits for fits in one[0] if fits in keys) == key][:EXAMPLES]
     printable = await projects.printable_codes(session, project_id=project.id)
     organizations = sorted(printable.organizations)
     if not found:
-        found = [
-            Codes(
-                project=project.code,
-                originator=organizations[0] if organizations else "",
-                type=kind.code if kind else "LETTER",
-                recipient=organizations[-1] if organizations else "",
-                sub_type_number=min(printable.sub_type_numbers, default=""),
-                rfa_type=min(printable.rfa_types, default=""),
-            )
-        ]
-    return [_completed(codes, organizations) for codes in found]
+        numbers = await _sub_type_numbers(session, project, kind, key) or printable.sub_type_numbers
+        codes = Codes(
+            project=project.code,
+            originator=organizations[0] if organizations else "",
+            type=kind.code if kind else "LETTER",
+            recipient=organizations[-1] if organizations else "",
+            sub_type_number=min(numbers, default=""),
+            rfa_type=key.narrowing.rfa_type or min(printable.rfa_types, default=""),
+            discipline=key.narrowing.discipline,
+        )
+        found = [(fitting_keys(key.type_id, key.narrowing), codes)]
+    return [(fits, _completed(codes, organizations)) for fits, codes in found]
+
+
+async def _sub_type_numbers(
+    session: AsyncSession, project: projects.ProjectRef, kind: projects.TypeRef | None, key: FormatKey
+) -> frozenset[str]:
+    if kind is None or not key.narrowing.sub_type:
+        return frozenset()
+    numbers = await projects.sub_type_numbers(session, project_id=project.id)
+    return numbers.get((kind.code, key.narrowing.sub_type), frozenset())
 
 
 def _completed(codes: Codes, organizations: list[str]) -> Codes:

@@ -9,6 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.numbering import repository
 from saraban.numbering.models import NumberFormat
 
+_CODES = ("subTypeCode", "rfaTypeCode", "disciplineCode")
+
 
 @dataclass(frozen=True, slots=True)
 class FormatVersion:
@@ -42,6 +44,7 @@ def facts_of(saved: NumberFormat) -> str:
     """This will give a format as the audit keeps it."""
     return orjson.dumps(
         {
+            **{name: code for name, code in zip(_CODES, saved.narrowing, strict=True) if code},
             "template": saved.format_template,
             "resetSequenceYearly": saved.reset_sequence_yearly,
             "overflow": saved.overflow,

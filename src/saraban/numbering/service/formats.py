@@ -11,23 +11,25 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import broken_constraint
-from saraban.kit.errors import DomainError, Kind, NotFound, Text, invalid
+from saraban.kit.errors import DomainError, Invalid, Kind, NotFound, Text, invalid
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
+from saraban.kit.text import fold
 from saraban.numbering import repository
-from saraban.numbering.domain import template as tokens
-from saraban.numbering.domain.meeting import Shape, can_meet
+from saraban.numbering.domain.narrowing import FormatKey, Narrowing
 from saraban.numbering.domain.template import Template, stored
 from saraban.numbering.models import NumberFormat
 from saraban.numbering.repository import FormatRow, effects
 from saraban.numbering.repository.counting import raise_versions
-from saraban.numbering.service.checks import DRAWING, DRAWING_CATEGORIES
+from saraban.numbering.service.checks import DRAWING, not_of_type
 from saraban.numbering.service.format_history import FormatVersion, facts_of, versions_of
 from saraban.numbering.service.resolving import forget
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef, TypeRef
 
 VIEW, MANAGE = "numbering.view_formats", "numbering.manage_formats"
+NOT_NARROWED = Narrowing()
+RFA = "RFA"
 
 
 class FormatStale(DomainError):
@@ -83,18 +85,39 @@ async def format_(session: AsyncSession, *, caller: Caller, public_id: UUID) -> 
 
 
 async def place_of(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID, type_code: str | None
-) -> tuple[ProjectRef, TypeRef | None]:
+    session: AsyncSession, *, caller: Caller, project_public_id: UUID, type_code: str | None, narrowing: Narrowing
+) -> tuple[ProjectRef, TypeRef | None, FormatKey]:
     """
-    This will give the project and the type that a format is to be for; no type for the project's default.
+    Give the project and the type that a format is to be for, and its key; no type for the project's default.
 
     :raises Forbidden: when the caller does not manage the project's formats
+    :raises Invalid: for a type, or a code that it is narrowed to, that the project does not have
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     caller.require(MANAGE, Scope(project=project.id))
+    narrowing = Narrowing(*map(fold, narrowing))
     if type_code is None:
-        return project, None
-    return project, await projects.find_type(session, code=type_code, pointer="/correspondenceTypeCode")
+        if any(narrowing):
+            raise _type_missing()
+        return project, None, FormatKey()
+    kind = await projects.find_type(session, code=type_code, pointer="/correspondenceTypeCode")
+    if narrowing.rfa_type and kind.code != RFA:
+        raise not_of_type("/rfaTypeCode", kind.code)
+    await projects.require_codes(session, project=project, type_id=kind.id, **narrowing._asdict())
+    return project, kind, FormatKey(kind.id, narrowing)
+
+
+def _type_missing() -> Invalid:
+    return invalid(
+        "/correspondenceTypeCode",
+        "required",
+        "รูปแบบที่ใช้เฉพาะบางเอกสารต้องระบุประเภทเอกสาร",
+        "A format that is narrowed needs a document type.",
+    )
+
+
+def narrowed_columns(narrowing: Narrowing) -> dict[str, str]:
+    return {f"{name}_code": code for name, code in narrowing._asdict().items()}
 
 
 async def save(
@@ -103,19 +126,28 @@ async def save(
     caller: Caller,
     project_public_id: UUID,
     type_code: str | None,
+    narrowing: Narrowing = NOT_NARROWED,
     wanted: Wanted,
     now: datetime,
     address: str,
 ) -> FormatRow:
-    """This will create or replace the format of a project for a type (None: its default)."""
-    project, kind = await place_of(session, caller=caller, project_public_id=project_public_id, type_code=type_code)
+    """
+    Create or replace the format of a project for a type (None: its default), or for some documents of the type.
+
+    :param narrowing: the codes that a document must have, each known to some contract of the project
+    :raises Invalid: naming the field
+    """
+    project, kind, key = await place_of(
+        session, caller=caller, project_public_id=project_public_id, type_code=type_code, narrowing=narrowing
+    )
     template = checked(wanted, drawing=type_code == DRAWING)
-    row = await repository.format_of(session, project_id=project.id, type_id=kind.id if kind else None)
+    row = await repository.format_of(session, project_id=project.id, key=key)
     if row is None:
         fresh = NumberFormat(
             public_id=new_id(),
             project_id=project.id,
             correspondence_type_id=kind.id if kind else None,
+            **narrowed_columns(key.narrowing),
             version=0,
             created_at=now,
             format_template="",
@@ -205,25 +237,6 @@ async def history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> 
     """
     row = await format_(session, caller=caller, public_id=public_id)
     return await versions_of(session, row.format)
-
-
-async def meeting(session: AsyncSession, row: FormatRow) -> list[FormatRow]:
-    """This will give the project's other formats that could print a number of this one (ruling N2)."""
-    others = [
-        other
-        for other in await repository.formats_of_project(session, row.project_id)
-        if other.format.public_id != row.format.public_id and _counts_apart(other.format, row.format)
-    ]
-    if not others:
-        return []
-    codes = await _codes(session, row)
-    mine = _shape(row, codes)
-    return [other for other in others if can_meet(mine, _shape(other, codes))]
-
-
-def _counts_apart(one: NumberFormat, other: NumberFormat) -> bool:
-    """Formats of the same text and reset share their series, so they cannot collide; any other two have counters apart."""
-    return (one.format_template, one.reset_sequence_yearly) != (other.format_template, other.reset_sequence_yearly)
 
 
 def checked(wanted: Wanted, *, drawing: bool) -> Template:
@@ -318,28 +331,8 @@ async def _readable_projects(session: AsyncSession, caller: Caller) -> list[int]
     return [ref.id for ref in refs if caller.may(VIEW, Scope(project=ref.id, organizations=caller.organization_ids))]
 
 
-async def _codes(session: AsyncSession, row: FormatRow) -> dict[str, frozenset[str]]:
-    printable = await projects.printable_codes(session, project_id=row.project_id)
-    return {
-        tokens.PROJECT: frozenset({row.project_code}),
-        tokens.ORIGINATOR: printable.organizations,
-        tokens.RECIPIENT: printable.organizations,
-        tokens.DISCIPLINE: printable.disciplines | {"GEN"},
-        tokens.RFA_TYPE: printable.rfa_types,
-        tokens.SUB_TYPE: printable.sub_type_numbers,
-        tokens.CORR_TYPE: printable.types,
-        tokens.CATEGORY: DRAWING_CATEGORIES,
-    }
-
-
-def _shape(row: FormatRow, codes: Mapping[str, frozenset[str]]) -> Shape:
-    known = dict(codes)
-    if row.type_code is not None:
-        known[tokens.CORR_TYPE] = frozenset({row.type_code})
-    return Shape(stored(row.format.format_template), known)
-
-
 __all__ = [
+    "NOT_NARROWED",
     "FormatInUse",
     "FormatRow",
     "FormatStale",
@@ -351,6 +344,5 @@ __all__ = [
     "format_",
     "formats",
     "history",
-    "meeting",
     "save",
 ]

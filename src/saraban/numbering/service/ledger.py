@@ -159,7 +159,8 @@ def _place(plan: Plan) -> Place:
 
 
 def _in_force(plan: Plan, standing: Standing) -> bool:
-    return plan.format_mark == (standing.formats.get(plan.type.id) or standing.formats.get(0))
+    saved = standing.formats
+    return plan.format_mark == next((saved[key] for key in plan.format_keys if key in saved), None)
 
 
 async def _attempt(connected: Connected, draws: Sequence[Draw], course: Course, standing: Standing) -> Drawn | None:

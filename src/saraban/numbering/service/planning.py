@@ -16,6 +16,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import unknown
 from saraban.numbering.domain import counter
+from saraban.numbering.domain.narrowing import FormatKey
 from saraban.numbering.domain.period import Period
 from saraban.numbering.domain.template import LONGEST, REV, SEQ, Literal, Template
 from saraban.numbering.service.checks import (
@@ -83,6 +84,7 @@ class Plan:
     """
     A request resolved: the series it counts in and all that its number prints.
 
+    :param format_keys: of the formats that fit, the best first
     :param format_mark: key and version of the format it was made with; None for the fallback
     :param codes_text: `codes` as the audit keeps them
     :param weight: bytes that its rows may take in a statement, generously
@@ -93,6 +95,7 @@ class Plan:
     template: Template
     source: str
     refuses_overflow: bool
+    format_keys: tuple[FormatKey, ...]
     format_mark: tuple[int, int] | None
     values: Mapping[str, str]
     series: str
@@ -209,6 +212,7 @@ def _made(request: NumberRequest, resolved: Resolved, *, year: int, now: datetim
         template=template,
         source=resolved.source,
         refuses_overflow=resolved.refuses_overflow,
+        format_keys=resolved.keys,
         format_mark=resolved.mark,
         values=printed,
         series=series,

@@ -15,6 +15,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.numbering import repository
+from saraban.numbering.domain.narrowing import Narrowing, fitting_keys
 from saraban.numbering.domain.reason import checked_reason
 from saraban.numbering.domain.sequence import LARGEST
 from saraban.numbering.domain.states import RangeOverlaps, RangePassed, RangeReleased
@@ -169,10 +170,13 @@ async def close_in_series(
     owner = await _owner(session, project, kind, organization)
     stretch = _Stretch(project, fold(series), kind, first, last, owner)
     counter = await _locked(session, stretch)
-    row = await repository.format_for(session, project_id=project.id, type_id=counter.correspondence_type_id)
+    codes = orjson.loads((await key_of_counter(session, counter)).text)
+    document = Narrowing(codes["subType"] or "", codes["rfaType"] or "", codes["discipline"] or "")
+    keys = fitting_keys(counter.correspondence_type_id, document)
+    row = await repository.format_for(session, project_id=project.id, keys=keys)
     template = stored(row.format_template if row else FALLBACK)
     if owner is not None and owner.id != counter.originator_organization_id:
-        _refuse_if_printed(template, str(orjson.loads((await key_of_counter(session, counter)).text)["originator"]))
+        _refuse_if_printed(template, str(codes["originator"]))
     _check_confirmed(stretch, template, counter, confirmed_size)
     return await _closed(session, stretch, counter, caller=caller, reason=reason, now=now, address=address)
 

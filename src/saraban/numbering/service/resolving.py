@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit.clock import stopwatch
 from saraban.kit.errors import invalid, unknown
 from saraban.numbering import repository
+from saraban.numbering.domain.narrowing import FormatKey, Narrowing, fitting_keys
 from saraban.numbering.domain.template import FALLBACK, Template, stored
 from saraban.numbering.models import NumberFormat
 from saraban.numbering.service.checks import NumberRequest, Parties
@@ -31,6 +32,7 @@ class Resolved:
     """
     Everything about a request that does not depend on who asks and when.
 
+    :param keys: of the formats that fit, the best first
     :param mark: key and version of the format; None for the system's fallback
     :param range: 0 for the main counter
     """
@@ -40,6 +42,7 @@ class Resolved:
     source: str
     resets: bool
     refuses_overflow: bool
+    keys: tuple[FormatKey, ...]
     mark: tuple[int, int] | None
     range: int = 0
     range_series: str | None = None
@@ -99,7 +102,8 @@ def _engine(session: AsyncSession) -> sa.Engine:
 
 async def _resolved(session: AsyncSession, request: NumberRequest) -> Resolved:
     parties = await _parties(session, request)
-    row = await repository.format_for(session, project_id=parties.project.id, type_id=parties.type.id)
+    keys = fitting_keys(parties.type.id, narrowing_of(parties))
+    row = await repository.format_for(session, project_id=parties.project.id, keys=keys)
     number, series = await _range(session, request, parties)
     return Resolved(
         parties=parties,
@@ -107,9 +111,18 @@ async def _resolved(session: AsyncSession, request: NumberRequest) -> Resolved:
         source=_source(row),
         resets=row.reset_sequence_yearly if row else True,
         refuses_overflow=row is not None and row.overflow == "refuse",
+        keys=keys,
         mark=(row.id, row.version) if row else None,
         range=number,
         range_series=series,
+    )
+
+
+def narrowing_of(parties: Parties) -> Narrowing:
+    return Narrowing(
+        parties.sub_type.code if parties.sub_type else "",
+        parties.rfa_type.code if parties.rfa_type else "",
+        parties.discipline.code if parties.discipline else "",
     )
 
 

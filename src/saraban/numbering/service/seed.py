@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.numbering import repository
+from saraban.numbering.domain.narrowing import FormatKey
 from saraban.numbering.service.formats import Wanted, save
 from saraban.projects import service as projects
 
@@ -25,7 +26,8 @@ async def default_formats(session: AsyncSession, *, caller: Caller, project_publ
     made = 0
     for code, (template, description) in SHIPPED.items():
         kind = await projects.find_type(session, code=code, pointer="/correspondenceTypeCode") if code else None
-        if await repository.format_of(session, project_id=project.id, type_id=kind.id if kind else None) is not None:
+        key = FormatKey(kind.id if kind else 0)
+        if await repository.format_of(session, project_id=project.id, key=key) is not None:
             continue
         wanted = Wanted(
             template=template, description=description, resets=None, overflow="widen", reason="Shipped default."

@@ -175,6 +175,21 @@ async def printable(session: AsyncSession, *, project_id: int) -> Rows:
     return list((await session.execute(statement)).all())
 
 
+async def sub_type_numbers(session: AsyncSession, *, project_id: int) -> Rows:
+    """Rows of (type code, sub type's code, its number); contracts may number the same code differently."""
+    statement = (
+        sa.select(
+            CorrespondenceType.type_code,
+            CorrespondenceSubType.sub_type_code,
+            CorrespondenceSubType.sub_type_number,
+        )
+        .join(CorrespondenceType, CorrespondenceType.id == CorrespondenceSubType.correspondence_type_id)
+        .join(Contract, Contract.id == CorrespondenceSubType.contract_id)
+        .where(Contract.project_id == project_id, CorrespondenceSubType.sub_type_number.is_not(None))
+    )
+    return list((await session.execute(statement)).all())
+
+
 def _contracts(project_id: int) -> sa.Select[Contract]:
     return sa.select(Contract).where(
         Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None)

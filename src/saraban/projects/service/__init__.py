@@ -30,6 +30,8 @@ from saraban.projects.service.lookup import (
     find_type,
     parties,
     printable_codes,
+    require_codes,
+    sub_type_numbers,
     taking_part,
 )
 from saraban.projects.service.managing import lock_project
@@ -93,12 +95,14 @@ __all__ = [
     "remove_day",
     "remove_member",
     "remove_team",
+    "require_codes",
     "review_teams",
     "rfa_types",
     "save_member",
     "save_team",
     "seats",
     "set_weekend",
+    "sub_type_numbers",
     "sub_types",
     "taking_part",
     "work_calendar",

@@ -159,6 +159,31 @@ async def printable_codes(session: AsyncSession, *, project_id: int) -> Printabl
     return PrintableCodes(*(frozenset(found.get(name, ())) for name in names))
 
 
+async def sub_type_numbers(session: AsyncSession, *, project_id: int) -> dict[tuple[str, str], frozenset[str]]:
+    """Give the numbers that each sub type of the project prints, by the codes of its type and its own."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for type_code, code, number in await repository.sub_type_numbers(session, project_id=project_id):
+        found.setdefault((type_code, code), set()).add(number)
+    return {key: frozenset(numbers) for key, numbers in found.items()}
+
+
+async def require_codes(
+    session: AsyncSession, *, project: ProjectRef, type_id: int, sub_type: str, rfa_type: str, discipline: str
+) -> None:
+    """
+    Check that some contract of the project has each of these codes; an empty one is none.
+
+    :raises Invalid: naming the field
+    """
+    of_project: dict[str, Any] = {"project_id": project.id, "contract_id": None}
+    if sub_type and not await repository.sub_types(session, **of_project, type_id=type_id, code=sub_type):
+        raise unknown("/subTypeCode", sub_type)
+    if rfa_type and not await repository.rfa_types(session, **of_project, code=rfa_type):
+        raise unknown("/rfaTypeCode", rfa_type)
+    if discipline and not await repository.disciplines(session, **of_project, code=discipline):
+        raise unknown("/disciplineCode", discipline)
+
+
 def _only(rows: Any, code: str, pointer: str) -> Any:
     if not rows:
         raise unknown(pointer, code)
