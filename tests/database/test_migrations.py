@@ -54,6 +54,7 @@ STEPS = [
     "0038",
     "0039",
     "0040",
+    "0041",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -9,8 +9,8 @@ from alembic import op
 from saraban_history.columns import code, on_sqlite
 from saraban_history.rebuild import changing
 
-revision = "0040"
-down_revision = "0039"
+revision = "0041"
+down_revision = "0040"
 
 FORMATS = "document_number_formats"
 CODES = {"sub_type_code": 20, "rfa_type_code": 20, "discipline_code": 10}
