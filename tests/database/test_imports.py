@@ -65,6 +65,14 @@ class Works:
             )
         )
 
+    async def vanish(self) -> None:
+        """Take a turn and never be heard of again."""
+        key, now = (await self.row()).id, self.clock.now()
+        assert await self.db.transact(
+            lambda session: rows.take(session, key=key, lease=self.world.project, until=now + LEASE, now=now)
+        )
+        self.clock.at = now + LEASE + timedelta(seconds=1)
+
     async def row(self) -> NumberImport:
         async with self.db.reading() as session:
             return (await session.scalars(sa.select(NumberImport))).one()
@@ -105,6 +113,22 @@ class TestTurns:
         assert await works.worker().round() is True
 
         assert (await works.row()).state == "DONE"
+
+    async def test_that_were_lost_twice_end_the_import_with_the_reason(self, works: Works) -> None:
+        await works.started(5)
+        for _ in range(2):
+            await works.vanish()
+
+        assert await works.worker().round() is True
+
+        row = await works.row()
+        assert (row.state, row.lease, await works.numbers()) == ("FAILED", None, 0)
+        problem = (row.report or {})["problem"]
+        assert (problem["code"], "twice" in problem["en"], "สองครั้ง" in problem["th"]) == (
+            "NUMBER_IMPORT_INTERRUPTED",
+            True,
+            True,
+        )
 
     @pytest.mark.slow
     async def test_that_were_lost_write_nothing_more(self, works: Works) -> None:

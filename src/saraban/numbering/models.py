@@ -249,6 +249,7 @@ class NumberImport(HasPublicId, Base):
     file_key: Mapped[str | None] = mapped_column(sa.String(100))
     lease: Mapped[UUID | None]
     lease_until: Mapped[datetime | None]
+    leases_lost: Mapped[int] = mapped_column(default=0, server_default="0")
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]

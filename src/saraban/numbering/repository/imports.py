@@ -82,13 +82,17 @@ async def waiting(session: AsyncSession, *, now: datetime) -> ImportRow | None:
 
 
 async def take(session: AsyncSession, *, key: int, lease: UUID, until: datetime, now: datetime) -> bool:
-    """This will say whether the turn is now that of `lease`; of two that ask, one gets it."""
+    """Say whether the turn is now that of `lease`; of two that ask, one gets it. A lease that ran out is counted as lost."""
     free = sa.or_(NumberImport.lease_until.is_(None), NumberImport.lease_until < now)
     return await _changed(
         session,
         sa.update(NumberImport)
         .where(NumberImport.id == key, NumberImport.state.in_(_UNDER_WAY), free)
-        .values(lease=lease, lease_until=until),
+        .ordered_values(  # MariaDB sets one after the other, and a later expression sees what was set
+            (NumberImport.leases_lost, NumberImport.leases_lost + NumberImport.lease.is_not(None).cast(sa.Integer)),
+            (NumberImport.lease, lease),
+            (NumberImport.lease_until, until),
+        ),
     )
 
 

@@ -21,7 +21,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database, fault_of
-from saraban.kit.errors import DomainError
+from saraban.kit.errors import DomainError, Kind, Text
 from saraban.kit.ids import new_id
 from saraban.numbering.repository import imports as rows
 from saraban.numbering.repository.imports import ImportRow
@@ -36,7 +36,25 @@ LEASE = timedelta(seconds=30)
 BEAT = 1.0  # seconds between two signs of life
 MOST_FAULTS = 200  # the result workbook has all
 MOST_SERIES = 1000
+MOST_LEASES_LOST = 2
 _CHUNK = 256 * 1024
+
+
+class ImportInterrupted(DomainError):
+    """
+    Twice the worker at this import was not heard of any more: it was killed, or the file ends whatever works on it.
+    What had been imported stays; the same file, sent again, goes on after it.
+    """
+
+    kind, code = Kind.BROKEN, "NUMBER_IMPORT_INTERRUPTED"
+    says = Text(
+        "ระบบหยุดทำงานระหว่างประมวลผลไฟล์นี้สองครั้ง จึงไม่ดำเนินการต่อ",
+        "The system stopped twice while it worked on this file, so it does not go on.",
+    )
+    recovery = (
+        Text("ตรวจสอบไฟล์ แล้วอัปโหลดอีกครั้ง", "Check the file, then upload it again."),
+        Text("หากเกิดซ้ำ ติดต่อผู้ดูแลระบบ", "If it happens again, contact the administrator."),
+    )
 
 
 @dataclass(slots=True)
@@ -52,6 +70,11 @@ class _Turn:
     @property
     def is_check(self) -> bool:
         return self.found.row.state == "CHECKING"
+
+    @property
+    def is_lost_cause(self) -> bool:
+        row = self.found.row
+        return row.leases_lost + (row.lease is not None) >= MOST_LEASES_LOST
 
     @property
     def lease(self) -> Any:
@@ -120,6 +143,8 @@ class ImportWork:
 
     async def _kept(self, turn: _Turn) -> None:
         """This will do the work and show signs of life meanwhile; a turn that was lost breaks it off."""
+        if turn.is_lost_cause:
+            raise ImportInterrupted
         work = asyncio.create_task(self._check(turn) if turn.is_check else self._import(turn))
         try:
             while not (await asyncio.wait({work}, timeout=self._beat))[0]:

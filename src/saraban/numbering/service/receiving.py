@@ -150,6 +150,7 @@ async def start_import(
     row.moves = _ticked(row.report or {}, moves)
     row.moves_counters = bool(moves)
     row.state, row.rows_done, row.updated_at, row.lease, row.lease_until = "IMPORTING", 0, now, None, None
+    row.leases_lost = 0
     await _noted(session, row, "started", caller, address, now, moves=row.moves)
     return found
 
