@@ -294,6 +294,7 @@ def _post(settings: Settings) -> Post | None:
         first_pause=timedelta(seconds=settings.mail_retry_seconds),
         address_of=address_of,
         choices_link=f"{home}/notifications/preferences" if home else "",
+        home=home,
     )
 
 

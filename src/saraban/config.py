@@ -139,6 +139,11 @@ class Settings(BaseSettings):
         return self.database_url or f"sqlite:///{self.data_dir / 'saraban.db'}"
 
     @property
+    def mails_invitations(self) -> bool:
+        """Whether links can be mailed: a letter needs the address that people open."""
+        return self.mail != "off" and bool(self.public_url)
+
+    @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.timezone)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from saraban.cli.invitation import hand_out
 from saraban.cli.outcome import EXIT_CODES, say, stop, with_system
 from saraban.kit.errors import Kind
 
@@ -27,7 +28,7 @@ Contract = Annotated[str | None, typer.Option(help="Where: code of a contract.")
 
 HERE = "command line"
 
-noun = typer.Typer(no_args_is_help=True, help="Open, close and unlock accounts, and give them roles.")
+noun = typer.Typer(no_args_is_help=True, help="Invite people, open, close and unlock accounts, and give them roles.")
 
 
 def register(app: typer.Typer) -> None:
@@ -66,6 +67,49 @@ def create(
         )
     )
     typer.echo(say(f"เปิดบัญชี {username} แล้ว", f"The account {username} is open."))
+
+
+@noun.command()
+def invite(
+    username: Name,
+    email: Annotated[str | None, typer.Option(help="Address for notices; each account has its own.")] = None,
+    first_name: Annotated[str, typer.Option()] = "",
+    last_name: Annotated[str, typer.Option()] = "",
+    organization: Annotated[str | None, typer.Option(help="Code of the organization it belongs to.")] = None,
+    *,
+    again: Annotated[
+        bool, typer.Option("--again", help="A new link for an account that is there; the old link ends.")
+    ] = False,
+) -> None:
+    """Open an account whose person chooses the password by a link that works once, for 7 days.
+
+    The link is mailed, or printed where no e-mail is set up. `--again` replaces a link that was lost, and lets
+    somebody who forgot the password choose another.
+
+    Examples:
+
+        saraban user invite somchai --email somchai@example.org --first-name สมชาย --organization คคง.
+        saraban user invite somchai --again
+    """
+    from saraban.identity import service as identity
+
+    if again:
+        invitation = _as_system(lambda session, **given: identity.invite_again(session, username=username, **given))
+    elif email is None:
+        raise stop("ระบุ --email หรือ --again", "Say --email, or --again for an account that is there.", code=2)
+    else:
+        invitation = _as_system(
+            lambda session, **given: identity.invite_user(
+                session,
+                username=username,
+                email=email,
+                first_name=first_name,
+                last_name=last_name,
+                organization_code=organization,
+                **given,
+            )
+        )
+    hand_out([invitation])
 
 
 @noun.command("list")
@@ -259,4 +303,6 @@ def _password(given: str | None) -> str:
 def _state(account: Any) -> str:
     if not account.is_active:
         return say("ปิดใช้งาน", "disabled")
+    if account.is_invited:
+        return say("เชิญแล้ว", "invited")
     return say("ถูกล็อก", "locked") if account.locked_until else say("ใช้งานได้", "active")

@@ -15,6 +15,7 @@ from saraban.identity.domain.lockout import LockoutRules
 from saraban.identity.service import Callers, NotSignedIn, TokenIssuer
 from saraban.kit.errors import DomainError, Kind, Text
 from saraban.kit.http import at_once
+from saraban.kit.limits import Limiter
 
 ACCESS_COOKIE = "saraban_access"
 REFRESH_COOKIE = "saraban_refresh"
@@ -30,6 +31,7 @@ PUBLIC_PATHS = frozenset(
         "/metrics",
         "/openapi.json",
         "/docs/errors",
+        "/invitations/{token}",
         "/login",
         "/logout",
         "/language",
@@ -52,11 +54,16 @@ def token_issuer(request: Request) -> TokenIssuer:
     return request.app.state.tokens  # type: ignore[no-any-return]
 
 
+def limiter(request: Request) -> Limiter:
+    return request.app.state.rates.limiter  # type: ignore[no-any-return]
+
+
 def lockout_rules(request: Request) -> LockoutRules:
     return getattr(request.app.state, "lockout", None) or LockoutRules()
 
 
 Tokens = Annotated[TokenIssuer, Depends(at_once(token_issuer))]
+Attempts = Annotated[Limiter, Depends(at_once(limiter))]
 Lockout = Annotated[LockoutRules, Depends(at_once(lockout_rules))]
 
 

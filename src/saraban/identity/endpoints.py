@@ -5,8 +5,16 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, status
 
 from saraban.identity import service
-from saraban.identity.dependencies import CurrentCaller, Lockout, Tokens
-from saraban.identity.schemas import LogIn, OrganizationLine, OrganizationPage, Profile, RefreshRequest, TokenPair
+from saraban.identity.dependencies import Attempts, CurrentCaller, Lockout, Tokens
+from saraban.identity.schemas import (
+    LogIn,
+    OrganizationLine,
+    OrganizationPage,
+    PasswordChange,
+    Profile,
+    RefreshRequest,
+    TokenPair,
+)
 from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession, at_once
 from saraban.kit.schema import Line
 
@@ -47,6 +55,23 @@ async def log_out(body: RefreshRequest, db: Db, address: Address, clock: Now) ->
     """Ends the session of that refresh token; other devices stay signed in. Repeating it is no error."""
     await db.transact(
         lambda session: service.log_out(session, refresh_token=body.refresh_token, address=address, now=clock.now())
+    )
+
+
+@router.post("/auth/password", tags=["auth"], summary="Change the own password", status_code=status.HTTP_204_NO_CONTENT)
+async def change_password(
+    body: PasswordChange, caller: CurrentCaller, db: Db, attempts: Attempts, address: Address, clock: Now
+) -> None:
+    """Replaces the caller's own password, given the present one, and ends the caller's other sessions."""
+    await service.change_password(
+        db,
+        caller=caller,
+        limiter=attempts,
+        current=body.current_password,
+        new=body.new_password,
+        refresh_token=body.refresh_token,
+        address=address,
+        clock=clock,
     )
 
 

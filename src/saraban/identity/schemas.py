@@ -37,6 +37,21 @@ class TokenPair(Schema):
     expires_in: int = Field(description="Seconds until the access token expires.")
 
 
+class PasswordChange(Schema):
+    model_config = _example(
+        currentPassword="Old-Harbour-61", newPassword="New-Harbour-62", refreshToken=_REFRESH_EXAMPLE
+    )
+
+    # Taken as they are typed, like the password of a log-in.
+    current_password: str = Field(min_length=1, max_length=128, description="The present one.")
+    new_password: str = Field(
+        min_length=1,
+        max_length=128,
+        description="8 to 128 characters, upper and lower case and a digit, without the user name.",
+    )
+    refresh_token: str = Field("", max_length=200, description="Of the session that goes on; the others end.")
+
+
 class OrganizationLine(Schema):
     model_config = _example(
         publicId="01930b5e-0000-7000-8000-00000000000a",

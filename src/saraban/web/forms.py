@@ -23,7 +23,12 @@ Work = Callable[[AsyncSession], Awaitable[None]]
 _ELSEWHERE = frozenset({Kind.NOT_FOUND, Kind.UNAUTHENTICATED, Kind.BROKEN})
 
 # A pointer's first part is the name of the field, except where one field of the request is several of the form.
-_FIELD_OF = {"recipients": "to", "recipientOrganizationPublicId": "to"}
+_FIELD_OF = {
+    "recipients": "to",
+    "recipientOrganizationPublicId": "to",
+    "currentPassword": "current",
+    "newPassword": "password",
+}
 
 
 @dataclass(frozen=True, slots=True)

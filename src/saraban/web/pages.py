@@ -24,6 +24,7 @@ from saraban.web import (
     notifications,
     number,
     numbers,
+    passwords,
     ranges,
     registers,
     rehearsing,
@@ -44,6 +45,8 @@ Explain = Callable[[Sequence[Mapping[str, Any]]], list[FieldProblem]]
 ROUTERS: Final = (
     session.router,
     session.guarded,
+    passwords.router,
+    passwords.guarded,
     inbox.router,
     notifications.router,
     delegations.router,

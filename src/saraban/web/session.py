@@ -40,12 +40,18 @@ def inside(address: str) -> str:
 
 
 @router.get("/login")
-async def login_page(request: Request, tokens: Tokens, next: Annotated[str, Query(max_length=2000)] = HOME) -> Response:
+async def login_page(
+    request: Request,
+    tokens: Tokens,
+    next: Annotated[str, Query(max_length=2000)] = HOME,
+    username: Annotated[str, Query(max_length=50)] = "",
+    done: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
     """The form; whoever is signed in already goes on."""
     try:
         tokens.subject(request.cookies.get(ACCESS_COOKIE, ""))
     except NotSignedIn:
-        return _form(request, next=inside(next))
+        return _form(request, next=inside(next), username=username, done=done)
     return RedirectResponse(inside(next), status_code=303)
 
 
@@ -144,7 +150,9 @@ async def home(_caller: CurrentCaller) -> Response:
     return RedirectResponse(HOME, status_code=303)
 
 
-def _form(request: Request, *, next: str, username: str = "", error: DomainError | None = None) -> HTMLResponse:
+def _form(
+    request: Request, *, next: str, username: str = "", done: str = "", error: DomainError | None = None
+) -> HTMLResponse:
     problem = to_problem(error, language=languages.of(request), trace_id=trace_id()) if error else None
     settings = request.app.state.settings
     response = render(
@@ -153,6 +161,7 @@ def _form(request: Request, *, next: str, username: str = "", error: DomainError
         status=status_of(error) if error else 200,
         next=next,
         username=username,
+        done=done,
         problem=problem,
         locked_for=max(1, round(error.retry_after)) if error and error.retry_after else 0,
         shows_demo=settings.env != "production",

@@ -204,6 +204,9 @@ def tone(code: str | None, means: str | None = None) -> str:
 
 # What the fields of forms are called where a fault or a missing choice is named away from its field; in their order.
 FIELDS: Final[dict[str, Text]] = {
+    "current": Text("รหัสผ่านปัจจุบัน", "Present password"),
+    "password": Text("รหัสผ่านใหม่", "New password"),
+    "repeat": Text("รหัสผ่านใหม่อีกครั้ง", "New password once more"),
     "projectPublicId": Text("โครงการ", "Project"),
     "originatorOrganizationPublicId": Text("จาก", "From"),
     "organizationPublicId": Text("จาก", "From"),

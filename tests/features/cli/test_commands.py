@@ -94,7 +94,7 @@ class TestHelp:
         assert code == 0
         assert "Usage: saraban" in out
 
-    @pytest.mark.parametrize("verb", ["create", "list", "disable", "enable", "unlock", "password", "grant"])
+    @pytest.mark.parametrize("verb", ["create", "invite", "list", "disable", "enable", "unlock", "password", "grant"])
     def test_every_verb_of_user_has_an_example(self, command: Command, verb: str) -> None:
         assert f"saraban user {'list' if verb == 'list' else verb}" in command("user", verb, "--help")[1]
 
@@ -167,6 +167,42 @@ class TestUser:
         assert re.search(r"viewer.*disabled", command("user", "list")[1])
         assert command("user", "enable", "viewer")[0] == 0
         assert not re.search(r"viewer.*disabled", command("user", "list")[1])
+
+
+class TestUserInvite:
+    SOMCHAI = ("somchai", "--email", "s@example.org", "--organization", "คคง.")
+
+    def test_prints_the_path_of_a_link_and_what_to_put_before_it(self, command: Command) -> None:
+        code, out, _ = command("user", "invite", *self.SOMCHAI)
+
+        assert code == 0
+        assert re.match(r"somchai: /invitations/\S{40,}\n", out)
+        assert "SARABAN_PUBLIC_URL" in out
+        assert re.search(r"somchai.*invited", command("user", "list")[1])
+
+    def test_prints_the_whole_link_where_the_address_is_known(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SARABAN_PUBLIC_URL", "https://saraban.example.org/")
+        config.load.cache_clear()
+        first = command("user", "invite", *self.SOMCHAI)[1]
+        second = command("user", "invite", "somchai", "--again")[1]
+
+        assert first.startswith("somchai: https://saraban.example.org/invitations/")
+        assert second.startswith("somchai: https://saraban.example.org/invitations/")
+        assert first.splitlines()[0] != second.splitlines()[0]
+
+    def test_prints_no_link_that_goes_by_e_mail(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SARABAN_PUBLIC_URL", "https://saraban.example.org/")
+        monkeypatch.setenv("SARABAN_MAIL", "console")
+        config.load.cache_clear()
+        out = command("user", "invite", *self.SOMCHAI)[1]
+
+        assert out == "Invitations go by e-mail to somchai.\n"
+
+    def test_asks_for_an_address_or_for_again(self, command: Command) -> None:
+        assert command("user", "invite", "somchai")[0] == 2
+        assert command("user", "invite", "somchai", "--again")[0] == 5
 
 
 class TestNumberByHand:

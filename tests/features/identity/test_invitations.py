@@ -11,6 +11,7 @@ from saraban.identity import service as identity
 from saraban.identity.models import UserInvitation
 from saraban.identity.service import Invitation, InvitationEnded
 from saraban.kit.errors import Invalid
+from saraban.kit.limits import Limiter
 from tests.features.identity.test_accounts import Office, office, somchai
 
 __all__ = ["office"]
@@ -27,7 +28,12 @@ async def invite(office: Office) -> Invitation:
 
 async def accept(office: Office, invitation: Invitation, password: str = CHOSEN) -> str:
     return await identity.accept_invitation(
-        office.db, token=invitation.token, password=password, address="10.0.0.9", now=office.clock.now()
+        office.db,
+        limiter=Limiter(),
+        token=invitation.token,
+        password=password,
+        address="10.0.0.9",
+        now=office.clock.now(),
     )
 
 
@@ -146,24 +152,24 @@ class TestInviteAgain:
             await accept(office, invitation)
 
 
-class TestRenewToken:
+class TestRenewInvitation:
     async def test_gives_the_letter_a_token_of_its_own(self, office: Office) -> None:
         invitation = await invite(office)
         caller = await office.who("somchai")
-        token = await office.db.transact(
-            lambda session: identity.renew_token(session, user_id=caller.user_id, now=office.clock.now())
+        renewed = await office.db.transact(
+            lambda session: identity.renew_invitation(session, user_id=caller.user_id, now=office.clock.now())
         )
 
-        assert token is not None
+        assert renewed is not None
         with pytest.raises(InvitationEnded):
             await accept(office, invitation)
-        await accept(office, Invitation(caller.public_id, "somchai", "", token))
+        await accept(office, renewed)
 
     async def test_gives_none_for_what_was_used(self, office: Office) -> None:
         await accept(office, await invite(office))
         caller = await office.who("somchai")
-        token = await office.db.transact(
-            lambda session: identity.renew_token(session, user_id=caller.user_id, now=office.clock.now())
+        renewed = await office.db.transact(
+            lambda session: identity.renew_invitation(session, user_id=caller.user_id, now=office.clock.now())
         )
 
-        assert token is None
+        assert renewed is None

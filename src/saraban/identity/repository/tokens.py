@@ -19,8 +19,14 @@ async def revoke_family(session: AsyncSession, *, family: UUID, now: datetime) -
     await session.execute(_revocation(now).where(RefreshToken.family == family))
 
 
-async def revoke_all(session: AsyncSession, *, user_id: int, now: datetime) -> None:
-    await session.execute(_revocation(now).where(RefreshToken.user_id == user_id))
+async def revoke_all(session: AsyncSession, *, user_id: int, but: str | None = None, now: datetime) -> None:
+    """:param but: the digest of a token whose chain goes on"""
+    others = _revocation(now).where(RefreshToken.user_id == user_id)
+    if but is not None:
+        found = sa.select(RefreshToken.family).where(RefreshToken.token_hash == but, RefreshToken.user_id == user_id)
+        family = await session.scalar(found)
+        others = others.where(RefreshToken.family != family) if family is not None else others
+    await session.execute(others)
 
 
 async def family_lives(session: AsyncSession, *, family: UUID, now: datetime) -> bool:

@@ -38,8 +38,9 @@ from saraban.identity.service.invitations import (
     invite_again,
     invite_user,
     read_invitation,
-    renew_token,
+    renew_invitation,
 )
+from saraban.identity.service.password_change import TooManyPasswords, change_password
 from saraban.identity.service.profile import profile
 from saraban.identity.service.sessions import (
     AccountLocked,
@@ -72,9 +73,11 @@ __all__ = [
     "SessionEnded",
     "SignedIn",
     "TokenIssuer",
+    "TooManyPasswords",
     "UsernameTaken",
     "WrongCredentials",
     "accept_invitation",
+    "change_password",
     "choose_delivery",
     "choose_language",
     "chosen_language",
@@ -98,7 +101,7 @@ __all__ = [
     "read_invitation",
     "read_organization",
     "refresh",
-    "renew_token",
+    "renew_invitation",
     "revoke_role",
     "set_active",
     "set_password",

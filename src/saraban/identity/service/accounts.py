@@ -328,19 +328,25 @@ async def manageable(session: AsyncSession, *, by: Caller, username: str, permis
     return user
 
 
-async def replace_password(session: AsyncSession, user: User, password_hash: str, *, now: datetime) -> None:
-    """Give an account another password: its lock, its invitation and its sessions end."""
+async def replace_password(
+    session: AsyncSession, user: User, password_hash: str, *, but: str | None = None, now: datetime
+) -> None:
+    """
+    Give an account another password: its lock, its invitation and its sessions end.
+
+    :param but: the digest of a refresh token whose session goes on
+    """
     user.password_hash, user.updated_at = password_hash, now
     user.failed_attempts, user.locked_until = 0, None
     await invitations.close(session, user_id=user.user_id)
-    await tokens.revoke_all(session, user_id=user.user_id, now=now)
+    await tokens.revoke_all(session, user_id=user.user_id, but=but, now=now)
 
 
-def require_strong(password: str, username: str) -> None:
+def require_strong(password: str, username: str, *, pointer: str = "/password") -> None:
     """:raises Invalid: when a new password is too weak"""
     why = weakness(password, username=username)
     if why is not None:
-        raise Invalid("The password is too weak.", fields=[FieldProblem("/password", "weak", why)])
+        raise Invalid("The password is too weak.", fields=[FieldProblem(pointer, "weak", why)])
 
 
 def _account(user: User, organization_code: str | None, roles: str | None) -> Account:

@@ -2,7 +2,7 @@
 Invites people to accounts that have no password yet, or whose password is forgotten, by a link that works once.
 
 The token leaves this module once: printed by a command, or in a letter, which makes a token of its own when it is written
-(`renew_token`), so that no queue keeps one.
+(`renew_invitation`), so that no queue keeps one.
 """
 
 from dataclasses import dataclass, field
@@ -19,10 +19,12 @@ from saraban.identity.repository import invitations as repository
 from saraban.identity.service import passwords
 from saraban.identity.service.accounts import manageable, open_account, record, replace_password, require_strong
 from saraban.identity.service.callers import display_name
+from saraban.identity.service.password_change import OF_ADDRESS, count_attempt
 from saraban.identity.service.tokens import digest
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Kind, Text, invalid
 from saraban.kit.ids import new_secret
+from saraban.kit.limits import Limiter
 
 INVITED: Final = "user.invited"
 LIFE: Final = timedelta(days=7)
@@ -104,14 +106,14 @@ async def invite_again(session: AsyncSession, *, by: Caller, username: str, addr
     return await _invite(session, user, by=by, address=address, now=now)
 
 
-async def renew_token(session: AsyncSession, *, user_id: int, now: datetime) -> str | None:
+async def renew_invitation(session: AsyncSession, *, user_id: int, now: datetime) -> Invitation | None:
     """Give a new token to an invitation that is still open, for the letter that is being written; the old one ends."""
-    row = await repository.of_user(session, user_id=user_id)
-    if row is None or row.expires_at <= now:
+    row, user = await repository.of_user(session, user_id=user_id), await session.get(User, user_id)
+    if row is None or user is None or row.expires_at <= now:
         return None
     token = new_secret()
     row.token_hash, row.updated_at = digest(token), now
-    return token
+    return Invitation(user.public_id, user.username, display_name(user), token)
 
 
 async def read_invitation(session: AsyncSession, *, token: str, now: datetime) -> Invitation:
@@ -124,7 +126,9 @@ async def read_invitation(session: AsyncSession, *, token: str, now: datetime) -
     return Invitation(user.public_id, user.username, display_name(user), token)
 
 
-async def accept_invitation(db: Database, *, token: str, password: str, address: str, now: datetime) -> str:
+async def accept_invitation(
+    db: Database, *, limiter: Limiter, token: str, password: str, address: str, now: datetime
+) -> str:
     """
     Set the password that an invited person chose, end the link and all sessions, and give the user name.
 
@@ -132,7 +136,9 @@ async def accept_invitation(db: Database, *, token: str, password: str, address:
 
     :raises Invalid: when the password is too weak; the link stays good
     :raises InvitationEnded: when the token opens nothing
+    :raises TooManyPasswords: after too many tries from one address
     """
+    await count_attempt(limiter, "invitation", address, OF_ADDRESS)
     async with db.reading() as session:
         invited = await read_invitation(session, token=token, now=now)
     require_strong(password, invited.username)

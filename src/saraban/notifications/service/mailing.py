@@ -22,6 +22,8 @@ from saraban.identity.service import Delivery
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.ids import derived_id
+from saraban.notifications import repository as people
+from saraban.notifications.domain import invitation
 from saraban.notifications.domain.letters import Letter, Line, Mailer, MailNotTaken, compose
 from saraban.notifications.domain.rules import Notice
 from saraban.notifications.domain.texts import rendered
@@ -47,6 +49,7 @@ class Post:
 
     :param gather: how long further changes of one document are waited for
     :param address_of: gives the link to a document from its kind and public id; may be empty
+    :param home: the address that people open, without a slash at its end; without it no invitation is mailed
     """
 
     mailer: Mailer
@@ -57,6 +60,7 @@ class Post:
     first_pause: timedelta
     address_of: Callable[[str | None, str | None], str]
     choices_link: str = ""
+    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,32 @@ def line_of(*, post: Post, event: Event, notice: Notice, user_id: int, wishes: W
         "created_at": event.created_at,
         "due_at": goes_out_at(wishes, told_at=event.created_at, zone=post.zone, gather=post.gather),
     }
+
+
+async def _invited(session: AsyncSession, event: Event) -> int | None:
+    public_id = UUID(event.payload["userPublicId"])
+    return (await people.user_keys(session, public_ids=[public_id])).get(public_id)
+
+
+async def mail_invitation(session: AsyncSession, event: Event, *, post: Post | None) -> None:
+    """Have an invited person written to at once; the letter makes the link, so that nothing that waits holds one."""
+    user = await _invited(session, event)
+    if post is None or not post.home or user is None:
+        return
+    if (event.public_id, user) in await repository.told_of(session, event_uuids=[event.public_id]):
+        return
+    row = {
+        "user_id": user,
+        "event_uuid": event.public_id,
+        "template": invitation.TEMPLATE,
+        "template_values": {},
+        "entity_type": None,
+        "entity_id": None,
+        "bundle": f"event:{event.public_id}",
+        "created_at": event.created_at,
+        "due_at": event.created_at,
+    }
+    await repository.add(session, rows=[row])
 
 
 class MailWork:
@@ -156,8 +186,30 @@ async def _claim(session: AsyncSession, *, post: Post, key: int, now: datetime) 
             line.batch_uuid, line.claimed_until = batch, now + LEASE
         else:
             line.due_at = goes_at
+    letter = await _written(session, post, reader, batch, lines, now) if goes else None
     await session.flush()
-    return _Claim(batch, _letter(post, reader, batch, lines) if goes else None)
+    return _Claim(batch, letter)
+
+
+async def _written(
+    session: AsyncSession, post: Post, reader: Delivery, batch: UUID, lines: Sequence[MailLine], now: datetime
+) -> Letter | None:
+    """The letter, or None for an invitation that was taken up or has run out meanwhile."""
+    if lines[0].template != invitation.TEMPLATE:
+        return _letter(post, reader, batch, lines)
+    invited = await identity.renew_invitation(session, user_id=reader.user_id, now=now)
+    if invited is None:
+        for line in lines:
+            line.given_up_at, line.last_error = now, "the invitation is no longer open"
+        return None
+    return invitation.invitation_letter(
+        key=batch,
+        to=reader.email,
+        name=invited.display_name,
+        username=invited.username,
+        link=f"{post.home}{invited.path}",
+        at=lines[0].created_at,
+    )
 
 
 def _letter(post: Post, reader: Delivery, batch: UUID, lines: Sequence[MailLine]) -> Letter:

@@ -37,6 +37,7 @@ def subscribe(handlers: Handlers, *, subjects: Subjects, post: Post | None = Non
     """This will let notifications hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
         handlers.add_all(name, partial(react_all, subjects=subjects, post=post))
+    handlers.add(identity.USER_INVITED, partial(mailing.mail_invitation, post=post))
     handlers.add(mailing.GIVEN_UP, mailing.revive)
 
 

@@ -1,0 +1,70 @@
+"""Everybody changes the own password, knowing the present one. Tries are counted: a session that was left open is no key."""
+
+from typing import Final
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.repository import accounts as repository
+from saraban.identity.service import passwords
+from saraban.identity.service.accounts import record, replace_password, require_strong
+from saraban.identity.service.tokens import NotSignedIn, digest
+from saraban.kit.clock import Clock
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, Kind, Text, invalid
+from saraban.kit.limits import Charge, Limiter
+
+OF_ACCOUNT: Final = 10
+OF_ADDRESS: Final = 60  # an office whose people all open their invitations this morning comes from one
+
+
+class TooManyPasswords(DomainError):
+    """More passwords were tried in a minute than a person types: for one account, or with invitations from one address."""
+
+    kind, code = Kind.THROTTLED, "TOO_MANY_PASSWORDS"
+    says = Text("ลองบ่อยเกินไป กรุณารอ {seconds} วินาที", "Too many attempts. Please wait {seconds} seconds.")
+    recovery = (Text("รอแล้วลองใหม่", "Wait, then try again."),)
+
+
+async def change_password(
+    db: Database,
+    *,
+    caller: Caller,
+    limiter: Limiter,
+    current: str,
+    new: str,
+    refresh_token: str = "",
+    address: str,
+    clock: Clock,
+) -> None:
+    """
+    Replace the caller's own password and end the other sessions. No connection is held while argon2 works.
+
+    :param refresh_token: of the session that goes on
+    :raises Invalid: when the present password is wrong or the new one too weak
+    :raises TooManyPasswords: after too many tries
+    """
+    await count_attempt(limiter, "password", str(caller.public_id), OF_ACCOUNT)
+    require_strong(new, caller.username, pointer="/newPassword")
+    async with db.reading() as session:
+        user = await repository.by_username(session, username=caller.username)
+    if not await passwords.matches(current, user.password_hash if user is not None else None):
+        raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The present password is wrong.")
+    password_hash = await passwords.hash_password(new)
+
+    async def settle(session: AsyncSession) -> None:
+        row = await repository.for_update(session, user_id=caller.user_id)
+        if row is None or not row.is_active:
+            raise NotSignedIn
+        now = clock.now()
+        await replace_password(session, row, password_hash, but=digest(refresh_token), now=now)
+        await record(session, "user.change_password", row, by=caller, address=address, now=now)
+
+    await db.transact(settle)
+
+
+async def count_attempt(limiter: Limiter, policy: str, whom: str, most: int) -> None:
+    """:raises TooManyPasswords: when the tries of this minute are used up"""
+    tally = await limiter.take([Charge(policy, whom, most)])
+    if tally.refused is not None:
+        raise TooManyPasswords(values={"seconds": tally.reset}, retry_after=tally.reset)

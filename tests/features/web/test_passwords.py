@@ -1,0 +1,170 @@
+"""The pages on which people choose a password: by an invitation, or in place of the present one."""
+
+from datetime import timedelta
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from saraban.identity import service as identity
+from saraban.identity.service import Invitation
+from tests.conftest import PASSWORD
+from tests.features.web.conftest import Sit
+
+CHOSEN = "Chosen-By-Me-7"
+OWN = "/account/password"
+
+
+async def invited(app: FastAPI, **changes: str) -> Invitation:
+    given = {"username": "somchai", "email": "somchai@example.org", "first_name": "สมชาย"} | changes
+    async with app.state.db.writing() as session:
+        by = await identity.system_caller(session)
+        return await identity.invite_user(session, by=by, **given, address="", now=app.state.clock.now())
+
+
+def typed(password: str = CHOSEN, repeat: str | None = None, **more: str) -> dict[str, str]:
+    return {"password": password, "repeat": password if repeat is None else repeat} | more
+
+
+class TestInvitationPage:
+    @pytest.mark.parametrize(("language", "words"), [("th", "8 ถึง 128 ตัวอักษร"), ("en", "8 to 128 characters")])
+    async def test_says_whose_it_is_and_the_rules(
+        self, app: FastAPI, visitor: httpx.AsyncClient, language: str, words: str
+    ) -> None:
+        visitor.cookies.set("lang", language)
+        page = await visitor.get((await invited(app)).path)
+
+        assert page.status_code == 200
+        assert words in page.text
+        assert "สมชาย" in page.text
+        assert 'value="somchai"' in page.text
+
+    async def test_sets_the_password_and_leads_to_the_log_in(self, app: FastAPI, visitor: httpx.AsyncClient) -> None:
+        invitation = await invited(app)
+        answer = await visitor.post(invitation.path, data=typed())
+
+        assert answer.status_code == 303
+        login = await visitor.get(answer.headers["location"])
+        assert 'value="somchai"' in login.text
+        assert "ตั้งรหัสผ่านแล้ว" in login.text
+        signed_in = await visitor.post("/login", data={"username": "somchai", "password": CHOSEN})
+        assert signed_in.headers["location"] == "/inbox"
+
+    async def test_signs_out_whoever_used_this_browser_before(self, app: FastAPI, sit: Sit) -> None:
+        browser = await sit("viewer")
+        await browser.post((await invited(app)).path, data=typed())
+
+        assert (await browser.get("/inbox")).headers["location"].startswith("/login")
+
+    @pytest.mark.parametrize(
+        ("data", "words"),
+        [
+            (typed(repeat="Another-7"), "รหัสผ่านสองช่องไม่ตรงกัน"),
+            (typed("short"), "รหัสผ่านต้องมี 8 ถึง 128 ตัวอักษร"),
+            (typed("somchaiA1"), "รหัสผ่านต้องไม่มีชื่อผู้ใช้อยู่ในนั้น"),
+        ],
+    )
+    async def test_names_what_is_wrong_and_stays_open(
+        self, app: FastAPI, visitor: httpx.AsyncClient, data: dict[str, str], words: str
+    ) -> None:
+        invitation = await invited(app)
+        answer = await visitor.post(invitation.path, data=data)
+
+        assert answer.status_code == 422
+        assert words in answer.text
+        assert data["password"] not in answer.text
+        assert (await visitor.post(invitation.path, data=typed())).status_code == 303
+
+    async def test_says_whom_to_ask_when_the_link_is_no_good(self, app: FastAPI, visitor: httpx.AsyncClient) -> None:
+        used, expired = await invited(app), await invited(app, username="late", email="late@example.org")
+        await visitor.post(used.path, data=typed())
+        async with app.state.db.writing() as session:
+            by = await identity.system_caller(session)
+            long_ago = app.state.clock.now() - timedelta(days=8)
+            expired = await identity.invite_again(session, by=by, username="late", address="", now=long_ago)
+
+        for path in (used.path, expired.path, "/invitations/never-was-one", f"/invitations/{'x' * 200}"):
+            for page in (await visitor.get(path), await visitor.post(path, data=typed())):
+                assert page.status_code == 410, path
+                assert "ขอคำเชิญใหม่จากผู้ดูแลระบบ" in page.text
+                assert 'name="password"' not in page.text
+
+    async def test_is_slow_with_somebody_who_guesses(self, visitor: httpx.AsyncClient) -> None:
+        answers = [await visitor.post(f"/invitations/guess-{number}", data=typed()) for number in range(61)]
+
+        assert [one.status_code for one in answers] == [410] * 60 + [429]
+        assert int(answers[-1].headers["retry-after"]) >= 1
+
+    async def test_is_not_for_another_sites_forms(self, app: FastAPI, visitor: httpx.AsyncClient) -> None:
+        path = (await invited(app)).path
+        answer = await visitor.post(path, data=typed(), headers={"Sec-Fetch-Site": "cross-site"})
+
+        assert answer.status_code == 403
+
+
+class TestOwnPassword:
+    async def test_is_changed_and_ends_the_other_sessions(self, sit: Sit) -> None:
+        here, elsewhere = await sit("viewer"), await sit("viewer")
+        answer = await here.post(OWN, data=typed(current=PASSWORD))
+
+        assert answer.headers["location"] == f"{OWN}?done=changed"
+        assert "เปลี่ยนรหัสผ่านแล้ว" in (await here.get(answer.headers["location"])).text
+        for browser in (here, elsewhere):
+            browser.cookies.delete("saraban_access")
+        assert (await here.get("/inbox")).status_code == 200
+        assert (await elsewhere.get("/inbox")).status_code == 303
+        assert (await here.post("/login", data={"username": "viewer", "password": PASSWORD})).status_code == 401
+        assert (await here.post("/login", data={"username": "viewer", "password": CHOSEN})).status_code == 303
+
+    @pytest.mark.parametrize(
+        ("data", "words"),
+        [
+            (typed(current="wrong"), "รหัสผ่านปัจจุบันไม่ถูกต้อง"),
+            (typed(repeat="Another-7", current=PASSWORD), "รหัสผ่านสองช่องไม่ตรงกัน"),
+            (typed("viewer-A1", current=PASSWORD), "รหัสผ่านต้องไม่มีชื่อผู้ใช้อยู่ในนั้น"),
+        ],
+    )
+    async def test_stays_when_something_is_wrong(self, sit: Sit, data: dict[str, str], words: str) -> None:
+        browser = await sit("viewer")
+        answer = await browser.post(OWN, data=data)
+
+        assert answer.status_code == 422
+        assert words in answer.text
+        assert (await browser.post("/login", data={"username": "viewer", "password": PASSWORD})).status_code == 303
+
+    async def test_cannot_be_guessed_in_a_session_that_was_left_open(self, sit: Sit) -> None:
+        browser = await sit("viewer")
+        answers = [await browser.post(OWN, data=typed(current=f"guess-{number}")) for number in range(11)]
+
+        assert [one.status_code for one in answers] == [422] * 10 + [429]
+
+    async def test_is_found_in_the_menu(self, sit: Sit) -> None:
+        browser = await sit("viewer", "en")
+
+        assert 'href="/account/password"' in (await browser.get("/inbox")).text
+        assert (await browser.get(OWN)).status_code == 200
+
+
+class TestApi:
+    async def test_changes_the_password_and_keeps_the_session_that_is_named(
+        self, app: FastAPI, visitor: httpx.AsyncClient
+    ) -> None:
+        login = {"username": "viewer", "password": PASSWORD}
+        mine, other = [(await visitor.post("/api/v1/auth/login", json=login)).json() for _ in range(2)]
+        body = {"currentPassword": PASSWORD, "newPassword": CHOSEN, "refreshToken": mine["refreshToken"]}
+        bearer = {"Authorization": f"Bearer {mine['accessToken']}"}
+        answer = await visitor.post("/api/v1/auth/password", json=body, headers=bearer)
+
+        assert answer.status_code == 204
+        for pair, status in ((other, 401), (mine, 200)):
+            renewed = await visitor.post("/api/v1/auth/refresh", json={"refreshToken": pair["refreshToken"]})
+            assert renewed.status_code == status
+
+    async def test_names_the_field_that_is_wrong(self, visitor: httpx.AsyncClient) -> None:
+        login = {"username": "viewer", "password": PASSWORD}
+        token = (await visitor.post("/api/v1/auth/login", json=login)).json()["accessToken"]
+        body = {"currentPassword": "wrong", "newPassword": CHOSEN}
+        answer = await visitor.post("/api/v1/auth/password", json=body, headers={"Authorization": f"Bearer {token}"})
+
+        assert answer.status_code == 422
+        assert [one["pointer"] for one in answer.json()["errors"]] == ["/currentPassword"]
