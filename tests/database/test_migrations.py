@@ -55,6 +55,7 @@ STEPS = [
     "0039",
     "0040",
     "0041",
+    "0042",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -4,8 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from saraban_history.rebuild import changing
 
-revision = "0041"
-down_revision = "0040"
+revision = "0042"
+down_revision = "0041"
 
 
 def upgrade() -> None:
