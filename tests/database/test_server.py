@@ -16,6 +16,7 @@ from redis.asyncio import Redis as RedisClient
 
 from saraban.documents.core.models import Correspondence
 from saraban.kit.db import Database
+from saraban.kit.ids import new_id
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter
 from saraban.workflow.models import WorkflowInstance
 from tests.histories import Seen, out_of_order
@@ -76,8 +77,14 @@ class TestTwoServers:
 
 
 class TestKilledServer:
-    async def test_leaves_books_that_agree(self, tmp_path: Path, stack: dict[str, str]) -> None:
-        """`kill -9` during a stream of creations: every number has its document and its audit, and the reverse."""
+    async def test_leaves_books_that_agree_and_answers_the_repetition(
+        self, tmp_path: Path, stack: dict[str, str]
+    ) -> None:
+        """
+        `kill -9` during a stream of creations: every number has its document and its audit, and the reverse.
+
+        What was under way is sent again with its key, and answered within 5 s of the server's return.
+        """
         folder = tmp_path / "data"
         server = RunningSaraban(folder, **stack).start()
         told: list[str] = []
@@ -97,24 +104,36 @@ class TestKilledServer:
                     await asyncio.sleep(0.02)
                     assert not all(stream.done() for stream in streams), server.log[-3000:]
                 server.kill()
-                await asyncio.gather(*streams)
-            server.start()
-            async with httpx.AsyncClient(base_url=server.address, timeout=30) as client:
-                await sign_in(client, "dc.consultant")
-                after = await client.post("/api/v1/correspondences", json=body)
-                assert after.status_code == 201, after.text
-                told.append(after.json()["documentNumber"])
+                unanswered = await asyncio.gather(*streams)
+                server.start()
+                async with asyncio.timeout(5):
+                    answers = await asyncio.gather(*(create_after_all(client, body, key) for key in unanswered))
+            told += answers
         finally:
             server.kill()
         await check_books(database_of(folder, stack), told)
 
 
-async def create_until_it_dies(client: httpx.AsyncClient, body: dict[str, Any], told: list[str]) -> None:
-    with contextlib.suppress(httpx.TransportError):
-        while True:
-            answer = await client.post("/api/v1/correspondences", json=body)
-            assert answer.status_code == 201, answer.text
-            told.append(answer.json()["documentNumber"])
+async def create_until_it_dies(client: httpx.AsyncClient, body: dict[str, Any], told: list[str]) -> str:
+    """This will give the key of the creation that was not answered."""
+    while True:
+        key = str(new_id())
+        try:
+            answer = await client.post("/api/v1/correspondences", json=body, headers={"Idempotency-Key": key})
+        except httpx.TransportError:
+            return key
+        assert answer.status_code == 201, answer.text
+        told.append(answer.json()["documentNumber"])
+
+
+async def create_after_all(client: httpx.AsyncClient, body: dict[str, Any], key: str) -> str:
+    """This will send a creation again as often as it is told to wait, and give its number."""
+    while True:
+        answer = await client.post("/api/v1/correspondences", json=body, headers={"Idempotency-Key": key})
+        if answer.status_code == 201:
+            return str(answer.json()["documentNumber"])
+        assert answer.status_code == 409, answer.text
+        await asyncio.sleep(0.1)
 
 
 async def check_books(db: Database, told: list[str]) -> None:

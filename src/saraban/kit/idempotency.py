@@ -2,8 +2,9 @@
 `Idempotency-Key`: the same request sent twice has one effect and one answer (ruling N9).
 
 A key is claimed in a short transaction of its own, so that a second request with it is told at once that the first
-still runs; the answer is stored in the transaction of the work itself, so that both or neither exist. A claim whose
-server died is free again when its lease ends; what it committed is then found by the request token.
+still runs; the answer is stored in the transaction of the work itself, so that both or neither exist. A claim has a
+short lease by the database's clock, which its process renews while the work lasts. Of a server that died it is free
+within seconds; whoever slept longer finds at the end that the key is another's, and nothing of its work stays.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 import orjson
 import sqlalchemy as sa
@@ -28,7 +30,8 @@ from saraban.kit.ids import derived_id, new_id
 log = structlog.get_logger(__name__)
 _PATIENCE = 1.0  # seconds
 _releasing: "set[asyncio.Task[None]]" = set()
-LEASE = timedelta(seconds=60)
+LEASE = 4.0  # seconds, by the database's clock
+_BEAT = 1.0  # seconds between renewals; three may fail
 KEPT = timedelta(hours=24)
 _LONGEST = 80  # characters of an operation, which the column holds
 
@@ -119,9 +122,11 @@ async def answer_once(
     if key is None:
         return await run(_forget)
     claim = _Claim(user, key, operation, _fingerprint(operation, payload), new_id())
-    stored = await _claim_or_replay(db, claim, now)
-    if stored is not None:
-        return stored
+    found = await _claim_or_replay(db, claim, now)
+    if isinstance(found, Answer):
+        return found
+    heartbeat = _heartbeats.setdefault(db, _Heartbeat())
+    heartbeat.begin(db, claim.claim, row=found)
     stored_with_the_work = False
 
     async def remember(session: AsyncSession, answer: Answer) -> None:
@@ -139,6 +144,8 @@ async def answer_once(
         # Conditional on "no answer stored": where the commit went through after all, the answer stays.
         await _let_go(db, claim)
         raise
+    finally:
+        heartbeat.end(claim.claim)
 
 
 async def _let_go(db: Database, claim: "_Claim") -> None:
@@ -194,32 +201,86 @@ def _fingerprint(operation: str, payload: Any) -> str:
     return hashlib.sha256(operation.encode() + b"\0" + orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-async def _claim_or_replay(db: Database, claim: _Claim, now: datetime) -> Answer | None:
+class _Heartbeat:
+    """Renews, once a second, the claims of requests that have taken longer than that; it sleeps while there are none."""
+
+    def __init__(self) -> None:
+        self._rows: dict[UUID, int] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self, db: Database, claim: UUID, *, row: int) -> None:
+        self._rows[claim] = row
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run(db), name="idempotency-heartbeat")
+
+    def end(self, claim: UUID) -> None:
+        self._rows.pop(claim, None)
+
+    async def _run(self, db: Database) -> None:
+        while known := set(self._rows):
+            await asyncio.sleep(_BEAT)
+            if slow := {claim: row for claim, row in self._rows.items() if claim in known}:
+                await self._renew(db, slow)
+
+    async def _renew(self, db: Database, claims: Mapping[UUID, int]) -> None:
+        async def work(session: AsyncSession) -> None:
+            mine = sa.select(IdempotencyKey.id).where(
+                IdempotencyKey.id.in_(claims.values()),
+                IdempotencyKey.claim.in_(claims),
+                IdempotencyKey.answer.is_(None),
+            )
+            # A row that is locked is being completed; waiting for it would keep the others from being renewed.
+            found = (await session.scalars(mine.with_for_update(skip_locked=True))).all()
+            renewed = sa.update(IdempotencyKey).where(IdempotencyKey.id.in_(found))
+            await session.execute(renewed.values(locked_until=_database_now(session, LEASE)))
+
+        try:
+            await db.transact(work, attempts=1)
+        except Exception as error:
+            if fault_of(error) is None:
+                raise
+            log.warning("idempotency.not_renewed", claims=len(claims), error=str(error)[:300])
+
+
+_heartbeats: "WeakKeyDictionary[Database, _Heartbeat]" = WeakKeyDictionary()
+
+
+def _database_now(session: AsyncSession, later: float = 0.0) -> sa.ColumnElement[datetime]:
+    """This will give the database's clock as an expression, so many seconds later: servers' clocks differ."""
+    if session.get_bind().dialect.name == "sqlite":
+        return sa.literal_column(f"strftime('%Y-%m-%d %H:%M:%f000', 'now', '{later:+f} seconds')")
+    return sa.literal_column(f"UTC_TIMESTAMP(6) + INTERVAL {later:f} SECOND")
+
+
+async def _claim_or_replay(db: Database, claim: _Claim, now: datetime) -> Answer | int:
+    """This will give the row of the key, which is claimed now, or the answer that stands there."""
     try:
         return await db.transact(lambda session: _look(session, claim, now))
     except IntegrityError:  # another request inserted the same key between our look and our insert
         return await db.transact(lambda session: _look(session, claim, now))
 
 
-async def _look(session: AsyncSession, claim: _Claim, now: datetime) -> Answer | None:
-    row = await session.scalar(
-        sa.select(IdempotencyKey)
-        .where(IdempotencyKey.user_uuid == claim.user, IdempotencyKey.idempotency_key == claim.key)
-        .with_for_update()
-    )
-    if row is None:
+async def _look(session: AsyncSession, claim: _Claim, now: datetime) -> Answer | int:
+    is_free = IdempotencyKey.locked_until <= _database_now(session)
+    found = (
         await session.execute(
-            sa.insert(IdempotencyKey).values(
-                user_uuid=claim.user,
-                idempotency_key=claim.key,
-                operation=claim.operation,
-                payload_hash=claim.fingerprint,
-                claim=claim.claim,
-                locked_until=now + LEASE,
-                expires_at=now + KEPT,
-            )
+            sa.select(IdempotencyKey, is_free)
+            .where(IdempotencyKey.user_uuid == claim.user, IdempotencyKey.idempotency_key == claim.key)
+            .with_for_update()
         )
-        return None
+    ).one_or_none()
+    claimed = {
+        "operation": claim.operation,
+        "payload_hash": claim.fingerprint,
+        "claim": claim.claim,
+        "locked_until": _database_now(session, LEASE),
+        "expires_at": now + KEPT,
+    }
+    if found is None:
+        new = {"user_uuid": claim.user, "idempotency_key": claim.key} | claimed
+        done: Any = await session.execute(sa.insert(IdempotencyKey).values(new))
+        return int(done.inserted_primary_key[0])
+    row, free = found
     if row.expires_at > now:
         if row.payload_hash != claim.fingerprint:
             raise KeyReused(
@@ -228,11 +289,11 @@ async def _look(session: AsyncSession, claim: _Claim, now: datetime) -> Answer |
         if row.answer is not None:
             stored = orjson.loads(row.answer)
             return Answer(stored["status"], stored["body"], stored["headers"], replayed=True)
-        if row.locked_until > now:
+        if not free:
             raise KeyInUse(retry_after=1)
-    row.operation, row.payload_hash, row.claim = claim.operation, claim.fingerprint, claim.claim
-    row.answer, row.locked_until, row.expires_at = None, now + LEASE, now + KEPT
-    return None
+    taken_over = sa.update(IdempotencyKey).where(IdempotencyKey.id == row.id)
+    await session.execute(taken_over.values(claimed | {"answer": None}))
+    return int(row.id)
 
 
 async def forget_expired(session: AsyncSession, *, now: datetime, limit: int = 1000) -> int:

@@ -6,13 +6,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Database
 from saraban.kit.idempotency import (
     Answer,
-    IdempotencyKey,
     KeyInUse,
     KeyReused,
     Remember,
@@ -102,20 +100,6 @@ class TestRepeatedRequest:
             await work.asked(run=fail)
 
         assert (await work.asked()).body == {"times": 1}
-
-    async def test_takes_over_from_a_server_that_died(self, work: Work) -> None:
-        """The claim of a dead server is free when its lease ends."""
-
-        async def die(_remember: Remember) -> Answer:
-            await work.db.transact(lambda session: session.execute(sa.update(IdempotencyKey).values(claim=USER)))
-            raise RuntimeError
-
-        with pytest.raises(RuntimeError):
-            await work.asked(run=die)
-        with pytest.raises(KeyInUse):
-            await work.asked(now=NOW + timedelta(seconds=30))
-
-        assert (await work.asked(now=NOW + timedelta(seconds=61))).body == {"times": 1}
 
     async def test_of_work_that_was_found_done_keeps_its_answer_too(self, work: Work) -> None:
         async def recall(_remember: Remember) -> Answer:

@@ -1,0 +1,117 @@
+"""Keys of repeated requests, on each database: a slow request keeps its key, a dead one loses it, a frozen one does nothing more."""
+
+import asyncio
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.kit import idempotency
+from saraban.kit.db import Database
+from saraban.kit.idempotency import Answer, IdempotencyKey, KeyInUse, Remember, answer_once
+from tests.proxy import cutting_proxy
+
+pytestmark = pytest.mark.servers
+
+USER = UUID("019505a1-7c3e-7000-8000-abc123def456")
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+LEASE = 1.0
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idempotency, "LEASE", LEASE)
+    monkeypatch.setattr(idempotency, "_BEAT", LEASE / 6)
+
+
+class Request:
+    """One request with a key; its effect is a row, and it may be held up before it writes that."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.begun, self.go = asyncio.Event(), asyncio.Event()
+
+    async def send(self) -> Answer:
+        return await answer_once(
+            self.db, key="k", user=USER, operation="POST /x", payload=1, now=NOW, run=self._run_when_told
+        )
+
+    async def send_until_answered(self) -> Answer:
+        self.go.set()
+        async with asyncio.timeout(5 * LEASE):
+            while True:
+                try:
+                    return await self.send()
+                except KeyInUse:
+                    await asyncio.sleep(0.05)
+
+    async def _run_when_told(self, remember: Remember) -> Answer:
+        self.begun.set()
+        await self.go.wait()
+        return await self.db.transact(lambda session: self._work(session, remember))
+
+    async def _work(self, session: AsyncSession, remember: Remember) -> Answer:
+        effect = {"idempotency_key": f"effect {id(self)}", "user_uuid": USER, "operation": "", "payload_hash": ""}
+        await session.execute(
+            sa.insert(IdempotencyKey).values(effect | {"claim": USER, "locked_until": NOW, "expires_at": NOW})
+        )
+        answer = Answer(201, f"by {id(self)}")
+        await remember(session, answer)
+        return answer
+
+
+async def effects(db: Database) -> int:
+    count = sa.select(sa.func.count()).where(IdempotencyKey.idempotency_key.startswith("effect"))
+    async with db.reading() as session:
+        return await session.scalar(count) or 0
+
+
+class TestRequest:
+    async def test_that_is_slower_than_its_lease_keeps_its_key(self, any_db: Database) -> None:
+        slow = Request(any_db)
+        first = asyncio.create_task(slow.send())
+        await slow.begun.wait()
+        await asyncio.sleep(1.6 * LEASE)
+
+        with pytest.raises(KeyInUse):
+            await Request(any_db).send()
+        slow.go.set()
+
+        assert (await first).body == (await Request(any_db).send()).body == f"by {id(slow)}"
+        assert await effects(any_db) == 1
+
+    async def test_that_was_frozen_and_lost_its_key_does_nothing(
+        self, any_db: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        frozen, again = Request(any_db), Request(any_db)
+        monkeypatch.setattr(idempotency, "_BEAT", 60.0)
+        first = asyncio.create_task(frozen.send())
+        await frozen.begun.wait()
+
+        assert (await again.send_until_answered()).body == f"by {id(again)}"
+        frozen.go.set()
+
+        with pytest.raises(KeyInUse):
+            await first
+        assert await effects(any_db) == 1
+        assert (await Request(any_db).send()).replayed
+
+    async def test_that_met_a_database_fault_alone_is_done_when_the_database_is_back(self, mariadb: Database) -> None:
+        async with cutting_proxy(mariadb.url.host or "", mariadb.url.port or 0) as proxy:
+            port = proxy.port
+            away = Database(mariadb.url.set(port=port).render_as_string(hide_password=False), read_timeout=3)
+            unlucky = Request(away)
+            first = asyncio.create_task(unlucky.send())
+            await unlucky.begun.wait()
+            await proxy.stop()
+            unlucky.go.set()
+            with pytest.raises((OSError, DBAPIError)):
+                await first
+            await proxy.start(port)
+
+            assert (await Request(away).send_until_answered()).status == 201
+            await away.close()
+        assert await effects(mariadb) == 1
