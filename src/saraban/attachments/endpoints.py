@@ -8,6 +8,7 @@ from starlette.responses import Response, StreamingResponse
 
 from saraban.attachments import service as attachments
 from saraban.attachments.dependencies import MULTIPART, FileStorage, OneFile, Readers, Uploads
+from saraban.attachments.domain.kinds import BY_MIME_TYPE
 from saraban.attachments.domain.names import content_disposition
 from saraban.attachments.domain.ranges import RangeNotSatisfiable, Span, byte_range, same_tag
 from saraban.attachments.domain.storage import Storage
@@ -22,12 +23,10 @@ router = APIRouter(prefix="/attachments", tags=["attachments"])
 # Nothing in a file may act in our name; the browser's own viewers of PDF and pictures need nothing of what this denies.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox"
 
+_CONTENT = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in sorted(BY_MIME_TYPE)}
 _BINARY: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The whole file.",
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-    },
-    206: {"description": "The range that was asked for."},
+    200: {"description": "The whole file.", "content": _CONTENT},
+    206: {"description": "The range that was asked for.", "content": _CONTENT},
     304: {"description": "The file is what the client has."},
 }
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     noun = typer.Typer(
-        no_args_is_help=True, help="Document numbers: look, reserve, account, verify, state, void, reset."
+        no_args_is_help=True, help="Document numbers: preview, reserve, account, verify, override, void, reset."
     )
     noun.callback()(lambda: None)
     noun.command()(preview)

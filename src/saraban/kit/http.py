@@ -4,13 +4,15 @@ What every HTTP door shares: the reading session, the problem answer, the langua
 Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import it.
 """
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import wraps
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 import orjson
 from fastapi import Depends, Header, Path, Query, Request
+from pydantic import WithJsonSchema
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import JSONResponse, Response
 
@@ -84,18 +86,26 @@ def client_address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
+_KEY_LENGTH: Final = 128
+_KEY_FORM: Final = "^[!-~]([ -~]*[!-~])?$"
+_KEY: Final = {"type": "string", "minLength": 1, "maxLength": _KEY_LENGTH, "pattern": _KEY_FORM}
+_KEY_SAYS: Final = "Your own name for this request, by which it can be sent again: 1 to 128 printable ASCII characters."
+
+
 def idempotency_key(
     request: Request,
-    idempotency_key: Annotated[str | None, Header(alias="Idempotency-Key", max_length=128)] = None,
+    # Only described here: an empty header never reaches the parameter, and who sends one believes to be protected.
+    idempotency_key: Annotated[  # noqa: ARG001
+        Annotated[str, WithJsonSchema(_KEY)] | None, Header(alias="Idempotency-Key", description=_KEY_SAYS)
+    ] = None,
 ) -> str | None:
-    # An empty header never reaches the parameter, and a client that sends one believes it is protected.
-    given = idempotency_key if idempotency_key is not None else request.headers.get("idempotency-key")
-    if given is not None and not (given.strip() and given.isprintable()):
+    given = request.headers.get("idempotency-key")
+    if given is not None and (len(given) > _KEY_LENGTH or not re.fullmatch(_KEY_FORM, given)):
         raise invalid(
             "header:Idempotency-Key",
             "malformed",
-            "Idempotency-Key ต้องเป็นข้อความที่พิมพ์ได้ 1-128 ตัวอักษร",
-            "The Idempotency-Key must be 1 to 128 printable characters.",
+            "Idempotency-Key ต้องเป็นอักขระ ASCII ที่พิมพ์ได้ 1-128 ตัว",
+            "The Idempotency-Key must be 1 to 128 printable ASCII characters.",
         )
     return given
 

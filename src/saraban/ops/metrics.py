@@ -41,8 +41,12 @@ DATABASE_UP = Gauge(
 )
 
 
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
 def observe(*, method: str, route: str, status: int, seconds: float) -> None:
-    REQUESTS.labels(method, route, str(status)).observe(seconds)
+    """Measure a request; a method that HTTP does not know is `OTHER`, or strangers could make up label values."""
+    REQUESTS.labels(method if method in _METHODS else "OTHER", route, str(status)).observe(seconds)
 
 
 def measure_pool(db: Database) -> None:

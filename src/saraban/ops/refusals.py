@@ -17,8 +17,11 @@ ELSEWHERE: Final = {
     "DEMO_NOT_FOR_PRODUCTION": "saraban demo, saraban serve --demo",
     "DEMO_NOT_IN_INBOX": "saraban demo",
     "HTTP_ERROR": "a request that is no operation, such as one whose head cannot be read",
+    "INVITATION_ENDED": "the page on which an invited person sets the password",
     "METHOD_NOT_ALLOWED": "an address of an operation, with a method that makes it none",
+    "NUMBER_IMPORT_INTERRUPTED": "the outcome of an import, in its answer",
     "ROLE_SCOPE_MISMATCH": "saraban user grant",
+    "TOO_MANY_PASSWORDS": "the page on which the own password is changed",
     "USERNAME_TAKEN": "saraban user create",
 }
 
@@ -143,6 +146,8 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "workflow_force_step": _STEER,
     "workflow_terminate_instance": _STEER,
     "workflow_reassign_instance": (*_STEER, "WORKFLOW_BRANCH_CLOSED"),
+    "workflow_take_back_choice": ONE_THING,
+    "workflow_list_delegations": ONE_THING,
     "workflow_delegate": ("DELEGATE_AWAY", "DELEGATION_CHAINED", "DELEGATION_OVERLAPS"),
     "workflow_revoke_delegation": ("DELEGATION_CHANGED",),
     "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),

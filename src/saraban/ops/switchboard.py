@@ -2,8 +2,9 @@
 Finds the operation that a request means by looking it up, where FastAPI tries every route there is in turn.
 
 It stands before the application's router and serves what it is sure of: an address and a method that one of the routes
-takes. Everything else (another method, a slash too many, what is mounted, what is unknown) goes on to the router, which
-answers as it always does.
+takes. An address of the API belongs to the first template that it fits, `/configs/parse` before `/configs/{publicId}`:
+another method is refused with all those that the template takes. Everything else (a slash too many, what is mounted, what
+is unknown) goes on to the router, which answers as it always does.
 """
 
 from collections import defaultdict
@@ -12,6 +13,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
+from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -47,19 +49,36 @@ class Switchboard:
         await context.app(scope, receive, send)
 
     def find(self, scope: Scope) -> tuple[RouteContext, Scope] | None:
-        """This will give the operation and what its address says, or None where the router must look for itself."""
+        """
+        Give the operation and what its address says, or None where the router must look for itself.
+
+        :raises HTTPException: 405 with `Allow`, for an address of the API with a method that it does not take
+        """
         if self._table is None:
             self._table = table_of(self._app.routes)
         path = scope["path"]
+        others: list[RouteContext] = []
         for context in self._table.get(_words(path), self._table[_ANY]):
             if not isinstance(context.original_route, APIRoute):
                 if context.original_route.matches(scope)[0] is not Match.NONE:
                     return None
-            elif context.path_regex.match(path):
+            elif context.path_regex.match(path) and _is_of(others, context):
                 match, matched = context.matches(scope)
                 if match is Match.FULL:
                     return context, matched
+                others.append(context)
+        if others and path.startswith(_API):
+            raise HTTPException(405, headers={"Allow": _methods(others)})
         return None
+
+
+def _is_of(others: Sequence[RouteContext], context: RouteContext) -> bool:
+    """Say whether a route is of the template to which the address belongs; pages share theirs."""
+    return not others or context.path == others[0].path or not str(context.path).startswith(_API)
+
+
+def _methods(contexts: Iterable[RouteContext]) -> str:
+    return ", ".join(sorted({method for context in contexts for method in context.methods or ()}))
 
 
 def table_of(routes: Sequence[BaseRoute]) -> dict[str, list[RouteContext]]:

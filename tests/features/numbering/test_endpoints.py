@@ -231,12 +231,12 @@ class TestGenerate:
         assert other.status_code == 201
         assert other.json()["documentNumber"] != first.json()["documentNumber"]
 
-    @pytest.mark.parametrize("key", ["", " ", "x" * 129, "a\tb"])
-    async def test_is_refused_with_a_key_that_protects_nothing(self, signed_in: SignIn, key: str) -> None:
+    @pytest.mark.parametrize("key", ["", " ", "x" * 129, "a\tb", "clé".encode("latin-1"), "กุญแจ".encode()])
+    async def test_is_refused_with_a_key_that_protects_nothing(self, signed_in: SignIn, key: str | bytes) -> None:
         client = await signed_in("dc.consultant")
         project = await read_project(client)
 
-        answer = await client.post(GENERATE, json=project.letter(), headers={"Idempotency-Key": key})
+        answer = await client.post(GENERATE, json=project.letter(), headers=[(b"Idempotency-Key", key)])
 
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "header:Idempotency-Key")
 

@@ -180,11 +180,13 @@ class TestVoid:
         drawn = (await client.post(GENERATE, json=(await read_project(client)).letter())).json()
         body = {"publicId": drawn["publicId"], "reason": REASON}
 
+        hidden = await (await signed_in("dc.contractor")).post(f"{BASE}/void", json=body)
         refused = await client.post(f"{BASE}/void", json=body)
         first = await admin.post(f"{BASE}/void", json=body)
         second = await admin.post(f"{BASE}/void", json=body)
 
-        assert [refused.status_code, first.status_code, second.status_code] == [404, 200, 409]
+        assert [hidden.status_code, refused.status_code] == [404, 403]
+        assert [first.status_code, second.status_code] == [200, 409]
         assert first.json()["status"] == "VOID"
         assert [row.reason for row in await audited(db, "VOID")] == [REASON]
 

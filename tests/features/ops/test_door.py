@@ -1,5 +1,6 @@
 """What every request meets at the HTTP door, whichever endpoint it goes to."""
 
+import re
 from typing import Any
 
 import httpx
@@ -92,6 +93,19 @@ class TestProblems:
 
         body = assert_problem(answer, 500, "DATABASE_ERROR")
         assert body["userMessage"] == "เกิดข้อผิดพลาดในระบบ กรุณาติดต่อผู้ดูแลระบบ"
+
+
+class TestMeasurement:
+    async def test_knows_no_method_that_a_stranger_made_up(self, client: httpx.AsyncClient) -> None:
+        for method in ("BREW", "X" * 200, "get"):
+            await client.request(method, "/api/v1/rfas")
+        await client.request("GET", "/api/v1/made-up-by-a-stranger")
+
+        exposed = (await client.get("/metrics")).text
+        labels = set(re.findall(r'saraban_http_request_seconds_count\{method="([^"]*)"', exposed))
+        assert "OTHER" in labels
+        assert labels <= {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "OTHER"}
+        assert "stranger" not in exposed
 
 
 class TestFrame:

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
+from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from saraban.app import create_app
@@ -54,6 +55,10 @@ def by_turns(contexts: list[RouteContext], scope: dict[str, Any]) -> tuple[str, 
     for context in contexts:
         if isinstance(context.original_route, APIRoute):
             match, matched = context.matches(scope)
+            if match is Match.PARTIAL and str(context.path).startswith("/api/"):
+                taken = [one for one in contexts if one.path == context.path and scope["method"] in (one.methods or ())]
+                if not taken:
+                    return None
             if match is Match.FULL:
                 return str(context.path), context.original_route.name, matched["path_params"]
         elif context.original_route.matches(scope)[0] is not Match.NONE:
@@ -62,7 +67,10 @@ def by_turns(contexts: list[RouteContext], scope: dict[str, Any]) -> tuple[str, 
 
 
 def looked_up(board: Switchboard, scope: dict[str, Any]) -> tuple[str, str, Any] | None:
-    found = board.find(scope)
+    try:
+        found = board.find(scope)
+    except HTTPException:
+        found = None
     return None if found is None else (str(found[0].path), found[0].original_route.name, found[1]["path_params"])  # type: ignore[attr-defined]
 
 
@@ -80,11 +88,31 @@ class TestFind:
         assert found == [by_turns(contexts, scope) for scope in asked]
         assert len({one[:2] for one in found if one is not None}) > 100
 
-    def test_leaves_another_method_to_the_router(self, application: FastAPI) -> None:
+    @pytest.mark.parametrize(
+        ("method", "path", "allowed"),
+        [
+            ("PUT", "/api/v1/rfas", "GET, POST"),
+            ("OPTIONS", "/api/v1/document-numbering/configs", "GET, PUT"),
+            ("PUT", "/api/v1/document-numbering/configs/parse", "POST"),
+            ("GET", "/api/v1/document-numbering/configs/preview", "POST"),
+            ("POST", "/api/v1/document-numbering/configs/01930b5e-0000-7000-8000-000000000000", "DELETE, GET, PUT"),
+            ("DELETE", "/api/v1/delegations/colleagues", "GET"),
+        ],
+    )
+    def test_refuses_another_method_of_the_api_with_all_that_the_address_takes(
+        self, application: FastAPI, method: str, path: str, allowed: str
+    ) -> None:
+        with pytest.raises(HTTPException) as refused:
+            Switchboard(application, unreachable).find(scope_of(method, path))
+
+        assert refused.value.status_code == 405
+        assert refused.value.headers == {"Allow": allowed}
+
+    def test_leaves_another_method_of_a_page_to_the_router(self, application: FastAPI) -> None:
         board = Switchboard(application, unreachable)
 
-        assert board.find(scope_of("GET", "/api/v1/rfas")) is not None
-        assert board.find(scope_of("PUT", "/api/v1/rfas")) is None
+        assert board.find(scope_of("GET", "/login")) is not None
+        assert board.find(scope_of("PUT", "/login")) is None
 
 
 class TestAnswers:
@@ -94,7 +122,7 @@ class TestAnswers:
         unknown = await client.get("/api/v1/nothing")
 
         assert (wrong.status_code, wrong.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
-        assert "GET" in wrong.headers["allow"]
+        assert wrong.headers["allow"] == "GET, POST"
         assert (slash.status_code, slash.headers["location"]) == (307, "http://saraban.test/api/v1/rfas")
         assert (unknown.status_code, unknown.json()["code"]) == (404, "NOT_FOUND")
 

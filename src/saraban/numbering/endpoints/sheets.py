@@ -24,7 +24,9 @@ MEDIA = {
 BINARY: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The sheet.",
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "content": {
+            kind.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA.values()
+        },
     }
 }
 

@@ -14,6 +14,7 @@ from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import living
 from saraban.numbering.service.ledger import Holder, Issued, issued_of
 from saraban.numbering.service.life import note
+from saraban.numbering.service.renumbering import may_see
 
 MANAGES = "numbering.manage_formats"
 
@@ -24,7 +25,8 @@ async def void(
     """
     This will make a confirmed number that no document carries void. It is never issued again.
 
-    :raises NotFound: also for a number of a project whose numbers the caller does not manage
+    :raises NotFound: also for a number that the caller may not see
+    :raises Forbidden: for one of a project whose numbers the caller does not manage
     :raises NumberHeld: when a document carries it
     :raises NumberNotInState: when it is not confirmed
     """
@@ -38,12 +40,12 @@ async def void(
 async def voidable(session: AsyncSession, *, caller: Caller, public_id: UUID, project_id: int | None) -> LedgerEntry:
     """This will give a number that the caller may make void now."""
     entry = await living.by_public_id(session, public_id, lock=True)
-    if (
-        entry is None
-        or (project_id is not None and entry.project_id != project_id)
-        or not caller.may(MANAGES, Scope(project=entry.project_id))
-    ):
+    if entry is None or (project_id is not None and entry.project_id != project_id):
         raise NotFound("There is no such number.")
+    here = Scope(project=entry.project_id)
+    if not caller.may(MANAGES, here) and not may_see(caller, entry):
+        raise NotFound("There is no such number.")
+    caller.require(MANAGES, here)
     if entry.holder_public_id is not None:
         raise NumberHeld(values={"number": entry.document_number})
     if entry.document_number_status != source_of(State.VOID, Who.ADMINISTRATOR):
