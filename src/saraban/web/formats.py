@@ -36,6 +36,7 @@ class Typed:
 
     project: str
     type: str | None = None
+    narrowing: numbering.Narrowing = numbering.Narrowing()  # noqa: RUF009  a tuple
     template: str | None = None
     description: str | None = None
     reason: str | None = None
@@ -49,6 +50,7 @@ class Typed:
         return cls(
             project=text(form, "project") or "",
             type=text(form, "type"),
+            narrowing=numbering.Narrowing(*(text(form, name) or "" for name in ("sub_type", "rfa_type", "discipline"))),
             template=text(form, "template"),
             description=text(form, "description"),
             reason=text(form, "reason"),
@@ -63,6 +65,7 @@ class Typed:
         return cls(
             project=str(row.project_public_id),
             type=row.type_code,
+            narrowing=saved.narrowing,
             template=saved.format_template,
             description=saved.description,
             counts_on=not saved.reset_sequence_yearly and _prints_period(saved.format_template),
@@ -102,7 +105,7 @@ async def listing(page: ThisPage, session: ReadSession, project: Annotated[UUID 
     found = await numbering.formats(
         session, caller=page.caller, project_public_id=place.public_id, cursor=None, limit=MOST
     )
-    rows = sorted(found.items, key=lambda row: row.type_code or "")
+    rows = sorted(found.items, key=lambda row: (row.type_code or "", row.format.narrowing))
     may_manage = page.caller.may(MANAGE, Scope(project=place.id))
     return page.show("formats.html", rows=rows, place=place, places=places, may_manage=may_manage)
 
@@ -144,6 +147,7 @@ async def _effect(page: Page, session: AsyncSession, clock: Clock, typed: Typed)
         caller=page.caller,
         project_public_id=_uuid(typed.project),
         type_code=typed.type,
+        narrowing=typed.narrowing,
         wanted=typed.wanted,
         now=clock.now(),
         zone=clock.zone,
@@ -167,6 +171,7 @@ async def create(page: ThisPage, db: Db, clock: Now, request: Request) -> Respon
             caller=page.caller,
             project_public_id=order.project_public_id,
             type_code=order.correspondence_type_code,
+            narrowing=order.narrowing,
             wanted=numbering.Wanted(
                 template=order.template,
                 description=order.description,
@@ -187,12 +192,13 @@ async def _refuse_another(session: AsyncSession, page: Page, order: FormatIn) ->
     found = await numbering.formats(
         session, caller=page.caller, project_public_id=order.project_public_id, cursor=None, limit=MOST
     )
-    if any(row.type_code == order.correspondence_type_code for row in found.items):
+    asked = (order.correspondence_type_code, order.narrowing)
+    if any((row.type_code, row.format.narrowing) == asked for row in found.items):
         raise invalid(
             "/correspondenceTypeCode",
             "exists",
-            "ประเภทนี้มีรูปแบบอยู่แล้ว ให้แก้ไขรูปแบบนั้น",
-            "This type has a format already; change that one.",
+            "เอกสารเหล่านี้มีรูปแบบอยู่แล้ว ให้แก้ไขรูปแบบนั้น",
+            "These documents have a format already; change that one.",
         )
 
 
@@ -264,6 +270,9 @@ def _payload(typed: Typed) -> dict[str, Any]:
         "reason": typed.reason,
         "description": typed.description,
         "correspondenceTypeCode": typed.type,
+        "subTypeCode": typed.narrowing.sub_type or None,
+        "rfaTypeCode": typed.narrowing.rfa_type or None,
+        "disciplineCode": typed.narrowing.discipline or None,
     }
     if not typed.version:
         return payload
@@ -310,10 +319,21 @@ async def _show(
         done=done,
         versions=versions,
         types=[one.code for one in await projects.correspondence_types(session)],
+        codes={} if row else await _codes(page, session, place.public_id),
         meanings=MEANINGS,
         may_manage=page.caller.may(MANAGE, Scope(project=place.id)),
         faults=faults_of(error, page.language) if error else Faults(),
     )
+
+
+async def _codes(page: Page, session: AsyncSession, project: UUID) -> dict[str, list[str]]:
+    """What a format can be narrowed to; several contracts may have the same code."""
+    asked: dict[str, Any] = {"caller": page.caller, "project_public_id": project}
+    return {
+        "sub_type": sorted({one.code for one in await projects.sub_types(session, **asked)}),
+        "rfa_type": sorted({one.code for one in await projects.rfa_types(session, **asked)}),
+        "discipline": sorted({one.code for one in await projects.disciplines(session, **asked)}),
+    }
 
 
 def _uuid(value: str) -> UUID:

@@ -5,6 +5,7 @@ from typing import Final
 
 from saraban.identity.domain.catalogue import role_words
 from saraban.kit.errors import Text
+from saraban.numbering.domain.narrowing import Narrowing
 from saraban.projects.domain import master
 from saraban.workflow.domain.outcome import WORDS as OUTCOME_WORDS
 
@@ -247,6 +248,17 @@ _KINDS: Final = {"RFA": "rfa", "TRANSMITTAL": "transmittal", "CIRCULATION": "cir
 
 def type_name(code: str) -> Text:
     return master.type_name(code, code)
+
+
+_DEFAULT: Final = Text("ค่าเริ่มต้น", "Default")
+
+
+def format_name(type_code: str | None, narrowing: Narrowing) -> Text:
+    """What a number format is for."""
+    name = type_name(type_code) if type_code else _DEFAULT
+    if not any(narrowing):
+        return name
+    return Text(f"{name.th} · {narrowing.say('th')}", f"{name.en} · {narrowing.say('en')}")
 
 
 def kind_of(type_code: str) -> str:

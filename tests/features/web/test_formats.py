@@ -123,7 +123,26 @@ class TestEditor:
 
         page = (await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})).text
 
-        assert "Could print the same number as the format of Circulation sheet: {ORIGINATOR}-CIR-{SEQ:4}" in page
+        assert "Could print the same number as the format of Circulation Sheet: {ORIGINATOR}-CIR-{SEQ:4}" in page
+
+    async def test_narrows_a_format_beside_the_one_of_the_type(self, sit: Sit) -> None:
+        browser = await sit("padmin", "en")
+        form = await new_form(browser, type="TRANSMITTAL", sub_type="MAT", template="{ORIGINATOR}-MAT-{SEQ:3}")
+
+        effect = (await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})).text
+        made = await browser.post("/numbers/formats/new", data=form)
+        again = await browser.post("/numbers/formats/new", data=form)
+        nobodys = await browser.post("/numbers/formats/new", data=form | {"sub_type": "", "rfa_type": "SDW"})
+        page = (await browser.get(made.headers["location"])).text
+        changed = await browser.post(
+            made.headers["location"].partition("?")[0],
+            data=fields(page) | {"template": "{ORIGINATOR}-MAT-{SEQ:4}", "reason": WHY},
+        )
+
+        assert "-MAT-001, " in effect
+        assert [one.status_code for one in (made, again, nobodys, changed)] == [303, 422, 422, 303]
+        assert "<h1>Transmittal · sub type MAT</h1>" in page
+        assert "Transmittal · sub type MAT</a>" in (await browser.get("/numbers/formats")).text
 
     async def test_finds_no_fault_with_nothing_typed_yet(self, sit: Sit) -> None:
         browser = await sit("padmin", "en")
@@ -156,7 +175,7 @@ class TestEditor:
 
         assert (refused.status_code, again.status_code) == (422, 422)
         assert 'value="{COLOUR}"' in refused.text
-        assert "has a format already" in again.text
+        assert "have a format already" in again.text
 
     async def test_of_a_change_asks_for_the_reason_and_for_a_fresh_page(self, sit: Sit) -> None:
         browser = await sit("padmin", "en")
@@ -196,8 +215,8 @@ class TestDelete:
         browser, contractor = await sit("padmin", "en"), await sit("dc.contractor")
         await new_rfa(contractor)
         page = (await browser.get("/numbers/formats")).text
-        row = page[page.index(">Request for approval<") - 100 :]
-        (address,) = ADDRESS.findall(page[: page.index(">Request for approval<")])[-1:]
+        row = page[page.index(">Request for Approval (RFA)<") - 100 :]
+        (address,) = ADDRESS.findall(page[: page.index(">Request for Approval (RFA)<")])[-1:]
 
         answer = await browser.post(f"{address}/delete", data={"reason": WHY})
 
