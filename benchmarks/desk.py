@@ -147,7 +147,7 @@ async def _first(system: System, known: Any) -> Pattern:
     instance = UUID(answer.body["workflow"]["instancePublicId"])
     desk = Desk(system, known.people, Pattern(0, 0, instance))
     await desk.act(instance, "submit", by=AUTHOR)
-    return await _pattern(system, UUID(answer.body["publicId"]), instance)
+    return await _pattern(system, UUID(answer.body["data"]["publicId"]), instance)
 
 
 async def _pattern(system: System, document: UUID, instance: UUID) -> Pattern:

@@ -113,6 +113,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     return (yield)
 
 
+def unwrapped(answer: httpx.Response) -> dict[str, Any]:
+    """Give what an answer's envelope is about with its `workflow` and its `stepAttachments` beside the fields."""
+    envelope = answer.json()
+    return envelope["data"] | {name: envelope[name] for name in ("workflow", "stepAttachments") if name in envelope}
+
+
 def run_apart(work: Coroutine[Any, Any, Any]) -> Any:
     """This will run a coroutine on an event loop of its own thread: the test's loop must not notice."""
     with ThreadPoolExecutor(1) as thread:

@@ -32,7 +32,7 @@ class TestDemo:
         for telling in ("-0001", "-0002"):
             chapters = [scene.chapter async for scene in tell(stage, clock=on_servers.clock) if scene.chapter]
             assert len(chapters) == 4
-            assert all(telling in chapter.document["documentNumber"] for chapter in chapters)
+            assert all(telling in chapter.document["data"]["documentNumber"] for chapter in chapters)
             assert all(chapter.document["workflow"]["terminal"] for chapter in chapters)
 
 

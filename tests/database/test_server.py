@@ -123,7 +123,7 @@ async def create_until_it_dies(client: httpx.AsyncClient, body: dict[str, Any], 
         except httpx.TransportError:
             return key
         assert answer.status_code == 201, answer.text
-        told.append(answer.json()["documentNumber"])
+        told.append(answer.json()["data"]["documentNumber"])
 
 
 async def create_after_all(client: httpx.AsyncClient, body: dict[str, Any], key: str) -> str:
@@ -131,7 +131,7 @@ async def create_after_all(client: httpx.AsyncClient, body: dict[str, Any], key:
     while True:
         answer = await client.post("/api/v1/correspondences", json=body, headers={"Idempotency-Key": key})
         if answer.status_code == 201:
-            return str(answer.json()["documentNumber"])
+            return str(answer.json()["data"]["documentNumber"])
         assert answer.status_code == 409, answer.text
         await asyncio.sleep(0.1)
 

@@ -93,7 +93,7 @@ async def branches(office: Office, instance: UUID, *, by: str = "admin", now: da
     caller = await office.person(by)
     async with office.db.reading() as session:
         view = await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance, now=now)
-    return {branch.name: branch for branch in view.envelope.branches}
+    return {branch.name: branch for branch in view.branches}
 
 
 async def answer(

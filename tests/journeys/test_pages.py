@@ -75,7 +75,7 @@ async def a_draft(person: Person) -> str:
     }
     answer = await ask.post(f"{api}/rfas", data=order)
     assert answer.status == 201, await answer.text()
-    return f"/rfas/{(await answer.json())['publicId']}"
+    return f"/rfas/{(await answer.json())['data']['publicId']}"
 
 
 async def test_pages_fit_desk_tablet_and_phone(sit: Sit) -> None:

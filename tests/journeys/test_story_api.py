@@ -12,7 +12,7 @@ from saraban.documents.demo.domain import files
 from saraban.kit.calendar import BUDDHIST_OFFSET
 from saraban.kit.clock import local_date
 from saraban.worker import Worker
-from tests.conftest import SignIn
+from tests.conftest import SignIn, unwrapped
 
 API = "/api/v1"
 CONTRACTOR, CONSULTANT, REVIEWER, OWNER = "dc.contractor", "dc.consultant", "reviewer.consultant", "approver.owner"
@@ -40,7 +40,7 @@ class Site:
         body = {"projectPublicId": self.project, "recipients": recipients, **fields}
         answer = await self.post(who, path, body, key=key)
         assert answer.status_code == httpx.codes.CREATED, answer.text
-        return answer.json()
+        return unwrapped(answer)
 
     async def upload(self, who: str, name: str) -> str:
         sent = {"file": (name, files.content(name))}
@@ -62,7 +62,7 @@ class Site:
     async def inbox(self, who: str) -> dict[str, list[str]]:
         """What waits, by number, with the actions that may be taken."""
         page = await self.get(who, "/inbox")
-        return {item["subject"]["number"]: item["workflow"]["availableActions"] for item in page["items"]}
+        return {item["data"]["subject"]["number"]: item["workflow"]["availableActions"] for item in page["items"]}
 
 
 @pytest_asyncio.fixture
@@ -122,7 +122,7 @@ class TestRfa:
         for who in (CONTRACTOR, REVIEWER, OWNER, CONSULTANT, "viewer"):
             seen = await site.get(who, f"/rfas/{rfa['publicId']}")
             assert seen["workflow"]["currentState"] == "approved"
-            assert seen["approveCode"]["code"] == "1A"
+            assert seen["data"]["approveCode"]["code"] == "1A"
 
     async def test_keeps_its_history_and_its_audit_trail(self, site: Site) -> None:
         rfa = await approved_rfa(site)
@@ -189,7 +189,7 @@ class TestRfa:
         revised = await site.post(CONTRACTOR, f"/rfas/{rfa['publicId']}/revisions", {})
 
         assert revised.status_code == httpx.codes.CREATED
-        assert revised.json()["documentNumber"] == "LCBP3-C2-RFA-TER-RPT-0001-B"
+        assert revised.json()["data"]["documentNumber"] == "LCBP3-C2-RFA-TER-RPT-0001-B"
         assert revised.json()["workflow"]["currentState"] == "draft"
 
     async def test_tells_people_what_waits_and_how_it_ended(self, site: Site, app: FastAPI) -> None:
@@ -262,7 +262,7 @@ class TestWhatIsWrittenAboutIt:
         }
         answer = await site.post(CONSULTANT, "/circulations", body)
         assert answer.status_code == httpx.codes.CREATED, answer.text
-        sheet = answer.json()
+        sheet = unwrapped(answer)
         assert sheet["documentNumber"] == f"คคง.-CIR-0001-{year}"
 
         await site.step(CONSULTANT, sheet, "start")

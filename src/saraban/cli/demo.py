@@ -164,12 +164,17 @@ def _documents(chapters: "list[Chapter]") -> "Table":
     for chapter in chapters:
         document = chapter.document
         state = document["workflow"]["stateLabel"][language()]
-        table.add_row(document["documentNumber"], state, str(len(document["attachments"])), document["subject"])
+        table.add_row(
+            document["data"]["documentNumber"],
+            state,
+            str(len(document["data"]["attachments"])),
+            document["data"]["subject"],
+        )
     return _fitted(table)
 
 
 def _history(chapter: "Chapter", zone: "ZoneInfo") -> "Table":
-    number = chapter.document["documentNumber"]
+    number = chapter.document["data"]["documentNumber"]
     table = _table(say(f"ประวัติของ {number}", f"History of {number}"))
     _column(table, "เวลา", "Time")
     _column(table, "โดย", "By")
@@ -198,20 +203,20 @@ def _trail(chapters: "list[Chapter]", zone: "ZoneInfo") -> "Table":
             table.add_row(
                 f"{entry.created_at.astimezone(zone):%H:%M:%S}",
                 entry.action,
-                chapter.document["documentNumber"],
+                chapter.document["data"]["documentNumber"],
                 names.get(str(entry.actor_public_id), str(entry.actor_public_id or "-")),
             )
     return _fitted(table)
 
 
 def _names(chapter: "Chapter") -> dict[str, str]:
-    author = chapter.document["createdBy"]
+    author = chapter.document["data"]["createdBy"]
     others = {str(step.actor.public_id): step.actor.display_name for step in chapter.steps if step.actor}
     return others | {author["publicId"]: author["displayName"]}
 
 
 def _continues(chapters: "list[Chapter]") -> bool:
-    return any("-0001" not in chapter.document["documentNumber"] for chapter in chapters)
+    return any("-0001" not in chapter.document["data"]["documentNumber"] for chapter in chapters)
 
 
 def _as_json(chapters: "list[Chapter]") -> dict[str, Any]:
@@ -221,10 +226,10 @@ def _as_json(chapters: "list[Chapter]") -> dict[str, Any]:
 def _chapter_as_json(chapter: "Chapter") -> dict[str, Any]:
     return {
         "kind": chapter.script.where.value,
-        "publicId": chapter.document["publicId"],
-        "documentNumber": chapter.document["documentNumber"],
-        "subject": chapter.document["subject"],
-        "attachments": [file["fileName"] for file in chapter.document["attachments"]],
+        "publicId": chapter.document["data"]["publicId"],
+        "documentNumber": chapter.document["data"]["documentNumber"],
+        "subject": chapter.document["data"]["subject"],
+        "attachments": [file["fileName"] for file in chapter.document["data"]["attachments"]],
         "state": chapter.document["workflow"]["currentState"],
         "history": [
             {

@@ -182,7 +182,7 @@ _FIELDS: Final[dict[str, Any]] = {
     "version": 1,
     "warnings": [],
     "workflow": _DRAFT,
-    "TransitionOut.workflow": _SUBMITTED,
+    "InstanceOutEnvelope.workflow": _SUBMITTED,
     "stepAttachments": [],
     "year": 2026,
 }

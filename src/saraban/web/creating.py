@@ -225,7 +225,7 @@ async def create(path: str, page: ThisPage, db: Db, clock: Now, request: Request
             raise
         async with db.reading() as session:
             return await _form(page, session, shelf, clock, form, error)
-    return RedirectResponse(f"{shelf.web.url}/{answer.body['publicId']}?created=1", status_code=303)
+    return RedirectResponse(f"{shelf.web.url}/{answer.body['data']['publicId']}?created=1", status_code=303)
 
 
 async def patiently(work: Any) -> Answer:

@@ -210,10 +210,10 @@ async def instance_of(session: AsyncSession, shelf: Shelf, page: Page, public_id
 
     :raises NotFound: also for a document without a workflow
     """
-    document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
-    if document.workflow is None:
+    found = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
+    if found.workflow is None:
         raise NotFound("No workflow runs for this document.")
-    instance: UUID = document.workflow.instance_public_id
+    instance: UUID = found.workflow.instance_public_id
     return instance
 
 

@@ -22,13 +22,13 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 @router.get("/{path}/{public_id}/edit")
 async def edit_form(path: str, public_id: UUID, page: ThisPage, session: ReadSession, clock: Now) -> Response:
     shelf = shelf_at(path)
-    document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
+    found = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
     return page.show(
         "edit.html",
         kind=shelf.web,
-        document=document,
-        etag=shelf.etag(document),
-        form=_values(shelf, document),
+        document=found.data,
+        etag=shelf.etag(found),
+        form=_values(shelf, found.data),
         faults=Faults(),
     )
 
@@ -53,12 +53,12 @@ async def edit(path: str, public_id: UUID, page: ThisPage, db: Db, clock: Now, r
         if error.kind not in TOLD_HERE:
             raise
         async with db.reading() as session:
-            document = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
+            found = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
         return page.show(
             "edit.html",
             status=status_of(error),
             kind=shelf.web,
-            document=document,
+            document=found.data,
             etag=text(form, "version") or "",
             form=form,
             faults=faults_of(error, page.language),

@@ -110,11 +110,13 @@ class Shelf(Protocol):
         self, session: AsyncSession, *, caller: Caller, wanted: Wanted, cursor: str | None, limit: int, clock: Clock
     ) -> Page[Line]: ...
 
-    async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any: ...
+    async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any:
+        """Give the document in its envelope."""
+        ...
 
     async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> Around: ...
 
-    def etag(self, document: Any) -> str: ...
+    def etag(self, found: Any) -> str: ...
 
     async def create(self, desk: Desk, order: Any) -> Answer: ...
 
@@ -125,15 +127,15 @@ class Shelf(Protocol):
     async def revise(self, desk: Desk, public_id: UUID, order: NewRevision) -> Answer: ...
 
 
-def state_of(document: Any) -> str:
-    """This will give the code of the state that a page shows: a cancelled document has no other one."""
-    if document.cancelled_at is not None or document.workflow is None:
+def state_of(found: Any) -> str:
+    """Say the code of the state that a page shows: a cancelled document has no other one."""
+    if found.data.cancelled_at is not None or found.workflow is None:
         return "cancelled"
-    return str(document.workflow.current_state)
+    return str(found.workflow.current_state)
 
 
-def line_of(web: WebKind, item: Any) -> Line:
-    state = state_of(item)
+def line_of(web: WebKind, found: Any) -> Line:
+    item, state = found.data, state_of(found)
     recipients = getattr(item, "recipients", ())
     return Line(
         public_id=item.public_id,
@@ -143,10 +145,10 @@ def line_of(web: WebKind, item: Any) -> Line:
         sender=item.originator.organization_code,
         receivers=tuple(one.organization_code for one in recipients if one.recipient_type == "TO"),
         state=state,
-        state_label=None if state == "cancelled" else item.workflow.state_label,
+        state_label=None if state == "cancelled" else found.workflow.state_label,
         priority=item.priority,
         due_date=item.due_date,
         is_overdue=item.is_overdue,
         created_at=item.created_at,
-        outcome=item.workflow.outcome if item.workflow else None,
+        outcome=found.workflow.outcome if found.workflow else None,
     )

@@ -79,8 +79,8 @@ class DocumentShelf:
             revisions=list(revisions.items),
         )
 
-    def etag(self, document: Any) -> str:
-        return core.etag(document)
+    def etag(self, found: Any) -> str:
+        return core.etag(found)
 
     async def create(self, desk: Desk, order: Any) -> Answer:
         return await self.creating(desk.db, desk.request.app.state.allocator, order=order, key=desk.key, **desk.parts)
@@ -137,8 +137,8 @@ class SheetShelf:
             people=list(document.assignees),
         )
 
-    def etag(self, document: Any) -> str:
-        return circulations.etag(document)
+    def etag(self, found: Any) -> str:
+        return circulations.etag(found)
 
     async def create(self, desk: Desk, order: Any) -> Answer:
         return await circulations.create(

@@ -12,6 +12,7 @@ from saraban.kit.errors import Text
 from saraban.web.shelf import Around, Offered, Shelf, state_of
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.steering import CANCEL, PERMISSION, TERMINATE
+from saraban.workflow.schemas import WorkflowOut
 from saraban.workflow.service import Subjects, TakenStep, steering
 from saraban.workflow.service.steering import NOTHING, Steerable
 from saraban.workflow.service.values import NO_VALUES, Values, values_of
@@ -22,6 +23,7 @@ class Sight:
     """A document with everything its page shows."""
 
     document: Any
+    workflow: WorkflowOut | None
     state: str
     around: Around
     taken: tuple[TakenStep, ...]
@@ -61,7 +63,8 @@ class Sight:
         """The workflow's actions; an answer to a sheet has a form of its own."""
         if self.state == "cancelled":
             return []
-        return [one for one in self.document.workflow.actions if not (self.offers.respond and one.code == "respond")]
+        actions = self.workflow.actions if self.workflow else []
+        return [one for one in actions if not (self.offers.respond and one.code == "respond")]
 
 
 async def sight(
@@ -72,19 +75,20 @@ async def sight(
 
     :raises NotFound: also when the caller may not know of the document
     """
-    document = await shelf.read(session, caller=caller, public_id=public_id, clock=clock)
+    found = await shelf.read(session, caller=caller, public_id=public_id, clock=clock)
+    document, flow = found.data, found.workflow
     taken: tuple[TakenStep, ...] = ()
     coming: tuple[Text, ...] = ()
-    if document.workflow is not None:
-        instance = document.workflow.instance_public_id
+    if flow is not None:
+        instance = flow.instance_public_id
         taken = await workflow.history(session, caller=caller, subjects=subjects, public_id=instance)
         coming = await workflow.ahead(session, public_id=instance)
     around = await shelf.around(session, caller=caller, document=document, clock=clock)
-    seen = Sight(document, state_of(document), around, taken, coming)
-    if document.workflow is not None:
-        seen = replace(seen, values=await values_of(session, public_id=document.workflow.instance_public_id))
-    if document.workflow is None or not caller.may_anywhere(PERMISSION):
+    seen = Sight(document, flow, state_of(found), around, taken, coming)
+    if flow is not None:
+        seen = replace(seen, values=await values_of(session, public_id=flow.instance_public_id))
+    if flow is None or not caller.may_anywhere(PERMISSION):
         return seen
-    asked = {"caller": caller, "subjects": subjects, "public_id": document.workflow.instance_public_id}
+    asked = {"caller": caller, "subjects": subjects, "public_id": flow.instance_public_id}
     open_to = await steering.find(session, **asked)
     return replace(seen, steering=open_to, people=await steering.people(session, **asked) if open_to.reassign else ())

@@ -10,7 +10,8 @@ from saraban.web.forms import text
 from saraban.workflow.domain import lines
 from saraban.workflow.domain.giving import same
 from saraban.workflow.domain.schema.fields import Field, figure, written
-from saraban.workflow.service.values import Value, Values
+from saraban.workflow.domain.subject import Value
+from saraban.workflow.service.values import Values
 
 PREFIX: Final = "payload."
 TAKES: Final = "takes"  # names what a form asks for: it may be another action's by the time that it is sent again

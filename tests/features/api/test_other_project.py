@@ -124,7 +124,7 @@ class TestDocument:
             "/recipients/0/organizationPublicId": {"recipients": stranger},
             "/contractPublicId": {"contractPublicId": other["contract"]},
             "/disciplineCode": {"disciplineCode": "XYZ"},
-            "/referencePublicIds/0": {"referencePublicIds": [elsewhere.json()["publicId"]]},
+            "/referencePublicIds/0": {"referencePublicIds": [elsewhere.json()["data"]["publicId"]]},
         }
         for pointer, change in wrong.items():
             assert pointers(await consultant.post("/api/v1/correspondences", json=letter | change)) == [pointer]

@@ -82,9 +82,10 @@ class Known:
 
     def learn(self, path: str, body: Any) -> None:
         items = body.get("items") if isinstance(body, dict) else None
-        if items and isinstance(items[0], dict) and "publicId" in items[0]:
-            self.by_list.setdefault(path, items[0]["publicId"])
-            self.by_list.setdefault(f"/api/v1/{path.rpartition('/')[2]}", items[0]["publicId"])  # a project's webhooks
+        first = items[0].get("data", items[0]) if items and isinstance(items[0], dict) else {}
+        if "publicId" in first:
+            self.by_list.setdefault(path, first["publicId"])
+            self.by_list.setdefault(f"/api/v1/{path.rpartition('/')[2]}", first["publicId"])  # a project's webhooks
         for name, value in walk(body):
             if name.endswith("/documentNumber") and value:
                 self.number = self.number or value

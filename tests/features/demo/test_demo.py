@@ -61,7 +61,7 @@ async def told_once(system: "System") -> tuple[int, list[Chapter]]:
 
 
 def numbers_of(chapters: list[Chapter]) -> list[str]:
-    return [chapter.document["documentNumber"] for chapter in chapters]
+    return [chapter.document["data"]["documentNumber"] for chapter in chapters]
 
 
 class TestDocuments:
@@ -123,7 +123,7 @@ class TestDocuments:
 
         assert await load(stage, now=now, scripts=loading.SCRIPTS[:2]) == 1
 
-        public_id = UUID(document["publicId"])
+        public_id = UUID(document["data"]["publicId"])
         whole = await deeds.read(stage, caller=found.looker, public_id=public_id, where=first.where, now=now)
         assert whole["workflow"]["currentState"] == "approved"
 

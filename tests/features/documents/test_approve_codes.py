@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk
 from tests.features.workflow.test_definitions import RFA
 
@@ -49,7 +50,7 @@ async def rfa(desk: Desk) -> dict[str, Any]:
 
 async def shown(desk: Desk, rfa: dict[str, Any]) -> tuple[str, str | None, bool]:
     """This will give the state, the approve code, and whether there is a day of the approval."""
-    read = (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()
+    read = unwrapped(await desk.read("dc.contractor", "rfas", rfa["publicId"]))
     code = read["approveCode"] and read["approveCode"]["code"]
     return read["workflow"]["currentState"], code, read["approvedDate"] is not None
 

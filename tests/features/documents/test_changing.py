@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from saraban.documents.core.models import CorrespondenceRevision
 from saraban.numbering.models import LedgerEntry
 from saraban.projects.models import CorrespondenceStatus
+from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
 from tests.features.workflow.test_definitions import RFA
 
@@ -26,8 +27,8 @@ class TestEdit:
         stale = await client.patch(address, json={"subject": "ช้าไป"}, headers={"If-Match": version})
 
         assert changed.status_code == 200, changed.text
-        assert changed.json()["subject"] == "เรื่องใหม่"
-        assert [(file["publicId"], file["isMain"]) for file in changed.json()["attachments"]] == [(new, True)]
+        assert changed.json()["data"]["subject"] == "เรื่องใหม่"
+        assert [(file["publicId"], file["isMain"]) for file in changed.json()["data"]["attachments"]] == [(new, True)]
         assert changed.headers["etag"] != version
         assert (stale.status_code, stale.json()["code"]) == (412, "DOCUMENT_CHANGED")
 
@@ -111,17 +112,20 @@ class TestRevise:
 
         assert answer.status_code == 201, answer.text
         assert again.json() == answer.json()
-        assert answer.json()["documentNumber"] == "LCBP3-C2-RFA-TER-RPT-0001-B"
+        assert answer.json()["data"]["documentNumber"] == "LCBP3-C2-RFA-TER-RPT-0001-B"
         assert answer.json()["workflow"]["currentState"] == "draft"
-        assert [(one["revisionLabel"], one["isCurrent"]) for one in revisions] == [("B", True), ("A", False)]
-        assert [one["documentNumber"][-1] for one in revisions] == ["B", "A"]
+        assert [(one["data"]["revisionLabel"], one["data"]["isCurrent"]) for one in revisions] == [
+            ("B", True),
+            ("A", False),
+        ]
+        assert [one["data"]["documentNumber"][-1] for one in revisions] == ["B", "A"]
         assert revisions[1]["workflow"]["currentState"] == "rejected"
-        assert [one["publicId"] for one in revisions[0]["attachments"]] == [file]
+        assert [one["publicId"] for one in revisions[0]["data"]["attachments"]] == [file]
 
     async def test_records_the_verdict_of_each_revision(self, desk: Desk) -> None:
         rfa = await desk.approved_rfa()
 
-        answer = (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()
+        answer = unwrapped(await desk.read("dc.contractor", "rfas", rfa["publicId"]))
 
         assert (answer["status"]["code"], answer["approveCode"]["code"]) == ("FCO", "1A")
         assert answer["approvedDate"] is not None
@@ -142,8 +146,8 @@ class TestRevise:
         answer = await client.post(f"/api/v1/correspondences/{letter['publicId']}/revisions", json={})
 
         assert answer.status_code == 201, answer.text
-        assert answer.json()["documentNumber"] == letter["documentNumber"]
-        assert answer.json()["revision"]["revisionLabel"] == "B"
+        assert answer.json()["data"]["documentNumber"] == letter["documentNumber"]
+        assert answer.json()["data"]["revision"]["revisionLabel"] == "B"
 
 
 class TestVersions:
@@ -202,8 +206,8 @@ class TestCancel:
 
         assert answer.status_code == 200, answer.text
         assert answer.json() == again.json()
-        assert answer.json()["cancelReason"] == "ออกซ้ำกับฉบับก่อน"
-        assert answer.json()["status"]["code"] == "CANCELLED"
+        assert answer.json()["data"]["cancelReason"] == "ออกซ้ำกับฉบับก่อน"
+        assert answer.json()["data"]["status"]["code"] == "CANCELLED"
         assert answer.json()["workflow"]["status"] == "CANCELLED"
         assert answer.json()["workflow"]["availableActions"] == []
         assert (twice.status_code, twice.json()["code"]) == (409, "DOCUMENT_CANCELLED")

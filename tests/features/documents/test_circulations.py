@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from saraban.events.models import OutboxEvent
 from saraban.kit.clock import FixedClock, SystemClock
+from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
 
 SOON = (SystemClock(ZoneInfo("Asia/Bangkok")).now() + timedelta(days=3)).date().isoformat()
@@ -45,13 +46,13 @@ class TestSheet:
         done = await desk.act("dc.consultant", sheet, "complete")
         late = await client.post(address, json={"status": "COMPLETED"})
 
-        assert [item["subject"]["number"] for item in waiting] == [sheet["documentNumber"]]
+        assert [item["data"]["subject"]["number"] for item in waiting] == [sheet["documentNumber"]]
         assert first.status_code == 201, first.text
-        assert (first.json()["answered"], first.json()["mustAnswer"]) == (1, 2)
+        assert (first.json()["data"]["answered"], first.json()["data"]["mustAnswer"]) == (1, 2)
         assert (twice.status_code, twice.json()["code"]) == (409, "CIRCULATION_ANSWERED")
         assert done["workflow"]["currentState"] == "completed"
         assert (late.status_code, late.json()["code"]) == (409, "CIRCULATION_NOT_ROUTING")
-        read = (await client.get(f"/api/v1/circulations/{sheet['publicId']}")).json()
+        read = unwrapped(await client.get(f"/api/v1/circulations/{sheet['publicId']}"))
         assert read["status"]["code"] == "COMPLETED"
         assert [part["status"] for part in read["assignees"]] == ["REJECTED", "COMPLETED"]
 
@@ -89,7 +90,7 @@ class TestSheet:
         await desk.act("admin", sheet, "start")
         admin = await desk.as_("admin")
 
-        read = (await admin.get(f"/api/v1/circulations/{sheet['publicId']}")).json()
+        read = unwrapped(await admin.get(f"/api/v1/circulations/{sheet['publicId']}"))
 
         assert read["workflow"]["availableActions"] == ["force-close"]
         assert (await admin.get("/api/v1/inbox")).json()["items"] == []
@@ -135,7 +136,7 @@ class TestSheet:
 
         await client.post(f"/api/v1/correspondences/{letter['publicId']}/cancel", json={"reason": "ออกผิดโครงการ"})
 
-        read = (await client.get(f"/api/v1/circulations/{sheet['publicId']}")).json()
+        read = unwrapped(await client.get(f"/api/v1/circulations/{sheet['publicId']}"))
         assert (second.status_code, second.json()["code"]) == (409, "CIRCULATION_EXISTS")
         assert (read["status"]["code"], read["cancelReason"]) == ("CANCELLED", "ออกผิดโครงการ")
         assert {part["status"] for part in read["assignees"]} == {"REJECTED"}
@@ -158,7 +159,7 @@ class TestSheet:
         cancelled = await client.post(f"{address}/cancel", json={"reason": "ไม่ต้องเวียนแล้ว"})
         history = (await client.get(f"{address}/history")).json()["items"]
 
-        assert changed.json()["subject"] == "เวียนใหม่"
+        assert changed.json()["data"]["subject"] == "เวียนใหม่"
         assert stale.status_code == 412
-        assert cancelled.json()["status"]["code"] == "CANCELLED"
+        assert cancelled.json()["data"]["status"]["code"] == "CANCELLED"
         assert {item["action"] for item in history} >= {"circulation.create", "circulation.edit", "circulation.cancel"}

@@ -14,6 +14,7 @@ from saraban.events.models import OutboxEvent
 from saraban.kit.clock import FixedClock, local_date
 from saraban.workflow.models import WorkflowHistory
 from saraban.workflow.service.definitions import shipped
+from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
 
 HOME = "/api/v1/delegations"
@@ -171,7 +172,7 @@ class TestActing:
         assert (before.status_code, before.json()["code"]) == (403, "WORKFLOW_ACTION_FORBIDDEN")
         await lend(desk, app, "approver.owner", "viewer")
 
-        read = (await client.get(f"/api/v1/rfas/{rfa['publicId']}")).json()["workflow"]
+        read = unwrapped(await client.get(f"/api/v1/rfas/{rfa['publicId']}"))["workflow"]
         listed = (await desk.listed("viewer", "rfas"))[0]["workflow"]
         (waiting,) = (await client.get("/api/v1/inbox")).json()["items"]
         done = await desk.act("viewer", rfa, "approve")
@@ -181,7 +182,7 @@ class TestActing:
             assert sorted(envelope["availableActions"]) == ["approve", "reject", "request-revision"]
             assert [(one["inOwnRight"], one["onBehalfOf"]) for one in envelope["actions"]] == [(False, [absent])] * 3
             assert envelope["canEdit"] is False
-        assert waiting["onBehalfOf"] == [absent]
+        assert waiting["data"]["onBehalfOf"] == [absent]
         assert done["workflow"]["currentState"] == "approved"
         address = transitions(rfa).replace("transitions", "history")
         step = (await client.get(address)).json()["items"][-1]
@@ -300,7 +301,7 @@ class TestSheet:
         again = await client.post(address, json={"status": "COMPLETED"})
 
         assert (own.status_code, theirs.status_code) == (201, 201), theirs.text
-        parts = {part["user"]["publicId"]: part["comment"] for part in theirs.json()["assignees"]}
+        parts = {part["user"]["publicId"]: part["comment"] for part in theirs.json()["data"]["assignees"]}
         assert parts == {people[0]: "ของตนเอง", absent: "ทำแทน"}
         assert (again.status_code, again.json()["code"]) == (409, "CIRCULATION_ANSWERED")
         items = (await client.get(f"/api/v1/circulations/{sheet['publicId']}/history")).json()["items"]
@@ -343,8 +344,8 @@ class TestSheet:
 
         await desk.act("dc.consultant", sheet, "respond", comment="แทน")
 
-        read = (await desk.read("dc.consultant", "circulations", sheet["publicId"])).json()
-        assert [one["publicId"] for one in waiting["onBehalfOf"]] == [absent]
+        read = unwrapped(await desk.read("dc.consultant", "circulations", sheet["publicId"]))
+        assert [one["publicId"] for one in waiting["data"]["onBehalfOf"]] == [absent]
         assert [(part["status"], part["comment"]) for part in read["assignees"]] == [("COMPLETED", "แทน")]
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from tests.conftest import unwrapped
 from tests.features.documents.conftest import PDF, Desk
 
 
@@ -28,7 +29,7 @@ class TestFile:
         file = await desk.upload("reviewer.consultant")
         await desk.act("reviewer.consultant", rfa, "approve", attachmentPublicIds=[file])
 
-        seen = (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()
+        seen = unwrapped(await desk.read("dc.contractor", "rfas", rfa["publicId"]))
         answer = await (await desk.as_("dc.contractor")).get(f"/api/v1/attachments/{file}/content")
 
         assert [one["publicId"] for one in seen["stepAttachments"]] == [file]

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk
 from tests.features.workflow.test_definitions import RFA
 
@@ -49,7 +50,7 @@ async def rfa(desk: Desk) -> dict[str, Any]:
 
 
 async def seen(desk: Desk, rfa: dict[str, Any]) -> dict[str, Any]:
-    found = (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()
+    found = unwrapped(await desk.read("dc.contractor", "rfas", rfa["publicId"]))
     code = found["approveCode"] and found["approveCode"]["code"]
     return {
         "status": found["status"]["code"],

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from saraban.bootstrap import carriers
 from saraban.numbering import service as numbering
 from saraban.numbering.models import LedgerEntry
+from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk
 from tests.features.documents.test_circulations import order
 
@@ -23,7 +24,7 @@ class TestRenumbering:
         answer = await admin.post(f"/api/v1/rfas/{rfa['publicId']}/renumber", json=REASON)
 
         assert answer.status_code == 200, answer.text
-        new = answer.json()["documentNumber"]
+        new = answer.json()["data"]["documentNumber"]
         assert new == old.replace("0001", "0002")
         assert [one["publicId"] for one in await desk.listed("dc.contractor", "rfas", q=old)] == [rfa["publicId"]]
         assert await desk.listed("dc.contractor", "rfas", q=old.replace("0001", "0009")) == []
@@ -46,7 +47,7 @@ class TestRenumbering:
         late = await admin.post(f"{address}/renumber", json=REASON)
 
         assert cancelled.status_code == 200, cancelled.text
-        assert cancelled.json()["documentNumber"].startswith("ผรม.2-คคง.-0003")
+        assert cancelled.json()["data"]["documentNumber"].startswith("ผรม.2-คคง.-0003")
         assert (late.status_code, late.json()["code"]) == (409, "DOCUMENT_CANCELLED")
 
     async def test_is_for_administrators_and_changed_parties_stay_refused(self, desk: Desk) -> None:
@@ -67,7 +68,9 @@ class TestRenumbering:
 
         answers = [await admin.post(address, json=REASON, headers={"Idempotency-Key": "once"}) for _ in range(2)]
 
-        assert [answer.json()["documentNumber"] for answer in answers] == [answers[0].json()["documentNumber"]] * 2
+        assert [answer.json()["data"]["documentNumber"] for answer in answers] == [
+            answers[0].json()["data"]["documentNumber"]
+        ] * 2
 
 
 class TestSheet:
@@ -79,7 +82,7 @@ class TestSheet:
         answer = await admin.post(f"{address}/renumber", json=REASON)
 
         assert answer.status_code == 200, answer.text
-        new = answer.json()["documentNumber"]
+        new = answer.json()["data"]["documentNumber"]
         assert new == old.replace("0001", "0002")
         assert answer.headers["etag"] == (await admin.get(address)).headers["etag"]
         assert [one["documentNumber"] for one in await desk.listed("dc.consultant", "circulations", q=old)] == [new]
@@ -103,8 +106,8 @@ class TestSheet:
         cancelled = await client.post(f"{address}/cancel", json={"reason": "Not needed."})
         late = await admin.post(f"{address}/renumber", json=REASON)
 
-        numbers = {answer.json()["documentNumber"] for answer in answers}
-        assert {item["subject"]["number"] for item in waiting} == numbers
+        numbers = {answer.json()["data"]["documentNumber"] for answer in answers}
+        assert {item["data"]["subject"]["number"] for item in waiting} == numbers
         assert cancelled.status_code == 200, cancelled.text
         assert (late.status_code, late.json()["code"]) == (409, "DOCUMENT_CANCELLED")
         async with app.state.db.reading() as session:
@@ -121,5 +124,5 @@ class TestSheet:
         ]
 
         assert [answer.status_code for answer in answers] == [403, 404, 403]
-        read = (await desk.read("dc.consultant", "circulations", sheet["publicId"])).json()
+        read = unwrapped(await desk.read("dc.consultant", "circulations", sheet["publicId"]))
         assert read["documentNumber"] == sheet["documentNumber"]

@@ -117,4 +117,4 @@ class TestReservedNumber:
         ]
 
         assert [answer.status_code for answer in answers] == [201, 201]
-        assert answers[0].json()["publicId"] == answers[1].json()["publicId"]
+        assert answers[0].json()["data"]["publicId"] == answers[1].json()["data"]["publicId"]

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from saraban.audit import service as audit
 from saraban.documents.core.models import Correspondence
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberRendering
+from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
 
 LETTER = ("correspondences", "request-revision", "revision_requested", "REPCSC")
@@ -39,8 +40,8 @@ class TestSentBack:
         history = await desk.read("dc.consultant", path, f"{document['publicId']}/history")
 
         assert read.status_code == 200, read.text
-        assert (read.json()["workflow"]["currentState"], read.json()["status"]["code"]) == (state, status)
-        assert read.json()["issuedAt"] is not None
+        assert (read.json()["workflow"]["currentState"], read.json()["data"]["status"]["code"]) == (state, status)
+        assert read.json()["data"]["issuedAt"] is not None
         steps = [step for step in history.json()["items"] if step["source"] == "workflow"]
         assert (steps[0]["action"], steps[0]["comment"]) == (action, "หน้า 2 ไม่ครบ")
 
@@ -52,11 +53,11 @@ class TestSentBack:
 
         changed = await client.patch(address, json={"subject": "เขียนทับ"})
         revised = await client.post(f"{address}/revisions", json={"subject": "ฉบับแก้ไข"})
-        seen = (await desk.read("dc.consultant", path, document["publicId"])).json()
+        seen = unwrapped(await desk.read("dc.consultant", path, document["publicId"]))
 
         assert (changed.status_code, changed.json()["code"]) == (409, "DOCUMENT_NOT_DRAFT")
         assert revised.status_code == 201, revised.text
-        assert revised.json()["revision"]["revisionLabel"] == "B"
+        assert revised.json()["data"]["revision"]["revisionLabel"] == "B"
         assert (seen["subject"], seen["revision"]["revisionLabel"]) == (document["subject"], "A")
         assert seen["workflow"]["currentState"] == state
         assert [row["publicId"] for row in await desk.listed("dc.consultant", path, status=state)] == [
@@ -82,7 +83,7 @@ class TestWithdrawRevision:
 
         answer = await client.post(f"{address}/withdraw-revision", json=body, headers={"Idempotency-Key": "w-1"})
         again = await client.post(f"{address}/withdraw-revision", json=body, headers={"Idempotency-Key": "w-1"})
-        read = (await client.get(address)).json()
+        read = unwrapped(await client.get(address))
         listed = (await client.get(f"{address}/revisions")).json()["items"]
         history = (await client.get(f"{address}/history")).json()["items"]
 
@@ -90,7 +91,10 @@ class TestWithdrawRevision:
         assert again.json() == answer.json()
         assert (read["documentNumber"], read["revision"]["isCurrent"]) == (rfa["documentNumber"], True)
         assert read["workflow"]["currentState"] == "rejected"
-        assert [(one["revisionLabel"], one["isCurrent"]) for one in listed] == [("B", False), ("A", True)]
+        assert [(one["data"]["revisionLabel"], one["data"]["isCurrent"]) for one in listed] == [
+            ("B", False),
+            ("A", True),
+        ]
         assert listed[0]["workflow"]["currentState"] == "cancelled"
         assert "rfa.withdraw-revision" in [entry["action"] for entry in history]
         assert await desk.listed("dc.contractor", "rfas", status="draft") == []
@@ -103,17 +107,17 @@ class TestWithdrawRevision:
         revised = await client.post(f"{address}/revisions", json={"subject": "ฉบับที่สองจริง"})
 
         assert revised.status_code == 201, revised.text
-        assert revised.json()["documentNumber"] == rfa["documentNumber"].removesuffix("A") + "B"
-        assert revised.json()["subject"] == "ฉบับที่สองจริง"
+        assert revised.json()["data"]["documentNumber"] == rfa["documentNumber"].removesuffix("A") + "B"
+        assert revised.json()["data"]["subject"] == "ฉบับที่สองจริง"
         await desk.act("dc.contractor", revised.json(), "submit")
-        read = (await desk.read("reviewer.consultant", "rfas", rfa["publicId"])).json()
+        read = unwrapped(await desk.read("reviewer.consultant", "rfas", rfa["publicId"]))
         assert (read["subject"], read["revision"]["revisionLabel"]) == ("ฉบับที่สองจริง", "B")
 
     async def test_takes_the_number_back_and_keeps_every_rendering(self, desk: Desk, app: Any) -> None:
         rfa, address = await draft_b(desk)
         client = await desk.as_("dc.contractor")
         await client.post(f"{address}/withdraw-revision", json={"reason": "ขอทำใหม่"})
-        second = (await client.post(f"{address}/revisions", json={})).json()["documentNumber"]
+        second = (await client.post(f"{address}/revisions", json={})).json()["data"]["documentNumber"]
         await client.post(f"{address}/withdraw-revision", json={"reason": "ขอทำใหม่อีกครั้ง"})
         first = rfa["documentNumber"]
 
@@ -178,7 +182,7 @@ class TestTransmittedItems:
         revised = await client.post(f"/api/v1/rfas/{rfa['publicId']}/revisions", json={"subject": "ฉบับที่สอง"})
         await desk.act("dc.contractor", revised.json(), "submit")
 
-        (item,) = (await desk.read("dc.consultant", "transmittals", sheet["publicId"])).json()["items"]
+        (item,) = unwrapped(await desk.read("dc.consultant", "transmittals", sheet["publicId"]))["items"]
 
         assert (item["documentNumber"], item["subject"]) == (rfa["documentNumber"], rfa["subject"])
 
@@ -187,11 +191,11 @@ class TestTransmittedItems:
         client = await desk.as_("dc.contractor")
         await client.post(f"{address}/withdraw-revision", json={"reason": "ขอทำใหม่"})
         sheet = await desk.write("dc.contractor", "transmittals", desk.transmittal(rfa["publicId"]))
-        revised = (await client.post(f"{address}/revisions", json={"subject": "ฉบับที่สอง"})).json()
+        revised = unwrapped(await client.post(f"{address}/revisions", json={"subject": "ฉบับที่สอง"}))
         await desk.act("dc.contractor", revised, "submit")
         await desk.act("dc.contractor", sheet, "submit")
 
-        (item,) = (await desk.read("dc.consultant", "transmittals", sheet["publicId"])).json()["items"]
+        (item,) = unwrapped(await desk.read("dc.consultant", "transmittals", sheet["publicId"]))["items"]
 
         assert (item["documentNumber"], item["subject"]) == (revised["documentNumber"], "ฉบับที่สอง")
 

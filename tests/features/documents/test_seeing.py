@@ -5,6 +5,7 @@ from typing import Any
 
 from saraban.kit.clock import FixedClock, local_date
 from saraban.kit.ids import new_id
+from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
 
 FILTERS = [
@@ -56,7 +57,7 @@ class TestIssued:
         for account in ("dc.consultant", "reviewer.consultant", "approver.owner", "padmin"):
             answer = await desk.read(account, "rfas", rfa["publicId"])
             assert answer.status_code == 200, account
-            assert answer.json()["status"]["code"] == "FRE"
+            assert answer.json()["data"]["status"]["code"] == "FRE"
 
     async def test_letter_stays_between_its_parties(self, desk: Desk) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter())
@@ -81,12 +82,12 @@ class TestIssued:
         revised = await client.post(f"/api/v1/rfas/{rfa['publicId']}/revisions", json={"subject": "ฉบับแก้ไข"})
         assert revised.status_code == 201, revised.text
 
-        seen = (await desk.read("dc.consultant", "rfas", rfa["publicId"])).json()
+        seen = unwrapped(await desk.read("dc.consultant", "rfas", rfa["publicId"]))
         revisions = (await desk.read("dc.consultant", "rfas", f"{rfa['publicId']}/revisions")).json()["items"]
 
-        assert revised.json()["documentNumber"] == "LCBP3-C2-RFA-TER-RPT-0001-B"
+        assert revised.json()["data"]["documentNumber"] == "LCBP3-C2-RFA-TER-RPT-0001-B"
         assert (seen["documentNumber"], seen["subject"]) == ("LCBP3-C2-RFA-TER-RPT-0001-A", rfa["subject"])
-        assert [one["revisionLabel"] for one in revisions] == ["A"]
+        assert [one["data"]["revisionLabel"] for one in revisions] == ["A"]
 
 
 class TestRegister:
@@ -107,7 +108,7 @@ class TestRegister:
         query: dict[str, Any] = {"limit": 2}
         while True:
             page = (await client.get("/api/v1/correspondences", params=query)).json()
-            seen += [row["publicId"] for row in page["items"]]
+            seen += [row["data"]["publicId"] for row in page["items"]]
             if page["nextCursor"] is None:
                 break
             query["cursor"] = page["nextCursor"]

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk
 from tests.features.documents.test_circulations import order
 
@@ -31,7 +32,7 @@ class TestTerminated:
         await desk.act("dc.contractor", document, "submit")
 
         ended = await steer(desk, "approver.owner" if register == "rfas" else "admin", document, "terminate")
-        read = (await desk.read("dc.contractor", register, document["publicId"])).json()
+        read = unwrapped(await desk.read("dc.contractor", register, document["publicId"]))
 
         assert ended.status_code == 200, ended.text
         flow = read["workflow"]
@@ -74,7 +75,7 @@ class TestTerminated:
         await desk.act("dc.consultant", sheet, "start")
 
         ended = await steer(desk, "dc.consultant", sheet, "terminate")
-        read = (await desk.read("dc.consultant", "circulations", sheet["publicId"])).json()
+        read = unwrapped(await desk.read("dc.consultant", "circulations", sheet["publicId"]))
 
         assert ended.status_code == 200, ended.text
         assert (read["status"]["code"], read["workflow"]["status"]) == ("TERMINATED", "TERMINATED")
@@ -87,7 +88,7 @@ class TestForced:
         await desk.act("dc.contractor", rfa, "submit")
 
         await steer(desk, "approver.owner", rfa, "force", to="approved")
-        read = (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()
+        read = unwrapped(await desk.read("dc.contractor", "rfas", rfa["publicId"]))
 
         assert (read["workflow"]["currentState"], read["status"]["code"]) == ("approved", "FCO")
 
@@ -131,7 +132,7 @@ class TestMigrations:
         )
         assert some["nextAfter"] == rfa["workflow"]["instancePublicId"]
         assert (moved["instances"][0]["moved"], again["instances"]) == (True, [])
-        read = (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()
+        read = unwrapped(await desk.read("dc.contractor", "rfas", rfa["publicId"]))
         assert (read["workflow"]["currentState"], read["workflow"]["versionNo"]) == ("pending_review", 3)
         assert (await admin.post("/api/v1/workflow/definitions", json={"dsl": raw})).status_code == 201
         onwards = {"dryRun": False, "mapping": {"pending_review": "pending_approval"}}

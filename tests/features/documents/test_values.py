@@ -52,7 +52,7 @@ class TestAnAmount:
         owner = await desk.as_("approver.owner")
         instance = decided["workflow"]["instancePublicId"]
 
-        values = (await owner.get(f"/api/v1/workflow/instances/{instance}")).json()["values"]
+        values = (await owner.get(f"/api/v1/workflow/instances/{instance}")).json()["data"]["values"]
         history = (await owner.get(f"/api/v1/rfas/{decided['publicId']}/history")).json()["items"]
 
         assert [(one["name"], one["text"]["th"]) for one in values] == [("amount", "99,000,000"), ("grade", "B")]

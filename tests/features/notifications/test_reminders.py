@@ -15,7 +15,7 @@ from saraban.notifications.models import ReminderSent
 from saraban.notifications.service import remind
 from saraban.worker import Worker
 from saraban.workflow.models import WorkflowInstance
-from tests.conftest import SignIn
+from tests.conftest import SignIn, unwrapped
 from tests.features.documents.conftest import Desk
 from tests.features.notifications.test_story import titles
 
@@ -72,9 +72,9 @@ class TestReminders:
         assert await titles(desk, "dc.contractor") == told[2:]
 
     async def test_move_nothing(self, app: FastAPI, desk: Desk, worker: Worker, rfa: dict[str, Any]) -> None:
-        before = (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()["workflow"]
+        before = unwrapped(await desk.read("dc.contractor", "rfas", rfa["publicId"]))["workflow"]
         assert await reminded(app, worker, morning(date(2026, 3, 2))) == 1
-        after = (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()["workflow"]
+        after = unwrapped(await desk.read("dc.contractor", "rfas", rfa["publicId"]))["workflow"]
 
         assert (after["currentState"], after["versionNo"]) == (before["currentState"], before["versionNo"])
 

@@ -155,7 +155,7 @@ class TestAsked:
         await worker.drain()
         assert await told(desk, *people) == dict.fromkeys(people, 0) | {"padmin": 1}
         inbox = (await (await desk.as_("padmin")).get("/api/v1/inbox")).json()["items"]
-        assert [item["subject"]["number"] for item in inbox] == [letter["documentNumber"]]
+        assert [item["data"]["subject"]["number"] for item in inbox] == [letter["documentNumber"]]
 
 
 class TestCirculation:

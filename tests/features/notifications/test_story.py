@@ -4,6 +4,7 @@ from fastapi import FastAPI
 
 from saraban.kit.clock import local_date
 from saraban.worker import Worker
+from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk
 
 
@@ -80,7 +81,7 @@ class TestFiles:
 
         assert (await consultant.get(address)).status_code == 200
         assert (await consultant.get(f"/api/v1/attachments/{step_file}/content")).status_code == 200
-        seen = (await desk.read("reviewer.consultant", "rfas", rfa["publicId"])).json()
+        seen = unwrapped(await desk.read("reviewer.consultant", "rfas", rfa["publicId"]))
         assert [one["publicId"] for one in seen["stepAttachments"]] == [step_file]
 
 

@@ -8,6 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from saraban.kit.clock import local_date
+from tests.conftest import unwrapped
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden
 
@@ -111,7 +112,7 @@ class TestSheet:
         ids = [(await one.get("/api/v1/auth/me")).json()["publicId"] for one in people]
         body = {"projectPublicId": project, "subject": "เวียน"}
         body |= {"assignees": [{"userPublicId": one, "kind": "MAIN"} for one in ids]}
-        made = (await client.post("/api/v1/circulations", json=body)).json()
+        made = unwrapped(await client.post("/api/v1/circulations", json=body))
         instance = made["workflow"]["instancePublicId"]
         started = await client.post(f"/api/v1/workflow/instances/{instance}/transitions", json={"action": "start"})
         assert started.status_code == 200, started.text

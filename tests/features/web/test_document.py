@@ -73,7 +73,7 @@ class TestOwnWorkflow:
         assert 'class="badge-state tone-green"' in ended
         timeline = ended.split('<ol class="timeline">')[1].split("</ol>")[0]
         assert (timeline.count("is-done tone-green"), timeline.count("is-done")) == (3, 3)
-        assert (api["status"]["code"], api["workflow"]["status"]) == ("FCO", "COMPLETED")
+        assert (api["data"]["status"]["code"], api["workflow"]["status"]) == ("FCO", "COMPLETED")
         assert "อนุมัติโดยมีความเห็น" in (await (await sit("admin")).get("/workflows/RFA_APPROVAL/v2")).text
 
     async def test_has_its_usual_code_chosen_already(self, sit: Sit) -> None:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from saraban.bootstrap import System, seed
 from saraban.workflow.models import WorkflowWorkItem
-from tests.conftest import SignIn
+from tests.conftest import SignIn, unwrapped
 from tests.features.documents.conftest import Desk, desk
 from tests.features.notifications.test_sight import SENDER, letters_go_by, state
 from tests.features.web.conftest import Sit
@@ -92,7 +92,7 @@ class TestPages:
         await desk.act("dc.contractor", letter, "submit")
 
         page = (await (await sit("dc.consultant")).get(f"/correspondences/{letter['publicId']}")).text
-        told = (await desk.read("dc.consultant", "correspondences", letter["publicId"])).json()["workflow"]
+        told = unwrapped(await desk.read("dc.consultant", "correspondences", letter["publicId"]))["workflow"]
         client = await desk.as_("dc.consultant")
         instance = (await client.get(f"/api/v1/workflow/instances/{told['instancePublicId']}")).json()["workflow"]
 

@@ -28,7 +28,7 @@ from saraban.webhooks.adapters import GuardedPost
 from saraban.webhooks.domain.message import NotSent, Post
 from saraban.webhooks.models import Webhook
 from saraban.worker import Worker
-from tests.conftest import SignIn
+from tests.conftest import SignIn, unwrapped
 from tests.features.webhooks.receiving import verified
 from tests.terminal import Command, commands_of
 
@@ -145,7 +145,7 @@ class TestMessages:
             "recipients": [{"organizationPublicId": to, "recipientType": "TO"}],
             "subject": "ขอเชิญประชุม",
         }
-        document = (await consultant.post("/api/v1/correspondences", json=letter)).json()
+        document = unwrapped(await consultant.post("/api/v1/correspondences", json=letter))
         instance = document["workflow"]["instancePublicId"]
         moved = await consultant.post(f"/api/v1/workflow/instances/{instance}/transitions", json={"action": "submit"})
         assert moved.status_code == 200, moved.text

@@ -60,7 +60,7 @@ class TestTransitions:
         read = await (await signed_in("approver.owner")).get(f"{API}/workflow/instances/{instance}")
         assert read.headers["etag"] == '"3"'
         assert read.json()["workflow"]["availableActions"] == ["approve", "reject", "request-revision"]
-        assert read.json()["subject"]["title"] == "Soil report"
+        assert read.json()["data"]["subject"]["title"] == "Soil report"
 
     async def test_take_the_version_from_if_match(self, office: Office, signed_in: SignIn) -> None:
         instance = await pending(office, signed_in)
@@ -145,7 +145,7 @@ class TestInbox:
         assert answer.status_code == 200, answer.text
         (item,) = answer.json()["items"]
         assert item["workflow"]["instancePublicId"] == instance
-        assert item["subject"]["entityType"] == "letterbox"
+        assert item["data"]["subject"]["entityType"] == "letterbox"
         assert answer.json()["nextCursor"] is None
 
     async def test_refuses_a_cursor_it_did_not_give(self, office: Office, signed_in: SignIn) -> None:

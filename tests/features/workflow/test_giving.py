@@ -13,7 +13,7 @@ from saraban.kit.errors import Invalid
 from saraban.workflow import service as workflow
 from saraban.workflow.models import WorkflowDefinition, WorkflowHistory
 from saraban.workflow.service import definitions
-from tests.conftest import SignIn
+from tests.conftest import SignIn, unwrapped
 from tests.factories.letterbox import Office, office_in
 from tests.factories.review import answer, branches, reviewed, seat
 from tests.features.workflow.test_definitions import RFA
@@ -147,7 +147,7 @@ class TestTheApi:
         reviewer = await signed_in("reviewer.consultant")
         url = f"/api/v1/workflow/instances/{instance}"
 
-        read = (await reviewer.get(url)).json()
+        read = unwrapped(await reviewer.get(url))
         refused = await reviewer.post(
             f"{url}/transitions", json={"action": "reject", "comment": "too much", "payload": {"amount": 5}}
         )

@@ -16,7 +16,7 @@ from saraban.projects import service as projects
 from saraban.projects.domain.calendar import working_days_after
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.faults import Faults
-from tests.conftest import SignIn
+from tests.conftest import SignIn, unwrapped
 from tests.factories.letterbox import office_in
 from tests.factories.review import seat
 from tests.features.documents.conftest import Desk, desk_of
@@ -176,7 +176,7 @@ async def material_review(site: Site) -> None:
     back = await site.act(ENGINEER, material, "respond", responseCode="3", comment="page 2")
     await sent(material)
     approved = await site.act(ENGINEER, material, "respond", responseCode="1A")
-    shown = (await site.desk.read(CONTRACTOR, "rfas", material["publicId"])).json()
+    shown = unwrapped(await site.desk.read(CONTRACTOR, "rfas", material["publicId"]))
 
     assert (with_owner["currentState"], with_owner["dueOn"]) == ("with_owner", await site.working_day(1))
     assert (with_consultant["currentState"], with_consultant["dueOn"]) == ("with_consultant", await site.working_day(5))

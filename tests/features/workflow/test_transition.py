@@ -393,7 +393,7 @@ class TestTerminate:
             view = await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance)
             steps = await workflow.history(session, caller=caller, subjects=office.subjects, public_id=instance)
 
-        shown = view.envelope
+        shown = view
         assert (shown.current_state, shown.state_label.th, shown.state_label.en) == (
             "cancelled",
             "ยกเลิกแล้ว",
@@ -415,7 +415,7 @@ class TestStepFiles:
         async with office.db.reading() as session:
             view = await workflow.find(session, caller=viewer, subjects=office.subjects, public_id=instance)
             steps = await workflow.history(session, caller=viewer, subjects=office.subjects, public_id=instance)
-        (shown,) = view.envelope.step_attachments
+        (shown,) = view.step_attachments
         assert (shown.public_id, shown.file_name, shown.step_code) == (file, "ผลตรวจ.pdf", "pending_review")
         assert shown.download_url.endswith(f"/attachments/{file}/content")
         assert [[each.public_id for each in step.attachments] for step in steps] == [[], [file], []]

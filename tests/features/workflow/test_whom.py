@@ -64,8 +64,7 @@ async def organizations_waited_for(office: Office) -> set[int]:
 async def found(office: Office, instance: UUID, *, by: str) -> Any:
     caller = await office.person(by)
     async with office.db.reading() as session:
-        view = await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance)
-    return view.envelope
+        return await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance)
 
 
 async def asking_of(office: Office, instance: UUID, *, by: str = "admin", action: str = "reassign") -> Asking:

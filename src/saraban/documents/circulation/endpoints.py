@@ -34,8 +34,11 @@ from saraban.kit.http import (
     sent,
 )
 from saraban.numbering.dependencies import DRAWS, Numbers
+from saraban.workflow.schemas import WorkflowEnvelope
 
 router = APIRouter(prefix="/circulations", tags=["Circulations"])
+
+SheetEnvelope = WorkflowEnvelope[CirculationAnswer]
 
 Author = Annotated[Caller, guarded("circulation.create")]
 Reader = Annotated[Caller, guarded(VIEW)]
@@ -65,14 +68,12 @@ def search(
 Searching = Annotated[Search, Depends(at_once(search))]
 
 
-def _document(answer: CirculationAnswer) -> Response:
+def _document(answer: SheetEnvelope) -> Response:
     body = answer.model_dump(mode="json", by_alias=True)
     return OrjsonResponse(body, headers={"ETag": circulations.etag(answer)})
 
 
-@router.post(
-    "", dependencies=DRAWS, status_code=201, response_model=CirculationAnswer, summary="Write a circulation sheet"
-)
+@router.post("", dependencies=DRAWS, status_code=201, response_model=SheetEnvelope, summary="Write a circulation sheet")
 async def create(
     body: NewCirculation, caller: Author, db: Db, numbers: Numbers, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
@@ -94,14 +95,14 @@ async def listing(
     return page_of(page)
 
 
-@router.get("/{publicId}", response_model=CirculationAnswer, summary="One sheet")
+@router.get("/{publicId}", response_model=SheetEnvelope, summary="One sheet")
 async def read(public_id: PathId, caller: Reader, session: ReadSession, now: Now) -> Response:
     """Answers 404 also for a sheet of another organization."""
     answer = await circulations.read(session, caller=caller, public_id=public_id, now=now.now(), zone=now.zone)
     return _document(answer)
 
 
-@router.patch("/{publicId}", response_model=CirculationAnswer, summary="Change a draft sheet")
+@router.patch("/{publicId}", response_model=SheetEnvelope, summary="Change a draft sheet")
 async def edit(
     public_id: PathId,
     body: CirculationChanges,
@@ -128,7 +129,7 @@ async def edit(
     return _document(answer)
 
 
-@router.post("/{publicId}/responses", status_code=201, response_model=CirculationAnswer, summary="Give your answer")
+@router.post("/{publicId}/responses", status_code=201, response_model=SheetEnvelope, summary="Give your answer")
 async def respond(
     public_id: PathId, body: GivenResponse, caller: Reader, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
@@ -146,7 +147,7 @@ async def respond(
     return sent(answer)
 
 
-@router.post("/{publicId}/cancel", response_model=CirculationAnswer, summary="Cancel with a reason")
+@router.post("/{publicId}/cancel", response_model=SheetEnvelope, summary="Cancel with a reason")
 async def cancel(
     public_id: PathId, body: Cancellation, caller: Reader, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
@@ -164,9 +165,7 @@ async def cancel(
     return sent(answer)
 
 
-@router.post(
-    "/{publicId}/renumber", dependencies=DRAWS, response_model=CirculationAnswer, summary="Give it another number"
-)
+@router.post("/{publicId}/renumber", dependencies=DRAWS, response_model=SheetEnvelope, summary="Give it another number")
 async def renumber(
     public_id: PathId,
     body: Cancellation,

@@ -19,7 +19,7 @@ from saraban.documents.core.schemas import (
     Subject,
 )
 from saraban.kit.schema import Day, Paragraphs, Schema
-from saraban.workflow.schemas import StepAttachmentOut, WorkflowOut
+from saraban.workflow.schemas import WorkflowItem
 
 PartKind = Literal["MAIN", "ACTION", "INFORMATION"]
 
@@ -95,7 +95,6 @@ class CirculationSummary(Schema):
     created_at: datetime
     created_by: PersonAnswer
     cancelled_at: datetime | None
-    workflow: WorkflowOut | None
 
 
 class CirculationAnswer(CirculationSummary):
@@ -107,9 +106,8 @@ class CirculationAnswer(CirculationSummary):
     closed_at: datetime | None
     cancel_reason: str | None
     cancelled_by: PersonAnswer | None
-    step_attachments: list[StepAttachmentOut]
 
 
 class CirculationPage(Schema):
-    items: list[CirculationSummary]
+    items: list[WorkflowItem[CirculationSummary]]
     next_cursor: str | None

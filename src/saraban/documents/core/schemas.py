@@ -9,12 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Day, Line, Paragraphs, Schema
-from saraban.workflow.schemas import (
-    HistoryFileOut,
-    LabelOut,
-    StepAttachmentOut,
-    WorkflowOut,
-)
+from saraban.workflow.schemas import HistoryFileOut, LabelOut, WorkflowItem
 from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
 from saraban.workflow.schemas.values import BroughtOut
 
@@ -174,7 +169,6 @@ class DocumentSummary(Schema):
     created_at: datetime
     created_by: PersonAnswer
     cancelled_at: datetime | None
-    workflow: WorkflowOut | None
 
 
 class ReferenceAnswer(Schema):
@@ -199,7 +193,6 @@ class DocumentAnswer(DocumentSummary):
     references: list[ReferenceAnswer]
     referenced_by: list[ReferenceAnswer]
     attachments: list[AttachmentAnswer]
-    step_attachments: list[StepAttachmentOut]
 
 
 class RevisionDetail(RevisionAnswer):
@@ -212,7 +205,6 @@ class RevisionDetail(RevisionAnswer):
     created_by: PersonAnswer
     issued_at: datetime | None
     attachments: list[AttachmentAnswer]
-    workflow: WorkflowOut | None
 
 
 class HistoryEntry(Schema):
@@ -240,7 +232,7 @@ class HistoryEntry(Schema):
 
 
 class RevisionList(Schema):
-    items: list[RevisionDetail]
+    items: list[WorkflowItem[RevisionDetail]]
     next_cursor: None = None
 
 

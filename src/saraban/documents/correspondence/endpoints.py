@@ -13,6 +13,7 @@ from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, sent
 from saraban.numbering.dependencies import DRAWS, Numbers
+from saraban.workflow.schemas import WorkflowEnvelope
 
 router = register_routes(
     REGISTER, page=CorrespondencePage, words=Words("Correspondences", "correspondences", "correspondence")
@@ -22,7 +23,11 @@ Author = Annotated[Caller, guarded("correspondence.create")]
 
 
 @router.post(
-    "", dependencies=DRAWS, status_code=201, response_model=DocumentAnswer, summary="Write a letter, memo or RFI"
+    "",
+    dependencies=DRAWS,
+    status_code=201,
+    response_model=WorkflowEnvelope[DocumentAnswer],
+    summary="Write a letter, memo or RFI",
 )
 async def create(
     body: NewCorrespondence, caller: Author, db: Db, numbers: Numbers, now: Now, address: Address, key: IdempotencyKey

@@ -4,6 +4,7 @@ from typing import Literal
 
 from saraban.documents.core.schemas import DocumentSummary, NewDocument
 from saraban.kit.schema import Schema
+from saraban.workflow.schemas import WorkflowItem
 
 GeneralType = Literal["LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "NOTICE", "OTHER"]
 
@@ -13,5 +14,5 @@ class NewCorrespondence(NewDocument):
 
 
 class CorrespondencePage(Schema):
-    items: list[DocumentSummary]
+    items: list[WorkflowItem[DocumentSummary]]
     next_cursor: str | None

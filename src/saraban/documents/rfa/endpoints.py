@@ -12,6 +12,7 @@ from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, sent
 from saraban.numbering.dependencies import DRAWS, Numbers
+from saraban.workflow.schemas import WorkflowEnvelope
 
 router = register_routes(
     REGISTER, page=RfaPage, words=Words("RFAs", "RFAs", "RFA", cancel="Cancel a draft with a reason")
@@ -20,7 +21,13 @@ router = register_routes(
 Author = Annotated[Caller, guarded("rfa.create")]
 
 
-@router.post("", dependencies=DRAWS, status_code=201, response_model=RfaAnswer, summary="Write a request for approval")
+@router.post(
+    "",
+    dependencies=DRAWS,
+    status_code=201,
+    response_model=WorkflowEnvelope[RfaAnswer],
+    summary="Write a request for approval",
+)
 async def create(
     body: NewRfa, caller: Author, db: Db, numbers: Numbers, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:

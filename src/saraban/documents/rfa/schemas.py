@@ -6,6 +6,7 @@ from pydantic import Field
 
 from saraban.documents.core.schemas import CodeAnswer, DocumentAnswer, DocumentSummary, MasterCode, NewDocument
 from saraban.kit.schema import Schema
+from saraban.workflow.schemas import WorkflowItem
 
 
 class NewRfa(NewDocument):
@@ -33,5 +34,5 @@ class RfaAnswer(DocumentAnswer):
 
 
 class RfaPage(Schema):
-    items: list[RfaSummary]
+    items: list[WorkflowItem[RfaSummary]]
     next_cursor: str | None

@@ -12,13 +12,20 @@ from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, sent
 from saraban.numbering.dependencies import DRAWS, Numbers
+from saraban.workflow.schemas import WorkflowEnvelope
 
 router = register_routes(REGISTER, page=TransmittalPage, words=Words("Transmittals", "transmittals", "transmittal"))
 
 Author = Annotated[Caller, guarded("transmittal.create")]
 
 
-@router.post("", dependencies=DRAWS, status_code=201, response_model=TransmittalAnswer, summary="Write a transmittal")
+@router.post(
+    "",
+    dependencies=DRAWS,
+    status_code=201,
+    response_model=WorkflowEnvelope[TransmittalAnswer],
+    summary="Write a transmittal",
+)
 async def create(
     body: NewTransmittal, caller: Author, db: Db, numbers: Numbers, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:

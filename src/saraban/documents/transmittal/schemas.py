@@ -7,6 +7,7 @@ from pydantic import Field
 
 from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary, NewDocument
 from saraban.kit.schema import Line, Schema
+from saraban.workflow.schemas import WorkflowItem
 
 Purpose = Literal["FOR_APPROVAL", "FOR_INFORMATION", "FOR_REVIEW", "OTHER"]
 
@@ -41,5 +42,5 @@ class TransmittalAnswer(DocumentAnswer):
 
 
 class TransmittalPage(Schema):
-    items: list[TransmittalSummary]
+    items: list[WorkflowItem[TransmittalSummary]]
     next_cursor: str | None

@@ -142,10 +142,27 @@ NOBODY_ASKED = WaitingFor()
 
 
 @dataclass(frozen=True, slots=True)
+class Value:
+    """
+    Something that was stated, in the words of the schema.
+
+    :param kind: what the schema makes of it, as `number` or `date`
+    :param text: as people read it
+    """
+
+    name: str
+    label: Text
+    kind: str
+    value: Any
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
 class Envelope:
     """
-    The workflow part of every workflow-aware answer (ADR-021); `actions` is for this caller, now.
+    Where an instance stands and what it moves (ADR-021); `actions` is for this caller, now.
 
+    :param values: what was stated with its steps so far, where it is read by itself
     :param due_on: the day by which somebody is to act in this state
     :param branches: of the latest parallel review, as this caller may see them
     :param outcome: what it means that it ended, where it has and its definition or the name of the end says so
@@ -161,6 +178,9 @@ class Envelope:
     can_edit: bool
     last_transition_at: datetime
     version_no: int
+    entity_type: str
+    facts: SubjectFacts
+    values: tuple[Value, ...] = ()
     step_attachments: tuple[StepFile, ...] = ()
     state_help: Text | None = None
     due_on: date | None = None

@@ -21,7 +21,7 @@ from saraban.workflow.service import Command
 router = APIRouter()
 
 
-@router.get("/workflow/instances/{publicId}", response_model=schemas.InstanceOut)
+@router.get("/workflow/instances/{publicId}", response_model=schemas.InstanceEnvelope)
 async def read_instance(
     public_id: PathId,
     caller: CurrentCaller,
@@ -29,19 +29,14 @@ async def read_instance(
     subjects: RegisteredSubjects,
     clock: Now,
     response: Response,
-) -> schemas.InstanceOut:
+) -> schemas.InstanceEnvelope:
     """Where it stands, what you may do, and what it is about."""
-    view = await service.find(session, caller=caller, subjects=subjects, public_id=public_id, now=clock.now())
-    response.headers["ETag"] = f'"{view.envelope.version_no}"'
-    return schemas.InstanceOut(
-        subject=_subject(view),
-        workflow=schemas.WorkflowOut.model_validate(view.envelope),
-        step_attachments=[schemas.StepAttachmentOut.model_validate(file) for file in view.envelope.step_attachments],
-        values=[schemas.ValueOut.model_validate(value) for value in view.values],
-    )
+    found = await service.find(session, caller=caller, subjects=subjects, public_id=public_id, now=clock.now())
+    response.headers["ETag"] = f'"{found.version_no}"'
+    return schemas.instance_answer(found)
 
 
-@router.post("/workflow/instances/{publicId}/transitions", response_model=schemas.TransitionOut)
+@router.post("/workflow/instances/{publicId}/transitions", response_model=schemas.InstanceEnvelope)
 async def take_step(
     public_id: PathId,
     body: schemas.TransitionIn,
@@ -98,25 +93,14 @@ async def read_inbox(
     """What waits for you, newest first. A page may be short; go on while there is a `nextCursor`."""
     page = await service.inbox(session, caller=caller, subjects=subjects, cursor=cursor, limit=limit, now=clock.now())
     items = [
-        schemas.InboxItemOut(
-            subject=_subject(item),
-            workflow=schemas.WorkflowOut.model_validate(item.envelope),
-            waiting_since=item.since,
-            on_behalf_of=[schemas.RepresentedOut.model_validate(person) for person in item.on_behalf_of],
+        schemas.WorkflowItem.around(
+            schemas.InboxItemOut(
+                subject=schemas.subject_of(item.envelope),
+                waiting_since=item.since,
+                on_behalf_of=[schemas.RepresentedOut.model_validate(person) for person in item.on_behalf_of],
+            ),
+            item.envelope,
         )
         for item in page.items
     ]
     return schemas.InboxPage(items=items, next_cursor=page.next_cursor)
-
-
-def _subject(view: service.InstanceView | service.InboxItem) -> schemas.SubjectOut:
-    facts = view.facts
-    return schemas.SubjectOut(
-        entity_type=view.entity_type,
-        public_id=facts.public_id,
-        kind=facts.kind,
-        number=facts.number,
-        title=facts.title,
-        due_date=facts.due_date,
-        priority=facts.priority,
-    )

@@ -20,7 +20,7 @@ BranchId = Annotated[UUID, Path(alias="branchPublicId", description="Public id o
 
 @router.post(
     "/workflow/instances/{publicId}/branches/{branchPublicId}/answers",
-    response_model=schemas.TransitionOut,
+    response_model=schemas.InstanceEnvelope,
     summary="Answer for a branch",
 )
 async def answer_branch(

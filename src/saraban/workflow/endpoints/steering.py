@@ -39,7 +39,7 @@ async def read_steering(
     return SteeringOut.model_validate(found)
 
 
-@router.post("/workflow/instances/{publicId}/force", response_model=schemas.TransitionOut)
+@router.post("/workflow/instances/{publicId}/force", response_model=schemas.InstanceEnvelope)
 async def force_step(
     public_id: PathId,
     body: ForceIn,
@@ -62,7 +62,7 @@ async def force_step(
     return sent(await steering.force(db, asking, action=body.action, to=body.to, address=address))
 
 
-@router.post("/workflow/instances/{publicId}/terminate", response_model=schemas.TransitionOut)
+@router.post("/workflow/instances/{publicId}/terminate", response_model=schemas.InstanceEnvelope)
 async def terminate_instance(
     public_id: PathId,
     body: TerminationIn,
@@ -92,7 +92,7 @@ async def list_people(
     return PeopleOut(items=[PersonOut.model_validate(person) for person in found])
 
 
-@router.post("/workflow/instances/{publicId}/reassign", response_model=schemas.TransitionOut)
+@router.post("/workflow/instances/{publicId}/reassign", response_model=schemas.InstanceEnvelope)
 async def reassign_instance(
     public_id: PathId,
     body: ReassignmentIn,

@@ -1,5 +1,5 @@
 """
-What the workflow endpoints take and give; documents put `WorkflowOut` and `StepAttachmentOut` into their own answers.
+What the workflow endpoints take and give; documents put theirs into the same envelope.
 """
 
 from datetime import date, datetime
@@ -11,16 +11,20 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from saraban.kit.schema import TOO_DEEP, Line, Paragraphs, Schema
-from saraban.workflow.domain.outcome import Outcome
+from saraban.workflow.domain.subject import Envelope
 from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
+from saraban.workflow.schemas.envelope import ActionOut as ActionOut
+from saraban.workflow.schemas.envelope import RepresentedOut as RepresentedOut
+from saraban.workflow.schemas.envelope import StepAttachmentOut as StepAttachmentOut
+from saraban.workflow.schemas.envelope import WorkflowEnvelope as WorkflowEnvelope
+from saraban.workflow.schemas.envelope import WorkflowItem as WorkflowItem
+from saraban.workflow.schemas.envelope import WorkflowOut as WorkflowOut
 from saraban.workflow.schemas.labels import LabelOut as LabelOut
 from saraban.workflow.schemas.labels import ResponseOut as ResponseOut
 from saraban.workflow.schemas.rehearsal import RehearsalOut as RehearsalOut
 from saraban.workflow.schemas.rehearsal import RehearsedStepOut as RehearsedStepOut
-from saraban.workflow.schemas.review import BranchOut as BranchOut
 from saraban.workflow.schemas.values import BroughtOut
 from saraban.workflow.schemas.values import ValueOut as ValueOut
-from saraban.workflow.schemas.waiting import WaitingForOut
 
 MAX_PAYLOAD = 16_000
 
@@ -48,71 +52,6 @@ Storable = Annotated[dict[str, Any], AfterValidator(_storable)]
 Payload = Annotated[dict[str, Any], AfterValidator(_storable), AfterValidator(_small)]
 
 
-class RepresentedOut(Schema):
-    """Somebody who is away, and in whose place you may act."""
-
-    public_id: UUID
-    display_name: str
-
-
-class ActionOut(Schema):
-    """
-    One action the caller may take now.
-
-    Where there are `responses`, one of them comes as `responseCode`; without it the `usual` one counts, if there is one.
-    """
-
-    code: str
-    label: LabelOut
-    comment_required: bool
-    attachments: bool
-    attachments_required: bool = False
-    responses: list[ResponseOut] = Field(default_factory=list)
-    help: LabelOut | None = None
-    in_own_right: bool = Field(default=True, description="Whether you may take it without standing in for anybody.")
-    on_behalf_of: list[RepresentedOut] = Field(
-        default_factory=list, description="In whose place you may take it; name one as `onBehalfOf`.", examples=[[]]
-    )
-    fields: list[str] | None = Field(
-        None,
-        description="The values that its `payload` can have, also where they were stated before; null for those that "
-        "nobody has stated yet.",
-        examples=[["amount"]],
-    )
-
-
-class WorkflowOut(Schema):
-    """The envelope of ADR-021; `availableActions` is for this caller, now; `dueOn` is the day of this state, if it has one."""
-
-    instance_public_id: UUID
-    workflow_code: str
-    status: Literal["ACTIVE", "COMPLETED", "CANCELLED", "TERMINATED"]
-    current_state: str
-    state_label: LabelOut
-    terminal: bool
-    available_actions: list[str]
-    actions: list[ActionOut]
-    can_edit: bool
-    last_transition_at: datetime
-    version_no: int
-    state_help: LabelOut | None = None
-    due_on: date | None = None
-    branches: list[BranchOut] = Field(default_factory=list, description="Of the latest parallel review.")
-    outcome: Outcome | None = Field(
-        None, description="What it means to have ended in this state, whatever it is called; null while it goes on."
-    )
-    waiting_for: WaitingForOut
-
-
-class StepAttachmentOut(Schema):
-    """A file of the present or the previous step."""
-
-    public_id: UUID
-    file_name: str
-    step_code: str
-    download_url: str
-
-
 class SubjectOut(Schema):
     """What the instance moves; `publicId` is the document's."""
 
@@ -125,16 +64,30 @@ class SubjectOut(Schema):
     priority: str | None
 
 
+def subject_of(envelope: Envelope) -> SubjectOut:
+    facts = envelope.facts
+    return SubjectOut(
+        entity_type=envelope.entity_type,
+        public_id=facts.public_id,
+        kind=facts.kind,
+        number=facts.number,
+        title=facts.title,
+        due_date=facts.due_date,
+        priority=facts.priority,
+    )
+
+
 class InstanceOut(Schema):
     subject: SubjectOut
-    workflow: WorkflowOut
-    step_attachments: list[StepAttachmentOut]
     values: list[ValueOut] = Field(description="What was stated with the steps so far, as it stands now.")
 
 
-class TransitionOut(Schema):
-    workflow: WorkflowOut
-    step_attachments: list[StepAttachmentOut]
+InstanceEnvelope = WorkflowEnvelope[InstanceOut]
+
+
+def instance_answer(envelope: Envelope) -> InstanceEnvelope:
+    values = [ValueOut.model_validate(value) for value in envelope.values]
+    return InstanceEnvelope.around(InstanceOut(subject=subject_of(envelope), values=values), envelope)
 
 
 class TransitionIn(Schema):
@@ -213,13 +166,12 @@ class InboxItemOut(Schema):
     """Something that waits for the caller, since `waitingSince`; `onBehalfOf` when it does so in others' places alone."""
 
     subject: SubjectOut
-    workflow: WorkflowOut
     waiting_since: datetime
     on_behalf_of: list[RepresentedOut] = Field(default_factory=list, examples=[[]])
 
 
 class InboxPage(Schema):
-    items: list[InboxItemOut]
+    items: list[WorkflowItem[InboxItemOut]]
     next_cursor: str | None
 
 

@@ -36,7 +36,6 @@ from saraban.workflow.service.versions import Differing, Replayed, diagram, rehe
 from saraban.workflow.service.versions import compare as compare_versions
 from saraban.workflow.service.views import (
     InboxItem,
-    InstanceView,
     TakenStep,
     ahead,
     find,
@@ -59,7 +58,6 @@ __all__ = [
     "Differing",
     "Envelope",
     "InboxItem",
-    "InstanceView",
     "Move",
     "Refusal",
     "Replayed",

@@ -3,7 +3,7 @@ Starts and ends instances, and shows where each stands and what a caller may do 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -29,6 +29,7 @@ from saraban.workflow.service import definitions, holders
 from saraban.workflow.service.standing import Standing
 from saraban.workflow.service.standing import standing as lent_to
 from saraban.workflow.service.terms import due_on
+from saraban.workflow.service.values import stated
 from saraban.workflow.service.whom import NOBODY_ASKED, at_once, closely, whom, with_branches
 from saraban.workflow.service.whom import Standing as Asking
 
@@ -247,7 +248,8 @@ async def envelope_of(
         waits = await closely(session, stands)
     else:
         waits = at_once(stands, ahead) or (await whom(session, [stands]))[row.id]
-    return envelope(row, definition, caller=caller, facts=facts, files=files, branches=asked, seats=seats, waits=waits)
+    found = envelope(row, definition, caller=caller, facts=facts, files=files, branches=asked, seats=seats, waits=waits)
+    return replace(found, values=stated(definition, row.context))
 
 
 def envelope(
@@ -281,6 +283,8 @@ def envelope(
         can_edit=runs and engine.can_edit(state, caller, facts),
         last_transition_at=row.last_transition_at,
         version_no=row.version_no,
+        entity_type=row.entity_type,
+        facts=facts,
         step_attachments=tuple(files),
         state_help=state.help,
         due_on=row.due_on if runs else None,

@@ -15,7 +15,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.workflow.domain.subject import Envelope
-from saraban.workflow.schemas import StepAttachmentOut, WorkflowOut
+from saraban.workflow.schemas import instance_answer
 from saraban.workflow.service import transition as moves
 from saraban.workflow.service.observe import admitted, taken_in, watched
 from saraban.workflow.service.subjects import Subjects
@@ -104,13 +104,7 @@ def _payload(command: Command) -> dict[str, Any]:
 
 def answer_of(envelope: Envelope) -> Answer:
     """This will give an envelope as a JSON answer with its `ETag`."""
-    body = {
-        "workflow": WorkflowOut.model_validate(envelope).model_dump(mode="json", by_alias=True),
-        "stepAttachments": [
-            StepAttachmentOut.model_validate(file).model_dump(mode="json", by_alias=True)
-            for file in envelope.step_attachments
-        ],
-    }
+    body = instance_answer(envelope).model_dump(mode="json", by_alias=True)
     return Answer(200, body, {"ETag": f'"{envelope.version_no}"'})
 
 

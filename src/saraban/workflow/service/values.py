@@ -15,23 +15,8 @@ from saraban.workflow.domain import giving
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.schema import Field, payload_fields
 from saraban.workflow.domain.schema.fields import said, written
+from saraban.workflow.domain.subject import Value
 from saraban.workflow.service import definitions
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """
-    Something that was stated, in the words of the schema.
-
-    :param kind: what the schema makes of it, as `number` or `date`
-    :param text: as people read it
-    """
-
-    name: str
-    label: Text
-    kind: str
-    value: Any
-    text: Text
 
 
 @dataclass(frozen=True, slots=True)

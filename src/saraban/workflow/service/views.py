@@ -19,26 +19,18 @@ from saraban.workflow import repository
 from saraban.workflow.domain import giving, path, steering
 from saraban.workflow.domain.definition import ENDS, Definition
 from saraban.workflow.domain.review import BranchView
-from saraban.workflow.domain.subject import ActionChoice, Envelope, Represented, SubjectFacts
+from saraban.workflow.domain.subject import ActionChoice, Envelope, Represented
 from saraban.workflow.models import Instance, WorkflowHistory
 from saraban.workflow.service import branches, definitions, instances
 from saraban.workflow.service.reading import facts_of, seen
 from saraban.workflow.service.standing import Standing, standing
 from saraban.workflow.service.subjects import Subjects
-from saraban.workflow.service.values import Brought, Value, brought, stated
+from saraban.workflow.service.values import Brought, brought
 from saraban.workflow.service.whom import NOBODY_ASKED, whom
 from saraban.workflow.service.whom import Standing as Asking
 
 MOST_STEPS = 1_000
 MOST_ROUNDS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class InstanceView:
-    entity_type: str
-    facts: SubjectFacts
-    envelope: Envelope
-    values: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +41,6 @@ class InboxItem:
     :param on_behalf_of: whom it waits for, when it waits for the caller in their place alone
     """
 
-    entity_type: str
-    facts: SubjectFacts
     envelope: Envelope
     since: datetime
     on_behalf_of: tuple[Represented, ...] = ()
@@ -108,7 +98,7 @@ class TakenStep:
 
 async def find(
     session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID, now: datetime | None = None
-) -> InstanceView:
+) -> Envelope:
     """
     :param now: when given, what the caller may do in the place of others at that moment counts too
     :raises NotFound: when there is none, or the caller may not see what it moves
@@ -120,10 +110,9 @@ async def find(
     definition = await definitions.load(session, row.definition_id)
     files = await instances.step_files(session, [row.id])
     seats = (await _lent(session, caller, now)).of(definition.code, facts.scope.project)
-    envelope = await instances.envelope_of(
+    return await instances.envelope_of(
         session, row, definition, caller=caller, facts=facts, files=files.get(row.id, ()), seats=seats, alone=True
     )
-    return InstanceView(row.entity_type, facts, envelope, stated(definition, row.context))
 
 
 async def _lent(session: AsyncSession, caller: Caller, now: datetime | None) -> Standing:
@@ -334,7 +323,7 @@ async def _actionable(
         offered = [branch for branch in mine if branch.may_answer]
         if asks or offered:
             others = _represented(asks, offered)
-            found[row.id] = InboxItem(row.entity_type, seen, envelope, since[row.id], others)
+            found[row.id] = InboxItem(envelope, since[row.id], others)
     return found
 
 

@@ -25,6 +25,7 @@ from saraban.kit.errors import DomainError, Kind, Text, invalid
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
+from saraban.workflow.schemas import WorkflowEnvelope
 
 _COLUMNS = {
     "subject": "circulation_subject",
@@ -56,7 +57,7 @@ async def edit(
     now: datetime,
     zone: ZoneInfo,
     address: str,
-) -> CirculationAnswer:
+) -> WorkflowEnvelope[CirculationAnswer]:
     """
     This will change a draft sheet.
 

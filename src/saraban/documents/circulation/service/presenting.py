@@ -20,6 +20,7 @@ from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
 from saraban.projects.domain.master import CIRCULATION_STATUSES
 from saraban.workflow import service as workflow
+from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
 
 
 def reach(caller: Caller) -> CirculationReach:
@@ -81,7 +82,7 @@ def _part(row: PartRow, today: date) -> PartAnswer:
     )
 
 
-def _fields(row: SheetRow, parts: Sequence[PartRow], envelope: workflow.Envelope | None, today: date) -> dict[str, Any]:
+def _fields(row: SheetRow, parts: Sequence[PartRow], today: date) -> dict[str, Any]:
     sheet = row.sheet
     must = [part_of(one) for one in parts if one.routing.kind in domain.MUST_ANSWER]
     return {
@@ -101,7 +102,6 @@ def _fields(row: SheetRow, parts: Sequence[PartRow], envelope: workflow.Envelope
         "created_at": sheet.created_at,
         "created_by": core.person(row.author),
         "cancelled_at": sheet.cancelled_at,
-        "workflow": core.envelope_answer(envelope),
     }
 
 
@@ -126,28 +126,29 @@ async def envelopes(
 
 async def summaries(
     session: AsyncSession, *, caller: Caller, rows: Sequence[SheetRow], now: datetime, zone: ZoneInfo
-) -> list[CirculationSummary]:
+) -> list[WorkflowItem[CirculationSummary]]:
     if not rows:
         return []
     parts = await repository.parts(session, sheet_ids=[row.sheet.id for row in rows])
     where = await envelopes(session, caller=caller, rows=rows, parts=parts, now=now)
     today = local_date(now, zone)
     return [
-        CirculationSummary(**_fields(row, parts[row.sheet.id], where.get(str(row.sheet.public_id)), today))
+        WorkflowItem.around(
+            CirculationSummary(**_fields(row, parts[row.sheet.id], today)), where.get(str(row.sheet.public_id))
+        )
         for row in rows
     ]
 
 
 async def full(
     session: AsyncSession, *, caller: Caller, row: SheetRow, now: datetime, zone: ZoneInfo
-) -> CirculationAnswer:
+) -> WorkflowEnvelope[CirculationAnswer]:
     """This will give a sheet with everybody's part in it."""
     parts = await repository.parts(session, sheet_ids=[row.sheet.id])
     where = await envelopes(session, caller=caller, rows=[row], parts=parts, now=now, alone=True)
-    envelope = where.get(str(row.sheet.public_id))
     today = local_date(now, zone)
-    return CirculationAnswer(
-        **_fields(row, parts[row.sheet.id], envelope, today),
+    answer = CirculationAnswer(
+        **_fields(row, parts[row.sheet.id], today),
         remarks=row.sheet.remarks,
         correspondence=await _about(session, caller, row),
         assignees=[_part(one, today) for one in parts[row.sheet.id]],
@@ -159,8 +160,8 @@ async def full(
         closed_at=row.sheet.closed_at,
         cancel_reason=row.sheet.cancel_reason,
         cancelled_by=core.person(row.canceller) if row.canceller else None,
-        step_attachments=core.step_file_answers(envelope),
     )
+    return WorkflowEnvelope[CirculationAnswer].around(answer, where.get(str(row.sheet.public_id)))
 
 
 async def _about(session: AsyncSession, caller: Caller, row: SheetRow) -> ReferenceAnswer | None:
@@ -170,11 +171,11 @@ async def _about(session: AsyncSession, caller: Caller, row: SheetRow) -> Refere
     return core.reference(found[row.correspondence]) if found else None
 
 
-_NOT_VERSIONED = {"workflow", "is_overdue", "correspondence", "step_attachments"}
+_NOT_VERSIONED = {"is_overdue", "correspondence"}
 
 
-def etag(answer: CirculationAnswer) -> str:
+def etag(answer: WorkflowEnvelope[CirculationAnswer]) -> str:
     """This will give the sheet's version as an ETag: another text as soon as anything in it has changed."""
     step = answer.workflow.version_no if answer.workflow else 0
-    text = answer.model_dump_json(exclude=_NOT_VERSIONED)
+    text = answer.data.model_dump_json(exclude=_NOT_VERSIONED)
     return f'"{hashlib.sha256(f"{step}|{text}".encode()).hexdigest()[:32]}"'

@@ -18,6 +18,7 @@ from saraban.kit.clock import local_date
 from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
+from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ async def listing(
     limit: int,
     now: datetime,
     zone: ZoneInfo,
-) -> Page[CirculationSummary]:
+) -> Page[WorkflowItem[CirculationSummary]]:
     """This will give a page of the sheets of the caller's organizations, newest first."""
     if search.status is not None and search.status not in domain.STATUSES:
         raise invalid(
@@ -79,7 +80,7 @@ async def find(session: AsyncSession, *, caller: Caller, public_id: UUID) -> She
 
 async def read(
     session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime, zone: ZoneInfo
-) -> CirculationAnswer:
+) -> WorkflowEnvelope[CirculationAnswer]:
     """
     :raises NotFound: also for a sheet of another organization
     """

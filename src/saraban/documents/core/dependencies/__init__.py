@@ -13,6 +13,7 @@ from saraban.kit.http import OrjsonResponse, at_once
 from saraban.kit.pagination import Page
 from saraban.kit.schema import Day
 from saraban.kit.text import control_character
+from saraban.workflow.schemas import WorkflowEnvelope
 
 IfMatch = Annotated[
     str | None,
@@ -84,7 +85,7 @@ def _unprintable(pointer: str) -> Invalid:
     )
 
 
-def document(answer: DocumentAnswer) -> Response:
+def document(answer: WorkflowEnvelope[DocumentAnswer]) -> Response:
     return OrjsonResponse(answer.model_dump(mode="json", by_alias=True), headers={"ETag": etag(answer)})
 
 

@@ -61,7 +61,7 @@ def _reading(router: APIRouter, register: Register, page: type[Schema], words: W
         )
         return page_of(found)
 
-    @router.get("/{publicId}", response_model=register.answer, summary=f"One {words.one}")
+    @router.get("/{publicId}", response_model=register.envelope, summary=f"One {words.one}")
     async def read(
         public_id: PathId,
         session: ReadSession,
@@ -82,7 +82,7 @@ def _reading(router: APIRouter, register: Register, page: type[Schema], words: W
 
 
 def _drafting(router: APIRouter, register: Register) -> None:
-    @router.patch("/{publicId}", response_model=register.answer, summary="Change a draft")
+    @router.patch("/{publicId}", response_model=register.envelope, summary="Change a draft")
     async def edit(
         public_id: PathId,
         body: DocumentChanges,
@@ -121,7 +121,7 @@ def _revising(router: APIRouter, register: Register) -> None:
         return await core.revisions(session, register, caller=caller, public_id=public_id, zone=now.zone)
 
     @router.post(
-        "/{publicId}/revisions", status_code=201, response_model=register.answer, summary="Issue the next revision"
+        "/{publicId}/revisions", status_code=201, response_model=register.envelope, summary="Issue the next revision"
     )
     async def revise(
         public_id: PathId,
@@ -148,7 +148,7 @@ def _revising(router: APIRouter, register: Register) -> None:
 
 
 def _ending(router: APIRouter, register: Register, words: Words) -> None:
-    @router.post("/{publicId}/cancel", response_model=register.answer, summary=words.cancel)
+    @router.post("/{publicId}/cancel", response_model=register.envelope, summary=words.cancel)
     async def cancel(
         public_id: PathId,
         body: Cancellation,
@@ -175,7 +175,7 @@ def _ending(router: APIRouter, register: Register, words: Words) -> None:
         return sent(answer)
 
     @router.post(
-        "/{publicId}/renumber", dependencies=DRAWS, response_model=register.answer, summary="Give it another number"
+        "/{publicId}/renumber", dependencies=DRAWS, response_model=register.envelope, summary="Give it another number"
     )
     async def renumber(
         public_id: PathId,
@@ -204,7 +204,7 @@ def _ending(router: APIRouter, register: Register, words: Words) -> None:
 
     @router.post(
         "/{publicId}/withdraw-revision",
-        response_model=register.answer,
+        response_model=register.envelope,
         summary="Withdraw the draft of the next revision",
     )
     async def withdraw_revision(

@@ -32,14 +32,12 @@ from saraban.documents.core.service.offers import Offers, offers
 from saraban.documents.core.service.presenting import (
     coded,
     day_of,
-    envelope_answer,
     etag,
     file_answer,
     organization,
     person,
     reach,
     reference,
-    step_file_answers,
 )
 from saraban.documents.core.service.reading import Search, find, listing, read, revisions, visible
 from saraban.documents.core.service.register import Follower, Reached, Register
@@ -84,7 +82,6 @@ __all__ = [
     "day_of",
     "document_files",
     "edit",
-    "envelope_answer",
     "etag",
     "file_answer",
     "find",
@@ -106,7 +103,6 @@ __all__ = [
     "replaced",
     "revise",
     "revisions",
-    "step_file_answers",
     "step_files",
     "visible",
     "withdraw_revision",

@@ -31,6 +31,7 @@ from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.schemas import WorkflowEnvelope
 
 _PRINTED = (
     "project_public_id",
@@ -124,7 +125,7 @@ async def edit(
     now: datetime,
     zone: ZoneInfo,
     address: str,
-) -> DocumentAnswer:
+) -> WorkflowEnvelope[DocumentAnswer]:
     """
     This will change a draft.
 

@@ -36,7 +36,7 @@ from saraban.kit.clock import local_date
 from saraban.projects.domain.master import CORRESPONDENCE_STATUSES, Offer, name_of
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
-from saraban.workflow.schemas import StepAttachmentOut, WorkflowOut
+from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
 
 DOWNLOAD = "/api/v1/attachments/{public_id}/content"
 
@@ -64,10 +64,6 @@ def organization(row: Organization) -> OrganizationAnswer:
         organization_code=row.organization_code,
         organization_name=row.organization_name,
     )
-
-
-def envelope_answer(envelope: Envelope | None) -> WorkflowOut | None:
-    return None if envelope is None else WorkflowOut.model_validate(envelope)
 
 
 def revision_answer(row: DocumentRow) -> RevisionAnswer:
@@ -159,7 +155,6 @@ def _summary_fields(
         "created_at": row.head.created_at,
         "created_by": person(row.author),
         "cancelled_at": row.head.cancelled_at,
-        "workflow": envelope_answer(envelope),
     }
 
 
@@ -201,7 +196,7 @@ async def summaries(
     rows: Sequence[DocumentRow],
     now: datetime,
     zone: ZoneInfo,
-) -> list[DocumentSummary]:
+) -> list[WorkflowItem[DocumentSummary]]:
     """This will give the rows of a register in the order of `rows`, with a fixed number of queries."""
     if not rows:
         return []
@@ -213,13 +208,14 @@ async def summaries(
     for row in rows:
         envelope = where.get(str(row.revision.public_id))
         fields = _summary_fields(register, row, recipients[row.head.id], envelope, today, zone)
-        found.append(register.summary(**(fields | dict(extras.get(row.revision.id, {})))))
+        summary = register.summary(**(fields | dict(extras.get(row.revision.id, {}))))
+        found.append(WorkflowItem.around(summary, envelope))
     return found
 
 
 async def full(
     session: AsyncSession, register: Register, *, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
-) -> DocumentAnswer:
+) -> WorkflowEnvelope[DocumentAnswer]:
     """This will give a document with all that hangs on it."""
     recipients = await repository.recipients(session, document_ids=[row.head.id])
     where = await envelopes(session, register, caller=caller, rows=[row], zone=zone, now=now, alone=True)
@@ -237,13 +233,9 @@ async def full(
         "cancel_reason": row.head.cancel_reason,
         "cancelled_by": person(row.canceller) if row.canceller else None,
         "attachments": file_answers(files[row.revision.id]),
-        "step_attachments": step_file_answers(envelope),
     }
-    return register.answer(**(fields | dict(extras.get(row.revision.id, {}))))
-
-
-def step_file_answers(envelope: Envelope | None) -> list[StepAttachmentOut]:
-    return [StepAttachmentOut.model_validate(file) for file in envelope.step_attachments] if envelope else []
+    answer = register.answer(**(fields | dict(extras.get(row.revision.id, {}))))
+    return register.envelope.around(answer, envelope)
 
 
 async def _references(session: AsyncSession, *, caller: Caller, row: DocumentRow) -> dict[str, list[ReferenceAnswer]]:
@@ -266,11 +258,11 @@ def reference(row: DocumentRow) -> ReferenceAnswer:
 
 
 # What depends on who reads, or on the day, is no part of the document's version.
-_NOT_VERSIONED = {"workflow", "is_overdue", "references", "referenced_by", "step_attachments"}
+_NOT_VERSIONED = {"is_overdue", "references", "referenced_by"}
 
 
-def etag(answer: DocumentAnswer) -> str:
+def etag(answer: WorkflowEnvelope[DocumentAnswer]) -> str:
     """This will give the document's version as an ETag: another text as soon as anything in it has changed."""
-    text = answer.model_dump_json(exclude=_NOT_VERSIONED)
+    text = answer.data.model_dump_json(exclude=_NOT_VERSIONED)
     step = answer.workflow.version_no if answer.workflow else 0
     return f'"{hashlib.sha256(f"{step}|{text}".encode()).hexdigest()[:32]}"'

@@ -16,7 +16,6 @@ from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary, Revi
 from saraban.documents.core.service.presenting import (
     coded,
     day_of,
-    envelope_answer,
     envelopes,
     file_answers,
     full,
@@ -32,6 +31,7 @@ from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.projects.domain.master import CORRESPONDENCE_STATUSES
+from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ async def listing(
     limit: int,
     now: datetime,
     zone: ZoneInfo,
-) -> Page[DocumentSummary]:
+) -> Page[WorkflowItem[DocumentSummary]]:
     """This will give a page of what the caller may see, newest first."""
     filters = _filters(register.kind, search, caller, now, zone)
     page = await repository.page(session, reach=reach(caller), filters=filters, cursor=cursor, limit=limit)
@@ -130,7 +130,7 @@ async def find(session: AsyncSession, kind: Kind, *, caller: Caller, public_id: 
 
 async def read(
     session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID, now: datetime, zone: ZoneInfo
-) -> DocumentAnswer:
+) -> WorkflowEnvelope[DocumentAnswer]:
     """
     :raises NotFound: also when the caller may not know of it
     """
@@ -156,19 +156,17 @@ async def revisions(
         status = extras.get(row.revision.id, {}).get("status") or coded(
             CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name
         )
-        items.append(
-            RevisionDetail(
-                **revision_answer(row).model_dump(),
-                subject=row.revision.subject,
-                due_date=day_of(row.revision.due_date, zone),
-                status=status,
-                created_at=row.revision.created_at,
-                created_by=person(row.reviser),
-                issued_at=row.revision.issued_date,
-                attachments=file_answers(files[row.revision.id]),
-                workflow=envelope_answer(where.get(str(row.revision.public_id))),
-            )
+        detail = RevisionDetail(
+            **revision_answer(row).model_dump(),
+            subject=row.revision.subject,
+            due_date=day_of(row.revision.due_date, zone),
+            status=status,
+            created_at=row.revision.created_at,
+            created_by=person(row.reviser),
+            issued_at=row.revision.issued_date,
+            attachments=file_answers(files[row.revision.id]),
         )
+        items.append(WorkflowItem.around(detail, where.get(str(row.revision.public_id))))
     return RevisionList(items=items)
 
 

@@ -6,7 +6,7 @@ asks which subtype it has in hand.
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -18,6 +18,7 @@ from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary
 from saraban.identity.domain.caller import Caller
 from saraban.kit.bulk import Statement
 from saraban.workflow.domain.outcome import NOTHING, Meaning
+from saraban.workflow.schemas import WorkflowEnvelope
 
 Extras = Callable[[AsyncSession, Sequence[DocumentRow], Reach], Awaitable[Mapping[int, Mapping[str, Any]]]]
 Revised = Callable[[AsyncSession, CorrespondenceRevision], Awaitable[None]]
@@ -84,6 +85,10 @@ class Register:
     moved: Moved = no_own_status
     revised: Revised = no_own_row
     type_code: TypeCode = document_type
+
+    @property
+    def envelope(self) -> type[WorkflowEnvelope[DocumentAnswer]]:
+        return cast("type[WorkflowEnvelope[DocumentAnswer]]", WorkflowEnvelope.__class_getitem__(self.answer))
 
 
 class Follower(Protocol):

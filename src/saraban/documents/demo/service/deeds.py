@@ -94,7 +94,7 @@ async def act(
         now=now,
         address=ADDRESS,
     )
-    return document | dict(answer.body)
+    return document | {"workflow": answer.body["workflow"], "stepAttachments": answer.body["stepAttachments"]}
 
 
 async def _revise(stage: Stage, caller: Caller, document: Document, script: Script, now: datetime) -> Document:
@@ -104,7 +104,7 @@ async def _revise(stage: Stage, caller: Caller, document: Document, script: Scri
         stage.db,
         REGISTERS[script.where],
         caller=caller,
-        public_id=UUID(document["publicId"]),
+        public_id=UUID(document["data"]["publicId"]),
         order=NewRevision.model_validate({"dueDate": _due(stage, script, now), "attachmentPublicIds": files}),
         now=now,
         zone=stage.zone,
@@ -122,7 +122,7 @@ async def _cancel(
         REGISTERS[script.where],
         stage.followers,
         caller=caller,
-        public_id=UUID(document["publicId"]),
+        public_id=UUID(document["data"]["publicId"]),
         reason=reason,
         now=now,
         zone=stage.zone,

@@ -48,7 +48,7 @@ async def load(stage: Stage, *, now: datetime, scripts: Sequence[Script] = SCRIP
             document = await deeds.read(stage, caller=found.looker, public_id=there, where=script.where, now=now)
             done = await deeds.count_acts(stage, caller=found.looker, public_id=there, where=script.where)
             await _live(stage, found, script, document, done=done, now=now)
-        known[script.key] = UUID(document["publicId"])
+        known[script.key] = UUID(document["data"]["publicId"])
     return written
 
 
@@ -83,4 +83,4 @@ async def _find(stage: Stage, found: Setting, script: Script, *, now: datetime) 
         else:
             papers = core.Search(project=found.project, text=script.subject)
             page = await core.listing(session, deeds.REGISTERS[script.where], search=papers, **asked)
-    return page.items[0].public_id if page.items else None
+    return page.items[0].data.public_id if page.items else None

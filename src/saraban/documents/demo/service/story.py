@@ -59,7 +59,7 @@ async def tell(stage: Stage, *, clock: Clock) -> AsyncIterator[Scene]:
     known: dict[str, UUID] = {}
     for script in STORY:
         document = await deeds.write(stage, found, script, now=clock.now(), known=known)
-        known[script.key] = UUID(document["publicId"])
+        known[script.key] = UUID(document["data"]["publicId"])
         yield Scene(_written(found.person(script.by), document))
         for place, act in enumerate(script.acts, start=1):
             says = await _says(stage, found, document, script, act)
@@ -70,11 +70,11 @@ async def tell(stage: Stage, *, clock: Clock) -> AsyncIterator[Scene]:
 
 async def _says(stage: Stage, found: Setting, document: deeds.Document, script: Script, act: Act) -> Text:
     caller = found.person(act.by)
-    who, number = caller.display_name, document["documentNumber"]
+    who, number = caller.display_name, document["data"]["documentNumber"]
     if act.by == script.by:
         label = await _own_label(stage, caller, document, act)
         return Text(f"{who}: {label.th} {number}", f"{who}: {label.en} {number}")
-    item = await _waiting(stage, caller, UUID(document["publicId"]))
+    item = await _waiting(stage, caller, UUID(document["data"]["publicId"]))
     label = {action.code: action.label for action in item.envelope.actions}[act.action]
     return Text(f"{who} พบ {number} ในกล่องงาน: {label.th}", f"{who} finds {number} in the inbox: {label.en}")
 
@@ -83,7 +83,7 @@ async def _own_label(stage: Stage, caller: Caller, document: deeds.Document, act
     instance = UUID(document["workflow"]["instancePublicId"])
     async with stage.db.reading() as session:
         view = await workflow.find(session, caller=caller, subjects=stage.subjects, public_id=instance)
-    return {action.code: action.label for action in view.envelope.actions}[act.action]
+    return {action.code: action.label for action in view.actions}[act.action]
 
 
 async def _waiting(stage: Stage, caller: Caller, public_id: UUID) -> InboxItem:
@@ -95,7 +95,7 @@ async def _waiting(stage: Stage, caller: Caller, public_id: UUID) -> InboxItem:
         async with stage.db.reading() as session:
             page = await workflow.inbox(session, caller=caller, subjects=stage.subjects, cursor=cursor, limit=_PAGE)
         for item in page.items:
-            if item.facts.public_id == public_id:
+            if item.envelope.facts.public_id == public_id:
                 return item
         cursor = page.next_cursor
         if cursor is None:
@@ -103,13 +103,13 @@ async def _waiting(stage: Stage, caller: Caller, public_id: UUID) -> InboxItem:
 
 
 def _written(caller: Caller, document: deeds.Document) -> Text:
-    number = document["documentNumber"]
+    number = document["data"]["documentNumber"]
     return Text(f"{caller.display_name} สร้าง {number}", f"{caller.display_name} writes {number}")
 
 
 async def _chapter(stage: Stage, found: Setting, script: Script, document: dict[str, Any], clock: Clock) -> Chapter:
     author = found.person(script.by)
-    public_id, instance = UUID(document["publicId"]), UUID(document["workflow"]["instancePublicId"])
+    public_id, instance = UUID(document["data"]["publicId"]), UUID(document["workflow"]["instancePublicId"])
     now = clock.now()
     async with stage.db.reading() as session:
         steps = await workflow.history(session, caller=author, subjects=stage.subjects, public_id=instance)
