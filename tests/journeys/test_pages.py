@@ -295,13 +295,13 @@ async def test_the_number_is_asked_for_only_when_it_may_change(sit: Sit) -> None
 
 
 async def test_a_date_is_told_in_the_readers_era(sit: Sit) -> None:
-    for language, words in (("th", "5 ธ.ค. 2569"), ("en", "5 Dec 2026")):
+    for language, words, figures in (("th", "5 ธ.ค. 2569", "05/12/2569"), ("en", "5 Dec 2026", "05/12/2026")):
         person = await sit("dc.contractor", language=language)
         await person.goto("/rfas/new")
-        await person.page.fill("#f-dueDate", "2569-12-05" if language == "th" else "2026-12-05")
+        await person.page.fill("#f-dueDate", "5/12/2569" if language == "th" else "2026-12-05")
         await person.page.focus("#f-subject")
-        await expect(person.page.locator("[data-date-words]")).to_have_text(words)
-        assert await person.page.input_value("#f-dueDate") == "2026-12-05"
+        await expect(person.page.locator("[for=f-dueDate][data-date-words]")).to_have_text(words)
+        assert await person.page.input_value("#f-dueDate") == figures
 
 
 async def test_the_language_switches_back_and_forth(sit: Sit) -> None:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, ValidationInfo
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from saraban.kit.calendar import read_day
 from saraban.kit.errors import Text
 from saraban.kit.text import control_character, fold
 
@@ -81,19 +82,36 @@ class Paragraphs:
 _DAYS = (date(1900, 1, 1), date(2200, 12, 31))
 
 
-def _day(value: Any) -> Any:
+# What a form says to its schema: its dates are as people type them.
+TYPED: Final = {"typed": True}
+
+
+def _day(value: Any, info: ValidationInfo) -> Any:
     # Pydantic would read 0 as 1 January 1970, and a datetime's day depends on a zone nobody named.
-    try:
-        day = date.fromisoformat(value) if isinstance(value, str) and len(value) == len("2026-01-31") else None
-    except ValueError:
-        day = None
-    if isinstance(value, date) and not isinstance(value, datetime):
+    typed = bool(info.context and info.context.get("typed"))
+    day = None
+    if isinstance(value, str):
+        day = read_day(value) if typed else _iso_day(value)
+    elif isinstance(value, date) and not isinstance(value, datetime):
         day = value
+    if day is None and typed:
+        raise _refuse("ต้องเป็นวันที่ เช่น 31/12/2569", "This must be a date such as 31/12/2026.", "malformed")
     if day is None:
         raise _refuse("ต้องเป็นวันที่ เช่น 2026-01-31", "This must be a date such as 2026-01-31.", "malformed")
+    if not _DAYS[0] <= day <= _DAYS[1] and typed:
+        raise _refuse(
+            "ปีต้องอยู่ระหว่าง พ.ศ. 2443 ถึง 2743", "The year must be 1900 to 2200 (B.E. 2443 to 2743).", "out_of_range"
+        )
     if not _DAYS[0] <= day <= _DAYS[1]:
         raise _refuse("ปีต้องเป็นคริสต์ศักราช ระหว่าง 1900 ถึง 2200", "The year must be A.D., 1900 to 2200.", "out_of_range")
     return day
+
+
+def _iso_day(value: str) -> date | None:
+    try:
+        return date.fromisoformat(value) if len(value) == len("2026-01-31") else None
+    except ValueError:
+        return None
 
 
 Day = Annotated[date, BeforeValidator(_day)]

@@ -12,6 +12,7 @@ from saraban.kit.problem import status_of
 from saraban.web.document import TOLD_HERE
 from saraban.web.forms import Faults, faults_of, filled, order_from, text
 from saraban.web.page import ThisPage
+from saraban.web.payloads import DATES
 from saraban.web.shelf import Desk, Shelf
 from saraban.web.shelves import shelf_at
 from saraban.web.visit import PageRoute
@@ -36,7 +37,12 @@ async def edit_form(path: str, public_id: UUID, page: ThisPage, session: ReadSes
 def _values(shelf: Shelf, document: Any) -> dict[str, str]:
     found = {"subject": document.subject, "remarks": document.remarks or "", "priority": document.priority}
     found[shelf.web.due_field] = document.due_date.isoformat() if document.due_date else ""
-    return found | ({} if shelf.web.is_sheet else {"body": document.body or ""})
+    if shelf.web.is_sheet:
+        return found
+    dates = {"documentDate": document.document_date, "senderDate": document.sender_date}
+    dates["receivedDate"] = document.received_date
+    found |= {name: day.isoformat() if day else "" for name, day in dates.items()}
+    return found | {"body": document.body or "", "senderNumber": document.sender_number or ""}
 
 
 @router.post("/{path}/{public_id}/edit")
@@ -45,7 +51,7 @@ async def edit(path: str, public_id: UUID, page: ThisPage, db: Db, clock: Now, r
     shelf = shelf_at(path)
     form = await filled(request)
     desk = Desk(db, request, page.caller, clock, page.address, None)
-    names = ["subject", "remarks", "priority", shelf.web.due_field, *([] if shelf.web.is_sheet else ["body"])]
+    names = ["subject", "remarks", "priority", shelf.web.due_field, *([] if shelf.web.is_sheet else ["body", *DATES])]
     try:
         changes = order_from(request, shelf.changes, {name: text(form, name) for name in names})
         await shelf.edit(desk, public_id, changes, text(form, "version"))

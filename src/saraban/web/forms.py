@@ -16,6 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, NotFound
 from saraban.kit.problem import to_problem
+from saraban.kit.schema import TYPED
 from saraban.kit.trace import trace_id
 
 MOST_FIELDS = 300
@@ -115,12 +116,12 @@ def texts(form: ImmutableMultiDict[str, Any], name: str) -> list[str]:
 
 def order_from(request: Request, schema: type[BaseModel], payload: Mapping[str, Any]) -> Any:
     """
-    This will give the order that a payload stands for.
+    This will give the order that a payload stands for; its dates may be typed in either era.
 
     :raises Invalid: naming every field, in both languages
     """
     try:
-        return schema.model_validate(dict(payload))
+        return schema.model_validate(dict(payload), context=TYPED)
     except ValidationError as fault:
         errors = [{**error, "loc": ("body", *error["loc"])} for error in fault.errors()]
         problems: list[FieldProblem] = request.app.state.explain(errors)

@@ -51,6 +51,7 @@ def environment(language: str) -> Environment:
     found.install_gettext_callables(texts.gettext, texts.ngettext, newstyle=True)  # type: ignore[attr-defined]
     found.filters |= {
         "day": partial(languages.day_text, language=language),
+        "typed_day": partial(languages.typed_day, language=language),
         "moment": _moment,
         "moment_day": _moment_day,
         "moment_clock": _moment_clock,

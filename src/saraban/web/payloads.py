@@ -9,6 +9,8 @@ from saraban.web.kinds import WebKind
 
 Form = ImmutableMultiDict[str, Any]
 
+# The dates of a document, and what one that came from outside bears.
+DATES = ("documentDate", "senderNumber", "senderDate", "receivedDate")
 _PLAIN = (
     "projectPublicId",
     "originatorOrganizationPublicId",
@@ -16,6 +18,7 @@ _PLAIN = (
     "subject",
     "body",
     "remarks",
+    *DATES,
     "dueDate",
     "priority",
 )

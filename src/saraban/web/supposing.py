@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import Any, Final
 
 from fastapi import Request
 
+from saraban.kit.calendar import read_day
 from saraban.kit.errors import FieldProblem, Invalid, Text, invalid
 from saraban.kit.schema import Schema
 from saraban.web.forms import figure, order_from, text
@@ -92,17 +92,13 @@ def supposed(request: Request, definition: Definition, typed: Mapping[str, str])
 def _given(definition: Definition, typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     for name in facts_read(definition):
         value = typed.get(name, "")
-        if name == "dueDate" and value and not _is_day(value):
-            raise invalid("/dueDate", "date", "ต้องเป็นวันที่ เช่น 2026-11-21", "This is a date, like 2026-11-21.")
-        if value:
+        if name == "dueDate" and value:
+            day = read_day(value)
+            if day is None:
+                raise invalid("/dueDate", "date", "ต้องเป็นวันที่ เช่น 31/12/2569", "This is a date, like 31/12/2026.")
+            yield name, day.isoformat()
+        elif value:
             yield name, figure(value) if name == "openRoutings" else value
-
-
-def _is_day(typed: str) -> bool:
-    try:
-        return bool(date.fromisoformat(typed))
-    except ValueError:
-        return False
 
 
 def _object(typed: Mapping[str, str], name: str) -> tuple[dict[str, Any], Mapping[str, int]]:

@@ -58,7 +58,7 @@ UNFIT = (
     ({"document": '{"openRoutings": 7,\n}'}, "This is no JSON at line 2, character 1."),
     ({"document": "[1]"}, "This is an object, like {&#34;discipline&#34;: &#34;STR&#34;}."),
     ({"document": '{"dueDate": "soon"}'}, "This is a date, like 2026-11-21."),
-    ({"dueDate": "soon"}, "This is a date, like 2026-11-21."),
+    ({"dueDate": "soon"}, "This is a date, like 31/12/2026."),
     ({"context": '{"payload":\n  {"amount": -1}}'}, "Line 2 (payload/amount): This must be at least 1."),
     ({"context": '{"payload": {}}'}, "Line 1 (payload/amount): This is required."),
     ({"payload-0": "[]"}, "Step 1: this is an object, like {&#34;amount&#34;: 5}."),
@@ -150,7 +150,7 @@ class TestRehearsal:
         assert 'name="projectCode"' not in page
         assert results(alone) == ["The condition for this action is not met."]
         assert results(played) == ["Sent"]
-        assert 'value="2026-11-30"' in played
+        assert 'value="30/11/2026"' in played
         assert "420}}</textarea>" in played
 
     async def test_names_what_it_cannot_suppose_and_keeps_it(self, sit: Sit) -> None:

@@ -139,7 +139,7 @@ class TestStatement:
             ({"sequence": "9" * 40}, "sequence"),
             ({"documentNumber": "คคง.-ผรม.1-0042-2569"}, "documentNumber"),
             ({"sequence": "", "documentNumber": "ABC"}, "documentNumber"),
-            ({"issuedOn": "2567-08-14"}, "issuedOn"),
+            ({"issuedOn": "2567-13-14"}, "issuedOn"),
             ({"issuedOn": (present() + timedelta(days=2)).date().isoformat()}, "issuedOn"),
             ({"originatorOrganizationPublicId": str(UUID(int=7))}, "originatorOrganizationPublicId"),
             ({"to": "nobody"}, "to"),

@@ -202,7 +202,7 @@ class TestPage:
                 r'<input class="form-control" type="number"[^>]* required[^>]* step="any" min="1" max="1000"', page
             )
             assert re.search(r'<option value="&#34;B&#34;">B</option>', page)
-            assert re.search(r'type="date"[^>]*name="payload.from"', page)
+            assert re.search(r'name="payload.from"[^>]* data-date', page)
             assert 'pattern=".*(?:^[A-Z]{2}$).*"' in page
             assert re.search(r'type="checkbox"[^>]*name="payload.urgent"', page)
             assert re.search(r'<textarea[^>]*name="payload.lots"', page)

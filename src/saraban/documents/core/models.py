@@ -88,6 +88,8 @@ class CorrespondenceRevision(HasPublicId, Base):
     issued_date: Mapped[datetime | None]
     withdrawn_at: Mapped[datetime | None]
     received_date: Mapped[datetime | None]
+    sender_number: Mapped[str | None] = mapped_column(Code(255))
+    sender_date: Mapped[date | None]
     due_date: Mapped[datetime | None]
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     created_by: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))

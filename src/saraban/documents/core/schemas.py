@@ -21,6 +21,8 @@ Subject = Annotated[str, Line(500)]
 Prose = Annotated[str, Paragraphs(20_000)]
 MasterCode = Annotated[str, Line(50)]
 Reason = Annotated[str, Line(500, shortest=5)]
+SenderNumber = Annotated[str, Line(255)]
+_SENDER = "The number that the sender gave to what came from outside."
 Ids = Annotated[list[UUID], Field(max_length=50)]
 
 
@@ -42,6 +44,11 @@ class NewDocument(Schema):
     description: Prose | None = None
     remarks: Prose | None = None
     document_date: Day | None = Field(None, description="Today when left out.", examples=["2026-03-02"])
+    sender_number: SenderNumber | None = Field(None, description=_SENDER, examples=["วก 0412/2569"])
+    sender_date: Day | None = Field(None, description="The date on what came from outside.", examples=["2026-02-27"])
+    received_date: Day | None = Field(
+        None, description="The day on which it came in, not before `senderDate`.", examples=["2026-03-01"]
+    )
     due_date: Day | None = Field(None, description="In time until the end of this day.", examples=["2026-03-16"])
     priority: Priority = "MEDIUM"
     discipline_code: MasterCode | None = Field(None, examples=["TER"])
@@ -68,6 +75,9 @@ class DocumentChanges(Schema):
     description: Prose | None = None
     remarks: Prose | None = None
     document_date: Day | None = None
+    sender_number: SenderNumber | None = None
+    sender_date: Day | None = None
+    received_date: Day | None = None
     due_date: Day | None = None
     priority: Priority | None = None
     add_attachment_public_ids: Ids = Field(default_factory=list)
@@ -187,6 +197,9 @@ class DocumentAnswer(DocumentSummary):
     body: str | None
     description: str | None
     remarks: str | None
+    sender_number: str | None = Field(description=_SENDER)
+    sender_date: date | None
+    received_date: date | None
     issued_at: datetime | None
     cancel_reason: str | None
     cancelled_by: PersonAnswer | None

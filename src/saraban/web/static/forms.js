@@ -33,24 +33,55 @@ document.addEventListener("keydown", (event) => {
   stops[place + step].focus();
 });
 
-// A date in words over its field, in the era of the language. Browsers show digits in an order of their own, so the
-// digits are seen only while somebody types them.
+// A date is typed as it is read, in either era: a year from 2400 on is of the Buddhist one. Its words stand beside it.
 const months = {
   th: ["ม.ค.", "ก.พ.", "มี.ค.", "เม.ย.", "พ.ค.", "มิ.ย.", "ก.ค.", "ส.ค.", "ก.ย.", "ต.ค.", "พ.ย.", "ธ.ค."],
   en: ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"],
 };
 const BUDDHIST = 543;
-const sayDate = (input) => {
-  const place = $("[data-date-words]", input.parentElement);
-  const [year, month, day] = input.value.split("-").map(Number);
-  const era = language === "th" ? year + BUDDHIST : year;
-  place.textContent = day ? `${day} ${months[language][month - 1]} ${era}` : place.dataset.none;
-  place.classList.toggle("is-none", !day);
+const two = (figure) => String(figure).padStart(2, "0");
+const inEra = (year) => (language === "th" ? year + BUDDHIST : year);
+const readDate = (text) => {
+  const dayFirst = text.trim().match(/^(\d{1,2})[-/. ](\d{1,2})[-/. ](\d{4})$/);
+  const yearFirst = text.trim().match(/^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/);
+  const figures = dayFirst ? dayFirst.slice(1).reverse() : yearFirst && yearFirst.slice(1);
+  if (!figures) return null;
+  const [typed, month, day] = figures.map(Number);
+  const year = typed >= 2400 ? typed - BUDDHIST : typed;
+  const iso = `${year}-${two(month)}-${two(day)}`;
+  const made = new Date(`${iso}T00:00:00Z`);
+  return made.getUTCDate() === day && made.getUTCMonth() === month - 1 ? { year, month, day, iso } : null;
 };
-const sayDates = (root) => { for (const input of all("[data-date]", root)) sayDate(input); };
+const sayDate = (input) => {
+  const found = readDate(input.value);
+  $("[data-date-words]", input.parentElement).textContent = found
+    ? `${found.day} ${months[language][found.month - 1]} ${inEra(found.year)}` : "";
+};
+const addCalendar = (input) => {
+  if ($(".date-calendar", input.parentElement)) return;
+  const calendar = make("input", { type: "date", tabindex: "-1", "aria-hidden": "true", class: "date-native" });
+  const button = make("button", { type: "button", class: "btn btn-icon date-calendar", "aria-label": input.dataset.tCalendar }, "▾");
+  input.after(calendar, button);
+  button.addEventListener("click", () => {
+    const found = readDate(input.value);
+    calendar.value = found ? found.iso : "";
+    calendar.showPicker();
+  });
+  calendar.addEventListener("change", () => {
+    const [year, month, day] = calendar.value.split("-").map(Number);
+    input.value = day ? `${two(day)}/${two(month)}/${inEra(year)}` : "";
+    sayDate(input);
+    input.focus();
+  });
+};
+const sayDates = (root) => { for (const input of all("[data-date]", root)) { sayDate(input); addCalendar(input); } };
 sayDates(document);
 document.addEventListener("htmx:afterSettle", (event) => sayDates(event.target));
 document.addEventListener("input", (event) => { if (event.target.matches("[data-date]")) sayDate(event.target); });
+document.addEventListener("focusout", (event) => {
+  const found = event.target.matches("[data-date]") && readDate(event.target.value);
+  if (found) event.target.value = `${two(found.day)}/${two(found.month)}/${inEra(found.year)}`;
+});
 // A token of a number format is put where the cursor stands.
 document.addEventListener("click", (event) => {
   const token = event.target.closest("[data-insert]");
@@ -59,14 +90,6 @@ document.addEventListener("click", (event) => {
   input.setRangeText(token.dataset.insert, input.selectionStart, input.selectionEnd, "end");
   input.focus();
   input.dispatchEvent(new Event("input", { bubbles: true }));
-});
-
-// Who types 2569 means the Buddhist era: no project reaches that year of the other one.
-document.addEventListener("focusout", (event) => {
-  const input = event.target;
-  if (!input.matches("[data-date]") || Number(input.value.slice(0, 4)) < 2400) return;
-  input.value = `${Number(input.value.slice(0, 4)) - BUDDHIST}${input.value.slice(4)}`;
-  sayDate(input);
 });
 
 // The number is asked for again after the selects have been replaced; what says the same is not put in (and read) again.

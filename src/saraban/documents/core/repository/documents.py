@@ -198,7 +198,10 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
     if filters.text:
         number, subject = _revision.correspondence_number, _revision.subject
         found.append(
-            sa.or_(_contains(number, filters.text), _contains(subject, filters.text), _was_numbered(filters.text))
+            sa.or_(
+                *(_contains(one, filters.text) for one in (number, subject, _revision.sender_number)),
+                _was_numbered(filters.text),
+            )
         )
     return [CorrespondenceType.type_code.in_(filters.type_codes), *found]
 

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.belonging import may_write_in
 from saraban.documents.core.domain.due import earliest_due
+from saraban.documents.core.domain.incoming import date_faults
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
@@ -21,6 +22,7 @@ from saraban.documents.core.service.presenting import reach
 from saraban.documents.core.service.register import Register
 from saraban.identity.domain.caller import Caller, NotYourOrganization
 from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.kit.calendar import day_in_words
 from saraban.kit.clock import local_date
 from saraban.kit.errors import CHECK_INPUT, FieldProblem, Invalid, Text, invalid
 from saraban.kit.errors import Kind as ErrorKind
@@ -106,10 +108,25 @@ def check_due(due: date | None, document_date: date | None, *, today: date) -> N
         raise invalid(
             "/dueDate",
             "too_early",
-            "กำหนดตอบต้องไม่ก่อนวันที่ {earliest}",
-            "The due date must not be before {earliest}.",
-            earliest=earliest.isoformat(),
+            f"กำหนดตอบต้องไม่ก่อนวันที่ {day_in_words(earliest, 'th')}",
+            f"The due date must not be before {day_in_words(earliest, 'en')}.",
         )
+
+
+_DATE_FAULTS = {
+    "too_late": Text("วันที่นี้อยู่ในอนาคต กรุณาตรวจสอบปี", "This date lies in the future: look at the year."),
+    "before_sender": Text("วันที่รับต้องไม่ก่อนวันที่ของผู้ส่ง", "It cannot have been received before the sender's date."),
+}
+
+
+def check_dates(*, document: date | None, sent: date | None, received: date | None, today: date) -> None:
+    """
+    :raises Invalid: naming each date that lies in the future, and a receipt before the sender's date
+    """
+    found = date_faults(document=document, sent=sent, received=received, today=today)
+    if found:
+        fields = [FieldProblem(f"/{name}", code, _DATE_FAULTS[code]) for name, code in found.items()]
+        raise Invalid("The dates do not agree.", fields=fields)
 
 
 async def references_of(
@@ -150,7 +167,9 @@ async def prepare(
         pointer="/originatorOrganizationPublicId",
     )
     recipients = await recipients_of(session, project=project, originator=originator, asked=order.recipients)
-    check_due(order.due_date, order.document_date, today=local_date(now, zone))
+    today = local_date(now, zone)
+    check_dates(document=order.document_date, sent=order.sender_date, received=order.received_date, today=today)
+    check_due(order.due_date, order.document_date, today=today)
     references = await references_of(session, caller=caller, project=project, asked=order.reference_public_ids)
     main = next(one for one, recipient_type in recipients if recipient_type == "TO")
     plan = await numbering.plan(

@@ -17,7 +17,7 @@ from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.checking import Sheet
 from saraban.documents.core.service.numbered import Order, issue
-from saraban.documents.core.service.presenting import end_of_day, etag, full
+from saraban.documents.core.service.presenting import end_of_day, etag, full, start_of_day
 from saraban.documents.core.service.recording import begin, claim_files, tell
 from saraban.documents.core.service.register import Register
 from saraban.identity.domain.caller import Caller
@@ -173,6 +173,9 @@ async def _write_revision(
         remarks=order.remarks,
         priority=order.priority,
         document_date=order.document_date or local_date(now, zone),
+        sender_number=order.sender_number,
+        sender_date=order.sender_date,
+        received_date=start_of_day(order.received_date, zone),
         due_date=end_of_day(order.due_date, zone),
         created_at=now,
         created_by=caller.user_id,

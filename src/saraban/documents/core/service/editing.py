@@ -1,7 +1,7 @@
 """Changing a draft, and issuing the next revision of what has its final answer."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -16,8 +16,8 @@ from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import links, writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import DocumentAnswer, DocumentChanges, NewRevision
-from saraban.documents.core.service.checking import check_due
-from saraban.documents.core.service.presenting import day_of, end_of_day, envelopes, etag, full
+from saraban.documents.core.service.checking import check_dates, check_due
+from saraban.documents.core.service.presenting import day_of, end_of_day, envelopes, etag, full, start_of_day
 from saraban.documents.core.service.reading import find
 from saraban.documents.core.service.recording import begin, claim_files, tell
 from saraban.documents.core.service.register import Register
@@ -44,7 +44,7 @@ _PRINTED = (
     "rfa_type_code",
 )
 _REQUIRED = ("subject", "priority")
-_PLAIN = ("subject", "body", "description", "remarks", "document_date", "priority")
+_PLAIN = ("subject", "body", "description", "remarks", "document_date", "sender_number", "sender_date", "priority")
 _FIXED = Text(
     "ส่วนนี้อยู่ในเลขที่เอกสารซึ่งออกไปแล้ว จึงแก้ไขไม่ได้", "This is part of the number, which has been drawn, and cannot change."
 )
@@ -201,11 +201,28 @@ def _values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone: Zon
     values = {name: getattr(changes, name) for name in _PLAIN if name in given}
     if "due_date" in given:
         values["due_date"] = end_of_day(changes.due_date, zone)
+    if "received_date" in given:
+        values["received_date"] = start_of_day(changes.received_date, zone)
+    _check_dates(changes, values, row, today=local_date(now, zone), zone=zone)
     if {"due_date", "document_date"} & given:
         due = changes.due_date if "due_date" in given else day_of(row.revision.due_date, zone)
         written = changes.document_date if "document_date" in given else row.revision.document_date
         check_due(due, written, today=local_date(now, zone))
     return values
+
+
+def _check_dates(
+    changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, *, today: date, zone: ZoneInfo
+) -> None:
+    """Look at the dates together as soon as one of them changes."""
+    if {"document_date", "sender_date", "received_date"} & values.keys():
+        received = changes.received_date if "received_date" in values else day_of(row.revision.received_date, zone)
+        check_dates(
+            document=changes.document_date,
+            sent=values.get("sender_date", row.revision.sender_date),
+            received=received,
+            today=today,
+        )
 
 
 def _changed(
@@ -216,6 +233,9 @@ def _changed(
     before = {_alias(name): getattr(row.revision, name) for name in values if name in _PLAIN}
     if "due_date" in values:
         before["dueDate"], after["dueDate"] = day_of(row.revision.due_date, zone), changes.due_date
+    if "received_date" in values:
+        before["receivedDate"] = day_of(row.revision.received_date, zone)
+        after["receivedDate"] = changes.received_date
     gone = [str(one) for one in changes.remove_attachment_public_ids] or None
     came = [str(one) for one in changes.add_attachment_public_ids] or None
     files = {"attachmentPublicIds": {"old": gone, "new": came}} if gone or came else {}

@@ -49,6 +49,10 @@ def day_of(moment: datetime | None, zone: ZoneInfo) -> date | None:
     return None if moment is None else local_date(moment, zone)
 
 
+def start_of_day(day: date | None, zone: ZoneInfo) -> datetime | None:
+    return None if day is None else datetime.combine(day, time(), zone)
+
+
 def end_of_day(day: date | None, zone: ZoneInfo) -> datetime | None:
     """This will give the last second on which something due on `day` is in time (EC-CIRC-003)."""
     return None if day is None else datetime.combine(day, time(23, 59, 59), zone)
@@ -229,6 +233,9 @@ async def full(
         "body": row.revision.body,
         "description": row.revision.description,
         "remarks": row.revision.remarks,
+        "sender_number": row.revision.sender_number,
+        "sender_date": row.revision.sender_date,
+        "received_date": day_of(row.revision.received_date, zone),
         "issued_at": row.revision.issued_date,
         "cancel_reason": row.head.cancel_reason,
         "cancelled_by": person(row.canceller) if row.canceller else None,
