@@ -24,6 +24,7 @@ from saraban.documents.rfa import endpoints as rfa
 from saraban.documents.transmittal import endpoints as transmittal
 from saraban.identity import endpoints as identity
 from saraban.kit import collector, processes
+from saraban.kit.faults import field_problems
 from saraban.kit.http import at_once
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailWork, remind
@@ -31,7 +32,6 @@ from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import ImportWork
 from saraban.ops import deliveries, logs, openapi, problems, readiness, switchboard
 from saraban.ops.endpoints import router as ops_router
-from saraban.ops.faults import field_problems
 from saraban.ops.frame import Frame
 from saraban.ops.queries import known_queries
 from saraban.ops.sampling import Sampler

@@ -14,10 +14,10 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import iter_route_contexts
 
 from saraban.identity.dependencies import current_caller
+from saraban.kit.faults import header_name
 from saraban.kit.problem import MEDIA_TYPE, to_problem
 from saraban.ops import examples, refusals
 from saraban.ops.catalogue import status_of_class
-from saraban.ops.faults import header_name
 
 _TRACE = "0190a7c4d1e27b3f8a6c5d4e3f2a1b0c"
 _LANGUAGES = ("th", "en")

@@ -29,9 +29,9 @@ from saraban.kit.errors import (
     NotFound,
     Text,
 )
+from saraban.kit.faults import field_problems
 from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
 from saraban.kit.trace import trace_id
-from saraban.ops.faults import field_problems
 from saraban.ops.nesting import too_deep
 
 log = structlog.get_logger(__name__)

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from pydantic import Field, ValidationError
 
+from saraban.kit.faults import field_problems, pointer_of
 from saraban.kit.schema import Line, Schema
-from saraban.ops.faults import field_problems, pointer_of
 
 
 class Part(Schema):

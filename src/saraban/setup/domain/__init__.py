@@ -1,0 +1,1 @@
+"""Project files: reading, checking, comparing and writing them; pure."""

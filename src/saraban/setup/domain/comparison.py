@@ -1,0 +1,155 @@
+"""
+What a project file would change: the file and what is there, both as items under paths of codes, held against each other.
+
+`/contracts/C1/disciplines/STR` is such a path: it names the same thing wherever it stands in a list.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from saraban.setup.domain.yaml_reader import Path as Place
+
+Codes = tuple[str, ...]
+Values = Mapping[str, Any]
+
+# Lists of things, and the keys by which each is known among the others.
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "organizations": ("code",),
+    "correspondenceTypes": ("code",),
+    "members": ("organization",),
+    "contracts": ("code",),
+    "parties": ("organization",),
+    "disciplines": ("code",),
+    "rfaTypes": ("code",),
+    "subTypes": ("type", "code"),
+    "numberFormats": ("type", "subType", "rfaType", "discipline"),
+    "assignments": ("kind", "type"),
+    "days": ("date",),
+    "reviewTeams": ("code",),
+    "reviewTeams/members": ("person",),
+    "people": ("username",),
+    "roles": ("role", "level", "place"),
+}
+SHARED: Final = frozenset({"organizations", "correspondenceTypes", "people"})
+_PLACES: Final = frozenset({"Project", "Contract"})
+
+
+class What(StrEnum):
+    ADD = "add"
+    CHANGE = "change"
+    CLOSE = "close"
+    KEEP = "keep"  # left out of the file and in use
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """:param at: where it stands in the file"""
+
+    values: Values
+    at: Place
+
+
+@dataclass(slots=True)
+class Items:
+    """
+    :param stated: lists that the text has, be they empty
+    :param twice: where something stands again that stood before
+    """
+
+    found: dict[Codes, Item] = field(default_factory=dict)
+    stated: set[Codes] = field(default_factory=set)
+    twice: list[Place] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """:param values: the item as the file states it; of one that is closed, as it is there"""
+
+    path: Codes
+    what: What
+    before: Values | None
+    after: Values | None
+    values: Values
+    at: Place = ()
+
+    @property
+    def pointer(self) -> str:
+        return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in self.path)
+
+
+def items_of(data: Values) -> Items:
+    """Take the lists of a project apart, each thing under the codes that name it."""
+    items = Items()
+    _collect(items, data, (), ())
+    return items
+
+
+def _collect(items: Items, data: Values, path: Codes, at: Place) -> None:
+    if path:
+        if path in items.found:
+            items.twice.append(at)
+        plain = {name: value for name, value in data.items() if name not in _KEYS and not isinstance(value, Mapping)}
+        items.found.setdefault(path, Item(plain, at))
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            _collect(items, value, (*path, name), (*at, name))
+        elif name in _KEYS:
+            items.stated.add((*path, name))
+            for place, each in enumerate(value):
+                _collect(items, each, (*path, name, _code(name, path, each)), (*at, name, place))
+
+
+def _code(name: str, path: Codes, values: Values) -> str:
+    keys = _KEYS.get(f"{path[0]}/{name}" if path else name) or _KEYS[name]
+    words = [(key, str(values[key])) for key in keys if values.get(key) is not None]
+    narrowed = {"subType", "rfaType", "discipline"}  # of number formats: RFA discipline=STR
+    return " ".join(f"{key}={word}" if key in narrowed else word for key, word in words) or "default"
+
+
+def differences(
+    wanted: Items, there: Items, *, prune: bool, update_shared: bool, elsewhere: Collection[Codes] = ()
+) -> list[Difference]:
+    """
+    Say what the file would change, in its order, and then what it closes.
+
+    :param prune: close what the lists of the file leave out
+    :param update_shared: change what belongs to the installation, too
+    :param elsewhere: what another project has already
+    """
+    found = list(_changes(wanted, there, update_shared=update_shared, elsewhere=elsewhere))
+    if prune:
+        found += [
+            Difference(path, What.CLOSE, item.values, None, item.values)
+            for path, item in there.found.items()
+            if path not in wanted.found and _closes(path, item.values, wanted)
+        ]
+    return found
+
+
+def _changes(wanted: Items, there: Items, *, update_shared: bool, elsewhere: Collection[Codes]) -> Iterator[Difference]:
+    for path, item in wanted.found.items():
+        old = there.found.get(path)
+        if path in elsewhere:
+            yield Difference(path, What.CONFLICT, None, item.values, item.values, item.at)
+        elif old is None:
+            yield Difference(path, What.ADD, None, item.values, item.values, item.at)
+        else:
+            names = [name for name, value in item.values.items() if old.values.get(name) != value]
+            if not names:
+                continue
+            shared = path[0] in SHARED and len(path) == len(("people", "somchai"))
+            what = What.CONFLICT if shared and not update_shared else What.CHANGE
+            before = {name: old.values.get(name) for name in names}
+            yield Difference(path, what, before, {name: item.values[name] for name in names}, item.values, item.at)
+
+
+def _closes(path: Codes, values: Values, wanted: Items) -> bool:
+    """What belongs to the installation is never closed, and a role only where it is given in the project itself."""
+    if path[0] == "people":
+        person = path[:2]
+        stated = (*person, "roles") in wanted.stated if person in wanted.found else ("people",) in wanted.stated
+        return len(path) > len(person) and stated and values["level"] in _PLACES
+    return path[0] not in SHARED and path[:-1] in wanted.stated

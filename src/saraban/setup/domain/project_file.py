@@ -1,0 +1,179 @@
+"""
+What a project file may say, in the order of its keys; `docs/project.schema.json` is made of it.
+
+An organization, a person or a code that is only named here may stand in the file or be there already.
+"""
+
+from typing import Annotated, Any, Final, Literal, get_args
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from saraban.identity.domain.organization import Part
+from saraban.kit.schema import Day, Line, Schema
+
+Name = Annotated[str, Line(255)]
+OrganizationCode = Annotated[str, Line(20)]
+TypeCode = Annotated[str, Line(50)]
+DisciplineCode = Annotated[str, Line(10)]
+Username = Annotated[str, Line(50, shortest=2), AfterValidator(str.casefold)]
+MOST = 5000
+
+
+def _upper(value: Any) -> Any:
+    return value.upper() if isinstance(value, str) else value
+
+
+Kind = Annotated[Literal["CORRESPONDENCE", "RFA", "TRANSMITTAL", "CIRCULATION"], BeforeValidator(_upper)]
+WeekdayCode = Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
+WEEK: Final[tuple[WeekdayCode, ...]] = get_args(WeekdayCode)
+
+
+class FilePart(Schema):
+    """Keys are spelled as in the API and in no other way."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=False, extra="forbid")
+
+
+class OrganizationPart(FilePart):
+    """Belongs to the installation: a name that differs from what is there is a conflict."""
+
+    code: OrganizationCode
+    name: Name
+    name_en: Name | None = None
+
+
+class TypePart(FilePart):
+    """A document type beyond those that are shipped; it belongs to the installation."""
+
+    code: TypeCode
+    name: Name
+
+
+class ProjectPart(FilePart):
+    code: Annotated[str, Line(50)]
+    name: Name
+    name_en: Name | None = None
+
+
+class MemberPart(FilePart):
+    organization: OrganizationCode
+    role: Part = Field(description="Its role in this project.")
+
+
+class NamedPart(FilePart):
+    """A discipline."""
+
+    code: DisciplineCode
+    name_th: Name
+    name_en: Name
+
+
+class RfaTypePart(FilePart):
+    code: Annotated[str, Line(20)]
+    name_th: Annotated[str, Line(100)]
+    name_en: Annotated[str, Line(100)]
+
+
+class SubTypePart(FilePart):
+    type: TypeCode = Field(description="The document type that it divides.")
+    code: Annotated[str, Line(20)]
+    number: Annotated[str, Line(10)] = Field(description="What `{SUB_TYPE}` prints.")
+    name_th: Name
+    name_en: Name | None = None
+
+
+class ContractPart(FilePart):
+    code: Annotated[str, Line(50)] = Field(description="Unique in the installation.")
+    name: Name
+    name_en: Name | None = None
+    start_date: Day | None = None
+    end_date: Day | None = None
+    parties: list[MemberPart] | None = Field(None, max_length=MOST)
+    disciplines: list[NamedPart] | None = Field(None, max_length=MOST)
+    rfa_types: list[RfaTypePart] | None = Field(None, max_length=MOST)
+    sub_types: list[SubTypePart] | None = Field(None, max_length=MOST)
+
+
+class FormatPart(FilePart):
+    """A number format; without a type it is the project's default."""
+
+    type: TypeCode | None = None
+    sub_type: Annotated[str, Line(20)] | None = None
+    rfa_type: Annotated[str, Line(20)] | None = None
+    discipline: DisciplineCode | None = None
+    template: Annotated[str, Line(255)] = Field(examples=["{PROJECT}-{CORR_TYPE}-{DISCIPLINE}-{SEQ:4}-{REV}"])
+    description: Annotated[str, Line(1000)] | None = None
+    reset_yearly: bool | None = Field(
+        None, description="Left out: true where the template prints a year, a month or a fiscal year."
+    )
+    overflow: Literal["widen", "refuse"] | None = None
+
+
+class AssignmentPart(FilePart):
+    """The workflow that the documents of a kind start on."""
+
+    workflow: Annotated[str, Line(50)]
+    kind: Kind
+    type: TypeCode | None = Field(None, description="Only this document type; of RFAs, this RFA type.")
+
+
+class DayPart(FilePart):
+    date: Day
+    kind: Literal["holiday", "working"]
+    name: Annotated[str, Line(200)]
+    name_en: Annotated[str, Line(200)] | None = None
+
+
+def _in_order(days: list[WeekdayCode]) -> list[WeekdayCode]:
+    return [day for day in WEEK if day in days]
+
+
+class CalendarPart(FilePart):
+    weekend: Annotated[list[WeekdayCode], AfterValidator(_in_order)] | None = Field(None, max_length=6)
+    days: list[DayPart] | None = Field(None, max_length=MOST)
+
+
+class SeatPart(FilePart):
+    person: Username
+    discipline: DisciplineCode | None = None
+    role: Literal["REVIEWER", "LEAD"] | None = None
+
+
+class TeamPart(FilePart):
+    code: Annotated[str, Field(max_length=50, pattern="^[A-Z0-9][A-Z0-9_-]*$")]
+    name: Annotated[str, Line(200)]
+    name_en: Annotated[str, Line(200)] | None = None
+    members: list[SeatPart] | None = Field(None, max_length=100)
+
+
+class RolePart(FilePart):
+    role: Annotated[str, Line(100)]
+    level: Literal["Global", "Organization", "Project", "Contract"]
+    place: Annotated[str, Line(50)] | None = Field(None, description="Code of the organization, project or contract.")
+
+
+class PersonPart(FilePart):
+    """Somebody without an account gets one without a password, and an invitation."""
+
+    username: Username
+    email: Annotated[str, Line(100), AfterValidator(str.casefold)]
+    first_name: Annotated[str, Line(50)]
+    last_name: Annotated[str, Line(50)]
+    organization: OrganizationCode
+    roles: list[RolePart] | None = Field(None, max_length=100)
+
+
+class ProjectFile(FilePart):
+    """A project: what is left out stays as it is."""
+
+    organizations: list[OrganizationPart] | None = Field(None, max_length=MOST)
+    correspondence_types: list[TypePart] | None = Field(None, max_length=100)
+    project: ProjectPart
+    members: list[MemberPart] | None = Field(None, max_length=MOST)
+    contracts: list[ContractPart] | None = Field(None, max_length=MOST)
+    number_formats: list[FormatPart] | None = Field(None, max_length=MOST)
+    assignments: list[AssignmentPart] | None = Field(None, max_length=MOST)
+    calendar: CalendarPart | None = None
+    review_teams: list[TeamPart] | None = Field(None, max_length=100)
+    people: list[PersonPart] | None = Field(None, max_length=MOST)

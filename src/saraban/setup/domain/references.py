@@ -1,0 +1,134 @@
+"""What a project file names must stand in it or be there already, and nothing may stand in it twice."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION, PROJECT
+from saraban.kit.errors import FieldProblem
+from saraban.setup.domain.comparison import Codes, Item, Items
+from saraban.setup.domain.yaml_reader import ReadFile
+
+_UNKNOWN_TH: Final = "ไม่มี {what} “{value}” ทั้งในไฟล์และในระบบ"
+_UNKNOWN_EN: Final = "There is no {what} “{value}”, neither in the file nor in the database."
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCodes:
+    """
+    What the installation has.
+
+    :param roles: the level of each
+    :param workflows: those with a version in force
+    :param accounts: e-mail addresses by user name
+    """
+
+    organizations: AbstractSet[str]
+    types: AbstractSet[str]
+    roles: Mapping[str, str]
+    workflows: AbstractSet[str]
+    accounts: Mapping[str, str]
+
+
+def reference_faults(read: ReadFile, wanted: Items, there: Items, known: KnownCodes) -> list[FieldProblem]:
+    """Name every fault of the file that its own text does not show."""
+    th, en = "รหัสนี้ซ้ำกับที่ระบุไว้ก่อนหน้าในไฟล์", "This stands in the file already."
+    faults = [read.fault(at, "duplicate", th, en) for at in wanted.twice]
+    check = _References(read, wanted, known)
+    for path in (*wanted.found, *there.found):
+        if len(path) == 2:
+            check.top[path[0]].add(path[1])
+        elif path[0] == "contracts":
+            check.of_contracts[path[2]].add(path[3])
+    for path, item in wanted.found.items():
+        faults += check.of(path, item)
+    return [*faults, *_addresses(read, wanted, known)]
+
+
+@dataclass(frozen=True)
+class _References:
+    read: ReadFile
+    wanted: Items
+    known: KnownCodes
+    top: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    of_contracts: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def of(self, path: Codes, item: Item) -> Iterator[FieldProblem]:
+        match path:
+            case ("members", _) | ("people", _):
+                yield from self._one(item, "organization", "organization", self._organizations())
+            case ("contracts", _, "parties", _):
+                yield from self._one(item, "organization", "member", self.top["members"])
+            case ("contracts", _, "subTypes", _):
+                yield from self._one(item, "type", "document type", self._types())
+            case ("numberFormats", _):
+                yield from self._format(item)
+            case ("assignments", _):
+                yield from self._assignment(item)
+            case ("reviewTeams", _, "members", _):
+                yield from self._one(item, "person", "person", self.top["people"] | self.known.accounts.keys())
+                yield from self._one(item, "discipline", "discipline", self.of_contracts["disciplines"])
+            case ("people", _, "roles", _):
+                yield from self._role(item)
+
+    def _format(self, item: Item) -> Iterator[FieldProblem]:
+        yield from self._one(item, "type", "document type", self._types())
+        yield from self._one(item, "rfaType", "RFA type", self.of_contracts["rfaTypes"])
+        yield from self._one(item, "discipline", "discipline", self.of_contracts["disciplines"])
+        kind, code = item.values.get("type"), item.values.get("subType")
+        if code is not None and f"{kind} {code}" not in self.of_contracts["subTypes"]:
+            yield self._unknown(item, "subType", "sub type")
+
+    def _assignment(self, item: Item) -> Iterator[FieldProblem]:
+        yield from self._one(item, "workflow", "workflow in force", self.known.workflows)
+        if item.values["kind"] == "RFA":
+            yield from self._one(item, "type", "RFA type", self.of_contracts["rfaTypes"])
+
+    def _role(self, item: Item) -> Iterator[FieldProblem]:
+        level, place, role = item.values["level"], item.values.get("place"), item.values["role"]
+        if role not in self.known.roles:
+            yield self._unknown(item, "role", "role")
+        elif self.known.roles[role] != level:
+            th, en = "บทบาทนี้กำหนดได้ที่ระดับ {scope} เท่านั้น", "This role is given at the level {scope} only."
+            yield self.read.fault((*item.at, "level"), "does_not_fit", th, en, scope=self.known.roles[role])
+        if level == GLOBAL and place is not None:
+            th, en = "ระดับ Global ไม่มี place", "The level Global has no place."
+            yield self.read.fault((*item.at, "place"), "not_needed", th, en)
+        elif level != GLOBAL and place is None:
+            yield self.read.fault((*item.at, "place"), "required", "จำเป็นต้องระบุ", "This is required.")
+        yield from self._one(item, "place", level.lower(), self._places(level))
+
+    def _places(self, level: str) -> AbstractSet[str]:
+        if level == PROJECT:
+            return {self.wanted.found["project",].values["code"]}
+        if level == CONTRACT:
+            return self.top["contracts"]
+        return self._organizations() if level == ORGANIZATION else {""}
+
+    def _one(self, item: Item, key: str, what: str, known: Collection[str]) -> Iterator[FieldProblem]:
+        value = item.values.get(key)
+        if value is not None and value not in known and not (key == "place" and known == {""}):
+            yield self._unknown(item, key, what)
+
+    def _unknown(self, item: Item, key: str, what: str) -> FieldProblem:
+        value = item.values[key]
+        return self.read.fault((*item.at, key), "unknown", _UNKNOWN_TH, _UNKNOWN_EN, what=what, value=value)
+
+    def _organizations(self) -> AbstractSet[str]:
+        return self.top["organizations"] | self.known.organizations
+
+    def _types(self) -> AbstractSet[str]:
+        return self.top["correspondenceTypes"] | self.known.types
+
+
+def _addresses(read: ReadFile, wanted: Items, known: KnownCodes) -> Iterator[FieldProblem]:
+    """Each account has its own e-mail address."""
+    owners: dict[Any, str] = {email: name for name, email in known.accounts.items()}
+    for path, item in wanted.found.items():
+        if path[0] == "people" and "email" in item.values:
+            owner = owners.setdefault(item.values["email"], path[1])
+            if owner != path[1]:
+                th, en = "อีเมลนี้เป็นของบัญชี “{value}”", "This address belongs to the account “{value}”."
+                yield read.fault((*item.at, "email"), "taken", th, en, value=owner)

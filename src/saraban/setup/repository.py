@@ -1,0 +1,258 @@
+"""What a project is made of, read for comparison and export; and whether something is in use. Each function is one statement."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import Organization, Role, User, UserAssignment
+from saraban.kit.db import Base, table_of
+from saraban.numbering.models import LedgerEntry, NumberCounter, NumberFormat
+from saraban.projects.models import (
+    Contract,
+    ContractOrganization,
+    CorrespondenceSubType,
+    CorrespondenceType,
+    Discipline,
+    Project,
+    ProjectCalendar,
+    ProjectDay,
+    ProjectOrganization,
+    ReviewTeam,
+    ReviewTeamMember,
+    RfaType,
+)
+from saraban.workflow.models import WorkflowDefinition
+from saraban.workflow.models.choices import WorkflowChoice
+
+Rows = Sequence[Any]
+
+
+async def _rows(session: AsyncSession, statement: Any) -> Rows:
+    return (await session.execute(statement)).all()
+
+
+async def project(session: AsyncSession, *, code: str) -> Project | None:
+    """Closed ones, too: their codes are taken."""
+    return await session.scalar(sa.select(Project).where(Project.project_code == code))
+
+
+async def organizations(session: AsyncSession) -> Sequence[Organization]:
+    return (await session.scalars(sa.select(Organization).order_by(Organization.organization_code))).all()
+
+
+async def types(session: AsyncSession) -> Sequence[CorrespondenceType]:
+    return (await session.scalars(sa.select(CorrespondenceType).order_by(CorrespondenceType.type_code))).all()
+
+
+async def roles(session: AsyncSession) -> dict[str, str]:
+    rows = await _rows(session, sa.select(Role.role_name, Role.scope).where(Role.deleted_at.is_(None)))
+    return {row.role_name: row.scope for row in rows}
+
+
+async def workflows(session: AsyncSession) -> set[str]:
+    """Those with a version in force."""
+    statement = sa.select(WorkflowDefinition.workflow_code).where(WorkflowDefinition.is_active)
+    return set((await session.scalars(statement)).all())
+
+
+async def accounts(session: AsyncSession) -> dict[str, Any]:
+    """Every account there ever was, by user name, with the code of its organization."""
+    statement = sa.select(User, Organization.organization_code).outerjoin(
+        Organization, Organization.id == User.primary_organization_id
+    )
+    return {row.User.username: row for row in await _rows(session, statement)}
+
+
+async def members(session: AsyncSession, *, project_id: int) -> Rows:
+    statement = (
+        sa.select(Organization.organization_code, ProjectOrganization.role_in_project)
+        .join(Organization, Organization.id == ProjectOrganization.organization_id)
+        .where(ProjectOrganization.project_id == project_id)
+        .order_by(Organization.organization_code)
+    )
+    return await _rows(session, statement)
+
+
+async def contracts(session: AsyncSession, *, codes: Collection[str], project_id: int | None) -> Sequence[Contract]:
+    """Those of the project and, of other projects, those of the codes; closed ones too."""
+    wanted = sa.or_(Contract.contract_code.in_(codes), Contract.project_id == project_id)
+    return (await session.scalars(sa.select(Contract).where(wanted).order_by(Contract.contract_code))).all()
+
+
+async def parties(session: AsyncSession, *, project_id: int) -> Rows:
+    statement = (
+        sa.select(
+            ContractOrganization.contract_id, Organization.organization_code, ContractOrganization.role_in_contract
+        )
+        .join(Organization, Organization.id == ContractOrganization.organization_id)
+        .order_by(Organization.organization_code)
+    )
+    return await _rows(session, _of_project(statement, ContractOrganization, project_id))
+
+
+async def disciplines(session: AsyncSession, *, project_id: int) -> Sequence[Discipline]:
+    statement = sa.select(Discipline).order_by(Discipline.discipline_code)
+    return (await session.scalars(_of_project(statement, Discipline, project_id))).all()
+
+
+async def rfa_types(session: AsyncSession, *, project_id: int) -> Sequence[RfaType]:
+    statement = sa.select(RfaType).order_by(RfaType.type_code)
+    return (await session.scalars(_of_project(statement, RfaType, project_id))).all()
+
+
+async def sub_types(session: AsyncSession, *, project_id: int) -> Rows:
+    statement = (
+        sa.select(CorrespondenceSubType, CorrespondenceType.type_code)
+        .join(CorrespondenceType, CorrespondenceType.id == CorrespondenceSubType.correspondence_type_id)
+        .order_by(CorrespondenceType.sort_order, CorrespondenceType.type_code, CorrespondenceSubType.sub_type_code)
+    )
+    return await _rows(session, _of_project(statement, CorrespondenceSubType, project_id))
+
+
+def _of_project(statement: Any, model: Any, project_id: int) -> Any:
+    return statement.join(Contract, Contract.id == model.contract_id).where(Contract.project_id == project_id)
+
+
+async def formats(session: AsyncSession, *, project_id: int) -> Rows:
+    statement = (
+        sa.select(NumberFormat, CorrespondenceType.type_code)
+        .outerjoin(CorrespondenceType, CorrespondenceType.id == NumberFormat.correspondence_type_id)
+        .where(NumberFormat.project_id == project_id)
+        .order_by(
+            sa.func.coalesce(CorrespondenceType.sort_order, 0),
+            CorrespondenceType.type_code,
+            NumberFormat.sub_type_code,
+            NumberFormat.rfa_type_code,
+            NumberFormat.discipline_code,
+        )
+    )
+    return await _rows(session, statement)
+
+
+def narrowing(row: NumberFormat) -> tuple[str, str, str]:
+    return row.sub_type_code, row.rfa_type_code, row.discipline_code
+
+
+async def choices(session: AsyncSession, *, project_id: int) -> Sequence[WorkflowChoice]:
+    statement = sa.select(WorkflowChoice).where(WorkflowChoice.project_id == project_id)
+    return (await session.scalars(statement.order_by(WorkflowChoice.kind, WorkflowChoice.type_code))).all()
+
+
+async def weekend(session: AsyncSession, *, project_id: int) -> str | None:
+    return await session.scalar(sa.select(ProjectCalendar.weekend).where(ProjectCalendar.project_id == project_id))
+
+
+async def days(session: AsyncSession, *, project_id: int) -> Sequence[ProjectDay]:
+    statement = sa.select(ProjectDay).where(ProjectDay.project_id == project_id).order_by(ProjectDay.day)
+    return (await session.scalars(statement)).all()
+
+
+async def teams(session: AsyncSession, *, project_id: int) -> Sequence[ReviewTeam]:
+    statement = sa.select(ReviewTeam).where(ReviewTeam.project_id == project_id, ReviewTeam.is_active)
+    return (await session.scalars(statement.order_by(ReviewTeam.team_code))).all()
+
+
+async def seats(session: AsyncSession, *, project_id: int) -> Rows:
+    statement = (
+        sa.select(ReviewTeamMember, User.username)
+        .join(User, User.user_id == ReviewTeamMember.user_id)
+        .join(ReviewTeam, ReviewTeam.id == ReviewTeamMember.team_id)
+        .where(ReviewTeam.project_id == project_id)
+        .order_by(User.username)
+    )
+    return await _rows(session, statement)
+
+
+async def grants(session: AsyncSession, *, project_id: int) -> Rows:
+    """Roles given in the project, in its contracts, and in the organizations that take part."""
+    members = sa.select(ProjectOrganization.organization_id).where(ProjectOrganization.project_id == project_id)
+    statement = (
+        sa.select(
+            User.username,
+            Role.role_name,
+            Role.scope,
+            Organization.organization_code,
+            Project.project_code,
+            Contract.contract_code,
+        )
+        .select_from(UserAssignment)
+        .join(User, User.user_id == UserAssignment.user_id)
+        .join(Role, Role.role_id == UserAssignment.role_id)
+        .outerjoin(Organization, Organization.id == UserAssignment.organization_id)
+        .outerjoin(Project, Project.id == UserAssignment.project_id)
+        .outerjoin(Contract, Contract.id == UserAssignment.contract_id)
+        .where(
+            User.deleted_at.is_(None),
+            sa.or_(
+                Project.id == project_id,
+                Contract.project_id == project_id,
+                UserAssignment.organization_id.in_(members),
+            ),
+        )
+        .order_by(User.username, Role.role_id, Organization.organization_code, Contract.contract_code)
+    )
+    return await _rows(session, statement)
+
+
+async def global_grants(session: AsyncSession) -> Rows:
+    statement = (
+        sa.select(User.username, Role.role_name)
+        .select_from(UserAssignment)
+        .join(User, User.user_id == UserAssignment.user_id)
+        .join(Role, Role.role_id == UserAssignment.role_id)
+        .where(Role.scope == "Global")
+    )
+    return await _rows(session, statement)
+
+
+async def referred(session: AsyncSession, model: type[Base], *, key: int) -> bool:
+    """
+    Whether a row of any table refers to this one, except those that are parts of it.
+
+    It looks at the tables as they are described: one that comes later counts by itself.
+    """
+    target = table_of(model)
+    for table in Base.metadata.sorted_tables:
+        keys = [] if table.name in _PARTS else [one.parent for one in table.foreign_keys if one.column is target.c.id]
+        for column in keys:
+            if await session.scalar(sa.select(sa.literal(1)).select_from(table).where(column == key).limit(1)):
+                return True
+    counted = _COUNTED.get(target.name)
+    if counted is None:
+        return False
+    return bool(await session.scalar(sa.select(sa.literal(1)).where(counted == key).limit(1)))
+
+
+_PARTS = frozenset(
+    {
+        *("contract_organizations", "disciplines", "rfa_types", "correspondence_sub_types"),
+        *("project_organizations", "user_assignments"),
+    }
+)
+# Counters have no foreign keys.
+_COUNTED: dict[str, Any] = {
+    "disciplines": NumberCounter.discipline_id,
+    "rfa_types": NumberCounter.rfa_type_id,
+    "correspondence_sub_types": NumberCounter.sub_type_id,
+}
+
+
+async def has_numbers(session: AsyncSession, *, project_id: int, organization_id: int) -> bool:
+    """Whether a number of the project was issued by an organization or for it; every document has one."""
+    statement = sa.select(LedgerEntry.id).where(
+        LedgerEntry.project_id == project_id,
+        sa.or_(
+            LedgerEntry.originator_organization_id == organization_id,
+            LedgerEntry.recipient_organization_id == organization_id,
+        ),
+    )
+    return await session.scalar(statement.limit(1)) is not None
+
+
+async def is_party(session: AsyncSession, *, project_id: int, organization_id: int) -> bool:
+    statement = sa.select(ContractOrganization.contract_id).where(
+        ContractOrganization.organization_id == organization_id
+    )
+    return await session.scalar(_of_project(statement, ContractOrganization, project_id).limit(1)) is not None

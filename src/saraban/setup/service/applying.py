@@ -1,0 +1,200 @@
+"""
+Applies a project file: reads what is there, says what differs, and saves it, all in the caller's one transaction.
+
+Whatever the file leaves out stays as it is; `prune` closes what its lists leave out and nothing refers to.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.identity.service import Invitation, rights
+from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, Text
+from saraban.projects.models import Project
+from saraban.setup import repository
+from saraban.setup.domain.comparison import Codes, Difference, Items, What, differences, items_of
+from saraban.setup.domain.references import KnownCodes, reference_faults
+from saraban.setup.domain.yaml_reader import ReadFile, read_file
+from saraban.setup.service import present
+from saraban.setup.service.closing import close
+from saraban.setup.service.saving import Saving
+from saraban.setup.service.steps import save
+
+
+class ProjectConflict(DomainError):
+    """
+    A project file says something else than is there of what belongs to the whole installation (organizations, document types,
+    accounts), or names a contract of another project.
+    """
+
+    kind, code = Kind.CONFLICT, "PROJECT_FILE_CONFLICT"
+    says = Text(
+        "ไฟล์โครงการขัดกับข้อมูลที่ใช้ร่วมกันทั้งระบบ จึงยังไม่ได้บันทึกสิ่งใด",
+        "The project file contradicts what the installation has already, so nothing was written.",
+    )
+    recovery = (
+        Text("แก้ไฟล์ให้ตรงกับข้อมูลในระบบ", "Make the file agree with what is there."),
+        Text(
+            "หรือสั่งอีกครั้งด้วย --update-shared (API: updateShared=true) เพื่อเปลี่ยนข้อมูลร่วม",
+            "Or apply it with --update-shared (API: updateShared=true), which changes it for every project.",
+        ),
+    )
+    differences: Sequence[Difference] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedFile:
+    """
+    :param applied: false for a dry run
+    :param invitations: to the accounts that were made, each with a link that works once
+    """
+
+    project_code: str
+    differences: Sequence[Difference]
+    applied: bool
+    invitations: Sequence[Invitation] = ()
+
+
+async def apply(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    content: bytes,
+    prune: bool = False,
+    update_shared: bool = False,
+    dry_run: bool = False,
+    operator: str | None = None,
+    now: datetime,
+    address: str,
+) -> AppliedFile:
+    """
+    Make a project what a file says, and say what that changed; a second time it changes nothing.
+
+    :param dry_run: do the same and take it back, so that it finds every fault
+    :param operator: log-in name of the operating system, where nobody is named; kept in the audit trail
+    :raises Invalid: naming line and key of each fault
+    :raises ProjectConflict: naming what belongs to the installation or to another project
+    """
+    caller.require(EVERYTHING, Scope())
+    read = read_file(content)
+    await rights.change(session)  # one file at a time
+    wanted = items_of(read.file.model_dump(mode="json", by_alias=True, exclude_none=True))
+    project, there, elsewhere = await _there(session, read, wanted)
+    faults = reference_faults(read, wanted, there, await _known(session))
+    if faults:
+        raise Invalid("The project file has faults.", fields=faults[:100])
+    found = differences(wanted, there, prune=prune, update_shared=update_shared, elsewhere=elsewhere)
+    conflicts = [one for one in found if one.what is What.CONFLICT]
+    if conflicts and dry_run:
+        return AppliedFile(read.file.project.code, found, applied=False)
+    if conflicts:
+        raise _conflict(read, found, conflicts)
+    saving = Saving(session, caller, read, wanted, project, now=now, address=address)
+    async with session.begin_nested() as attempt:
+        await save(saving, found)
+        # What refers to others goes before them.
+        found = [await _closed(saving, one) for one in reversed(found)][::-1]
+        await _note(saving, found, content, operator)
+        if dry_run:
+            await attempt.rollback()
+    return AppliedFile(
+        read.file.project.code, found, applied=not dry_run, invitations=() if dry_run else saving.invitations
+    )
+
+
+async def _there(
+    session: AsyncSession, read: ReadFile, wanted: Items
+) -> tuple[Project | None, Items, frozenset[Codes]]:
+    """What is there; and the contracts of the file that another project has."""
+    file = read.file
+    project = await repository.project(session, code=file.project.code)
+    names = [one.username for one in file.people or ()]
+    data = await present.shared(
+        session, codes={path[1] for path in wanted.found if path[0] == "organizations"}, usernames=names
+    )
+    codes = [one.code for one in file.contracts or ()]
+    rows = await repository.contracts(session, codes=codes, project_id=None)
+    elsewhere = frozenset(
+        ("contracts", row.contract_code) for row in rows if project is None or row.project_id != project.id
+    )
+    if project is not None:
+        data |= await present.present(session, project)
+        roles = await present.roles_in(session, project)
+        data["people"] = [
+            *({**person, "roles": roles.pop(person["username"], [])} for person in data["people"]),
+            *({"username": name, "roles": held} for name, held in roles.items()),
+        ]
+        if not project.is_active:
+            data.pop("project")
+    _with_global_roles(data, await repository.global_grants(session))
+    return project, items_of(data), elsewhere
+
+
+def _with_global_roles(data: dict[str, Any], grants: Sequence[Any]) -> None:
+    for person in data["people"]:
+        held = [{"role": row.role_name, "level": "Global"} for row in grants if row.username == person["username"]]
+        person["roles"] = [*person.get("roles", ()), *held]
+
+
+async def _known(session: AsyncSession) -> KnownCodes:
+    accounts = await repository.accounts(session)
+    return KnownCodes(
+        organizations={
+            row.organization_code for row in await repository.organizations(session) if row.deleted_at is None
+        },
+        types={row.type_code for row in await repository.types(session) if row.is_active},
+        roles=await repository.roles(session),
+        workflows=await repository.workflows(session),
+        accounts={name: row.User.email for name, row in accounts.items()},
+    )
+
+
+def _conflict(read: ReadFile, found: Sequence[Difference], conflicts: Iterable[Difference]) -> ProjectConflict:
+    th, en = "ในระบบเป็น {before} แต่ไฟล์ระบุ {after}", "The database has {before}, the file says {after}."
+    taken_th, taken_en = "รหัสสัญญานี้เป็นของโครงการอื่น", "Another project has a contract of this code."
+    fields: list[FieldProblem] = []
+    for one in conflicts:
+        if one.before is None:
+            fields.append(read.fault(one.at, "taken", taken_th, taken_en))
+        else:
+            before, after = (", ".join(map(str, values.values())) for values in (one.before, one.after or {}))
+            fields.append(read.fault(one.at, "differs", th, en, before=before, after=after))
+    error = ProjectConflict(fields=fields[:100])
+    error.differences = found
+    return error
+
+
+async def _closed(saving: Saving, one: Difference) -> Difference:
+    """Close what is to be closed; what is in use is kept, and said to be."""
+    if one.what is not What.CLOSE or await close(saving, one):
+        return one
+    return replace(one, what=What.KEEP, after=one.before)
+
+
+async def _note(saving: Saving, found: Sequence[Difference], content: bytes, operator: str | None) -> None:
+    """Keep in the audit trail what was changed: one row for each part of the file."""
+    whole = {"file": hashlib.sha256(content).hexdigest(), "operator": operator}
+    changed = [one for one in found if one.what is not What.KEEP]
+    for section, those in groupby(changed, key=lambda one: one.path[0]):
+        await audit.write(
+            saving.session,
+            action="project.apply",
+            caller=saving.caller,
+            entity_type="project",
+            entity_id=str(saving.project_row.public_id),
+            details={"section": section, "changes": [_change(one) for one in those], **whole},
+            address=saving.address,
+            now=saving.now,
+        )
+
+
+def _change(one: Difference) -> dict[str, Any]:
+    return {"path": one.pointer, "change": one.what.value, "before": one.before, "after": one.after}

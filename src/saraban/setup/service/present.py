@@ -1,0 +1,187 @@
+"""What is there of a project, in the shape of a project file: compared with one that is applied, written when it is exported."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.organization import part_of
+from saraban.projects.domain.calendar import USUAL_WEEKEND
+from saraban.projects.models import Contract, Project
+from saraban.setup import repository
+from saraban.setup.domain.project_file import WEEK
+
+_WEEKDAYS: Final = dict(
+    zip(("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"), WEEK, strict=True)
+)
+WEEKDAY_OF: Final = {code: name for name, code in _WEEKDAYS.items()}
+
+
+def stated(**values: Any) -> dict[str, Any]:
+    """Leave out what has no value."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+async def shared(session: AsyncSession, *, codes: Collection[str], usernames: Collection[str]) -> dict[str, Any]:
+    """Read what belongs to the installation, as far as a file names it."""
+    accounts = await repository.accounts(session)
+    return {
+        "organizations": [
+            stated(code=row.organization_code, name=row.organization_name, nameEn=row.organization_name_en)
+            for row in await repository.organizations(session)
+            if row.organization_code in codes and _is_open(row)
+        ],
+        "correspondenceTypes": [
+            {"code": row.type_code, "name": row.type_name} for row in await repository.types(session) if _is_open(row)
+        ],
+        "people": [_person(accounts[name]) for name in sorted(set(usernames) & accounts.keys())],
+    }
+
+
+def _is_open(row: Any) -> bool:
+    return row.is_active and row.deleted_at is None
+
+
+def _person(row: Any) -> dict[str, Any]:
+    user = row.User
+    return {
+        "username": user.username,
+        "email": user.email,
+        "firstName": user.first_name or "",
+        "lastName": user.last_name or "",
+        "organization": row.organization_code or "",
+    }
+
+
+async def present(session: AsyncSession, project: Project) -> dict[str, Any]:
+    """Read the project itself; without organizations and people, which belong to the installation."""
+    key = project.id
+    return {
+        "project": stated(code=project.project_code, name=project.project_name, nameEn=project.project_name_en),
+        "members": [
+            {"organization": row.organization_code, "role": part_of(row.role_in_project)}
+            for row in await repository.members(session, project_id=key)
+        ],
+        "contracts": await _contracts(session, key),
+        "numberFormats": [_format(row) for row in await repository.formats(session, project_id=key)],
+        "assignments": [
+            stated(workflow=row.workflow_code, kind=row.kind.upper(), type=row.type_code or None)
+            for row in await repository.choices(session, project_id=key)
+        ],
+        "calendar": await _calendar(session, key),
+        "reviewTeams": await _teams(session, key),
+    }
+
+
+async def roles_in(session: AsyncSession, project: Project) -> dict[str, list[dict[str, str]]]:
+    """Read who has which role in the project, its contracts and its organizations, by user name."""
+    found: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for row in await repository.grants(session, project_id=project.id):
+        place = row.organization_code or row.contract_code or row.project_code
+        found[row.username].append({"role": row.role_name, "level": row.scope, "place": place})
+    return found
+
+
+async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Any]]:
+    rows = await repository.contracts(session, codes=(), project_id=key)
+    parties = _by_contract(
+        await repository.parties(session, project_id=key),
+        lambda row: {"organization": row.organization_code, "role": part_of(row.role_in_contract)},
+    )
+    disciplines = _by_contract(
+        [row for row in await repository.disciplines(session, project_id=key) if row.is_active],
+        lambda row: _named(row.discipline_code, row.code_name_th, row.code_name_en),
+    )
+    rfa_types = _by_contract(
+        [row for row in await repository.rfa_types(session, project_id=key) if row.is_active],
+        lambda row: _named(row.type_code, row.type_name_th, row.type_name_en),
+    )
+    sub_types: dict[int, list[Any]] = defaultdict(list)
+    for row in await repository.sub_types(session, project_id=key):
+        sub_types[row.CorrespondenceSubType.contract_id].append(_sub_type(row))
+    return [
+        {
+            **_contract(row),
+            "parties": parties[row.id],
+            "disciplines": disciplines[row.id],
+            "rfaTypes": rfa_types[row.id],
+            "subTypes": sub_types[row.id],
+        }
+        for row in rows
+        if row.is_active and row.deleted_at is None
+    ]
+
+
+def _contract(row: Contract) -> dict[str, Any]:
+    return stated(
+        code=row.contract_code,
+        name=row.contract_name,
+        nameEn=row.contract_name_en,
+        startDate=row.start_date.isoformat() if row.start_date else None,
+        endDate=row.end_date.isoformat() if row.end_date else None,
+    )
+
+
+def _by_contract(rows: Iterable[Any], shown: Callable[[Any], dict[str, Any]]) -> Mapping[int, list[Any]]:
+    found: dict[int, list[Any]] = defaultdict(list)
+    for row in rows:
+        found[row.contract_id].append(shown(row))
+    return found
+
+
+def _named(code: str, th: str | None, en: str | None) -> dict[str, Any]:
+    return {"code": code, "nameTh": th or en or code, "nameEn": en or th or code}
+
+
+def _sub_type(row: Any) -> dict[str, Any]:
+    one = row.CorrespondenceSubType
+    return stated(
+        type=row.type_code,
+        code=one.sub_type_code,
+        number=one.sub_type_number or one.sub_type_code[:10],
+        nameTh=one.sub_type_name or one.sub_type_code,
+        nameEn=one.sub_type_name_en,
+    )
+
+
+def _format(row: Any) -> dict[str, Any]:
+    one = row.NumberFormat
+    return stated(
+        type=row.type_code,
+        subType=one.sub_type_code or None,
+        rfaType=one.rfa_type_code or None,
+        discipline=one.discipline_code or None,
+        template=one.format_template,
+        description=one.description,
+        resetYearly=one.reset_sequence_yearly,
+        overflow=one.overflow,
+    )
+
+
+async def _calendar(session: AsyncSession, key: int) -> dict[str, Any]:
+    weekend = await repository.weekend(session, project_id=key)
+    names = weekend.split(",") if weekend is not None else USUAL_WEEKEND
+    return {
+        "weekend": [code for name, code in _WEEKDAYS.items() if name in names],
+        "days": [
+            {
+                "date": row.day.isoformat(),
+                "kind": "working" if row.is_working else "holiday",
+                "name": row.name_th,
+                "nameEn": row.name_en,
+            }
+            for row in await repository.days(session, project_id=key)
+        ],
+    }
+
+
+async def _teams(session: AsyncSession, key: int) -> list[dict[str, Any]]:
+    seats: dict[int, list[Any]] = defaultdict(list)
+    for row in await repository.seats(session, project_id=key):
+        one = row.ReviewTeamMember
+        seats[one.team_id].append(stated(person=row.username, discipline=one.discipline_code, role=one.member_role))
+    return [
+        {"code": row.team_code, "name": row.name_th, "nameEn": row.name_en, "members": seats[row.id]}
+        for row in await repository.teams(session, project_id=key)
+    ]

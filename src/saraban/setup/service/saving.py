@@ -1,0 +1,84 @@
+"""
+What the parts of a project file are saved with. A refusal of the services behind them gets the line and key of the file.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.models import Organization
+from saraban.identity.service import Invitation
+from saraban.kit.errors import DomainError, FieldProblem
+from saraban.kit.faults import pointer_of
+from saraban.projects.models import (
+    Contract,
+    Project,
+)
+from saraban.setup.domain.comparison import Items
+from saraban.setup.domain.yaml_reader import Path, ReadFile, located
+
+REASON: Final = "ตามไฟล์โครงการ / Project file"
+
+
+@dataclass
+class Saving:
+    """What the parts of a file are saved with; the rows are those of the project, by their codes."""
+
+    session: AsyncSession
+    caller: Caller
+    read: ReadFile
+    wanted: Items
+    project: Project | None
+    now: datetime
+    address: str
+    organizations: dict[str, Organization] = field(default_factory=dict)
+    types: dict[str, int] = field(default_factory=dict)
+    contracts: dict[str, Contract] = field(default_factory=dict)
+    people: dict[str, UUID] = field(default_factory=dict)
+    invitations: list[Invitation] = field(default_factory=list)
+
+    @property
+    def project_row(self) -> Project:
+        assert self.project is not None
+        return self.project
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What the services of a project take."""
+        return {
+            "caller": self.caller,
+            "project_public_id": self.project_row.public_id,
+            "now": self.now,
+            "address": self.address,
+        }
+
+    @contextmanager
+    def placed(self, at: Path, names: Mapping[str, str] | None = None) -> Iterator[None]:
+        """
+        Have a refusal name line and key of the file.
+
+        :param names: keys of the file by the fields of the service
+        """
+        try:
+            yield
+        except DomainError as error:
+            own = FieldProblem("", error.code.lower(), error.words, error.values)
+            error.fields = tuple(self._located(one, at, names or {}) for one in error.fields or (own,))
+            raise
+
+    def _located(self, problem: FieldProblem, at: Path, names: Mapping[str, str]) -> FieldProblem:
+        key = problem.pointer.strip("/").split("/")[0]
+        place = (*at, names.get(key, key)) if key else at
+        return located(self.read.lines, replace(problem, pointer=pointer_of(("body", *place))), place)
+
+
+def fill(row: Any, values: Mapping[str, Any], columns: Mapping[str, str]) -> None:
+    for key, column in columns.items():
+        if key in values:
+            setattr(row, column, values[key])

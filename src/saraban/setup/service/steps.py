@@ -1,0 +1,57 @@
+"""The order in which the parts of a project file are saved: what others refer to comes before them."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+from saraban.numbering import service as numbering
+from saraban.setup.domain.comparison import Codes, Difference, What
+from saraban.setup.service import arrangements, master_data
+from saraban.setup.service.saving import Saving
+
+Save = Callable[[Saving, Sequence[Difference]], Awaitable[None]]
+
+
+async def save(saving: Saving, found: Sequence[Difference]) -> None:
+    """Add and change; what the parts refer to comes before them."""
+    wanted = [one for one in found if one.what in {What.ADD, What.CHANGE}]
+    is_new = saving.project is None
+    for fits, work in _STEPS:
+        those = [one for one in wanted if fits(one.path)]
+        if those or work in _ALWAYS:
+            await work(saving, those)
+            await saving.session.flush()
+    if is_new and ("numberFormats",) not in saving.wanted.stated:
+        await numbering.default_formats(
+            saving.session, caller=saving.caller, project_public_id=saving.project_row.public_id, now=saving.now
+        )
+
+
+def _at(*pattern: str | None) -> Callable[[Codes], bool]:
+    """Whether a path has these parts; None stands for any."""
+    return lambda path: (
+        len(path) == len(pattern)
+        and all(part is None or part == code for part, code in zip(pattern, path, strict=True))
+    )
+
+
+_STEPS: Final[Sequence[tuple[Callable[[Codes], bool], Save]]] = (
+    (_at("organizations", None), master_data.save_organizations),
+    (_at("correspondenceTypes", None), master_data.save_types),
+    (_at("project"), master_data.save_project),
+    (_at("members", None), master_data.save_members),
+    (_at("contracts", None), master_data.save_contracts),
+    (_at("contracts", None, "parties", None), master_data.save_parties),
+    (_at("contracts", None, "disciplines", None), master_data.save_disciplines),
+    (_at("contracts", None, "rfaTypes", None), master_data.save_rfa_types),
+    (_at("contracts", None, "subTypes", None), master_data.save_sub_types),
+    (_at("people", None), arrangements.save_people),
+    (_at("people", None, "roles", None), arrangements.save_roles),
+    (_at("reviewTeams", None), arrangements.save_teams),
+    (_at("reviewTeams", None, "members", None), arrangements.save_seats),
+    (_at("numberFormats", None), arrangements.save_formats),
+    (_at("assignments", None), arrangements.save_assignments),
+    (_at("calendar"), arrangements.save_calendar),
+    (_at("calendar", "days", None), arrangements.save_days),
+)
+# They look up the rows that later steps refer to.
+_ALWAYS: Final = frozenset({master_data.save_organizations, master_data.save_types, master_data.save_contracts})

@@ -1,0 +1,60 @@
+"""A project file in which every key stands."""
+
+FULL = """\
+organizations:
+- {code: ทช., name: กรมทางหลวงชนบท}
+- {code: ที่ปรึกษา, name: บริษัทที่ปรึกษา, nameEn: Consultant}
+- {code: ผรม., name: ผู้รับเหมา}
+correspondenceTypes:
+- {code: SITE, name: คำสั่งหน้างาน}
+project: {code: BRIDGE, name: สะพานข้ามแม่น้ำ, nameEn: River bridge}
+members:
+- {organization: ทช., role: OWNER}
+- {organization: ที่ปรึกษา, role: CONSULTANT}
+- {organization: ผรม., role: CONTRACTOR}
+contracts:
+- code: BR-1
+  name: งานสะพาน
+  nameEn: Bridge works
+  startDate: 2026-01-05
+  parties:
+    - {organization: ทช., role: OWNER}
+    - {organization: ที่ปรึกษา, role: CONSULTANT}
+    - {organization: ผรม., role: CONTRACTOR}
+  disciplines:
+    - {code: STR, nameTh: โครงสร้าง, nameEn: Structure}
+    - {code: ROD, nameTh: ถนน, nameEn: Road}
+  rfaTypes:
+    - {code: SDW, nameTh: แบบขยาย, nameEn: Shop Drawing}
+  subTypes:
+    - {type: TRANSMITTAL, code: MAT, number: 011, nameTh: วัสดุ, nameEn: Material}
+numberFormats:
+- {template: "{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"}
+- {type: RFA, template: "{PROJECT}-RFA-{DISCIPLINE}-{SEQ:4}-{REV}", description: ใบขออนุมัติ}
+- {type: RFA, rfaType: SDW, template: "{PROJECT}-SD-{SEQ:5}-{YEAR:A.D.}", resetYearly: false, overflow: refuse}
+assignments:
+- {workflow: RFA_APPROVAL, kind: RFA}
+- {workflow: RFA_APPROVAL, kind: rfa, type: SDW}
+calendar:
+  weekend: [SUN]
+  days:
+    - {date: 2026-12-07, kind: holiday, name: ชดเชยวันพ่อ}
+reviewTeams:
+- code: DESIGN
+  name: ทีมตรวจแบบ
+  members:
+    - {person: somchai, discipline: STR}
+people:
+- username: somchai
+  email: somchai@example.org
+  firstName: สมชาย
+  lastName: ใจดี
+  organization: ที่ปรึกษา
+  roles: [{role: Document Control, level: Organization, place: ที่ปรึกษา}]
+- username: malee
+  email: malee@example.org
+  firstName: มาลี
+  lastName: ศรีสุข
+  organization: ทช.
+  roles: [{role: Contract Admin, level: Contract, place: BR-1}]
+"""
