@@ -100,7 +100,7 @@ class Office:
 
     async def hold(self, session: AsyncSession, sheet: Answer) -> None:
         """This will lock the instance of a sheet, as the record of an answer does."""
-        entity_ids = [sheet.body["publicId"]]
+        entity_ids = [sheet.body["data"]["publicId"]]
         await instances.instances_of(session, "circulation", entity_ids, lock=True)
 
     async def edit(self, letter: Answer) -> object:
@@ -110,7 +110,7 @@ class Office:
                 session,
                 LETTERS,
                 caller=caller,
-                public_id=UUID(letter.body["publicId"]),
+                public_id=UUID(letter.body["data"]["publicId"]),
                 changes=DocumentChanges(subject="แก้ทีหลัง"),
                 if_match=None,
                 now=clock.now(),
@@ -145,7 +145,7 @@ class Office:
             rfas.REGISTER,
             (),
             caller=await self.caller("dc.contractor"),
-            public_id=UUID(rfa.body["publicId"]),
+            public_id=UUID(rfa.body["data"]["publicId"]),
             reason="ทำใหม่",
             now=clock.now(),
             zone=clock.zone,
@@ -176,7 +176,7 @@ class Office:
         return await circulations.respond(
             self.system.db,
             caller=await self.caller("dc.consultant"),
-            public_id=UUID(sheet.body["publicId"]),
+            public_id=UUID(sheet.body["data"]["publicId"]),
             response=Response(status="COMPLETED"),
             now=clock.now(),
             zone=clock.zone,
@@ -188,7 +188,7 @@ class Office:
             self.system.db,
             LETTERS,
             caller=await self.caller("dc.consultant"),
-            public_id=UUID(letter.body["publicId"]),
+            public_id=UUID(letter.body["data"]["publicId"]),
             order=NewRevision(),
             now=self.system.clock.now(),
             zone=self.system.clock.zone,
@@ -201,7 +201,7 @@ class Office:
             self.system.db,
             LETTERS,
             caller=await self.caller("dc.consultant"),
-            public_id=UUID(letter.body["publicId"]),
+            public_id=UUID(letter.body["data"]["publicId"]),
             reason="ขอทำใหม่",
             now=self.system.clock.now(),
             zone=self.system.clock.zone,
@@ -226,11 +226,11 @@ class TestAtOnce:
     async def test_gives_every_letter_a_number_of_its_own(self, office: Office) -> None:
         letters = await asyncio.gather(*(office.letter() for _ in range(12)))
 
-        sequences = sorted(letter.body["documentNumber"].split("-")[2] for letter in letters)
+        sequences = sorted(letter.body["data"]["documentNumber"].split("-")[2] for letter in letters)
         assert sequences == [f"{number:04}" for number in range(1, 13)]
         async with office.system.db.reading() as session:
             held = set(await session.scalars(sa.select(LedgerEntry.holder_public_id)))
-        assert held == {UUID(letter.body["publicId"]) for letter in letters}
+        assert held == {UUID(letter.body["data"]["publicId"]) for letter in letters}
 
     async def test_issues_one_revision_for_two_requests(self, office: Office) -> None:
         letter = await office.letter()
@@ -251,8 +251,8 @@ class TestAtOnce:
         revised = await office.revise(letter)
 
         assert sorted(type(answer) for answer in answers if not isinstance(answer, Answer)) == [core.NoDraftRevision]
-        assert revised.body["revision"]["revisionLabel"] == "B"
-        assert revised.body["documentNumber"] == letter.body["documentNumber"]
+        assert revised.body["data"]["revision"]["revisionLabel"] == "B"
+        assert revised.body["data"]["documentNumber"] == letter.body["data"]["documentNumber"]
 
     async def test_lets_one_of_two_editors_of_the_same_version_win(self, office: Office) -> None:
         letter, caller = await office.letter(), await office.caller("dc.consultant")
@@ -263,7 +263,7 @@ class TestAtOnce:
                     session,
                     LETTERS,
                     caller=caller,
-                    public_id=UUID(letter.body["publicId"]),
+                    public_id=UUID(letter.body["data"]["publicId"]),
                     changes=DocumentChanges(subject=subject),
                     if_match=letter.headers["ETag"],
                     now=office.system.clock.now(),
@@ -280,7 +280,7 @@ class TestAtOnce:
         letter, caller = await office.letter(), await office.caller("dc.consultant")
         order = NewCirculation(
             project_public_id=office.project,
-            correspondence_public_id=UUID(letter.body["publicId"]),
+            correspondence_public_id=UUID(letter.body["data"]["publicId"]),
             subject="เวียนเพื่อทราบ",
             assignees=[{"userPublicId": caller.public_id, "kind": "INFORMATION"}],
         )
@@ -324,7 +324,7 @@ class TestStepsMeanwhile:
         letter, caller = await office.letter(), await office.caller("dc.consultant")
 
         async with office.system.db.writing() as session:
-            public_id, zone = UUID(letter.body["publicId"]), office.system.clock.zone
+            public_id, zone = UUID(letter.body["data"]["publicId"]), office.system.clock.zone
             row, _ = await editing.current(session, LETTERS, caller=caller, public_id=public_id, zone=zone)
             submitting = asyncio.create_task(office.act("dc.consultant", letter, "submit"))
             await asyncio.sleep(0.3)
@@ -342,7 +342,9 @@ class TestStepsMeanwhile:
         await office.act("dc.consultant", sheet, "start")
 
         async with db.writing() as session:
-            _, parts, _ = await answering.current(session, caller=caller, public_id=UUID(sheet.body["publicId"]))
+            _, parts, _ = await answering.current(
+                session, caller=caller, public_id=UUID(sheet.body["data"]["publicId"])
+            )
             answered = asyncio.create_task(office.act("dc.consultant", sheet, "respond", attempts=1))
             await asyncio.sleep(0.3)
             await answering.take_answer(session, parts[0], status="REJECTED", comment="ไม่ใช่งานของผม", now=clock.now())
@@ -356,7 +358,9 @@ class TestStepsMeanwhile:
         sheet = await office.sheet(caller)
         await office.act("dc.consultant", sheet, "start")
         async with db.reading() as session:
-            found = await repository.visible(session, organizations=None, public_ids=[UUID(sheet.body["publicId"])])
+            found = await repository.visible(
+                session, organizations=None, public_ids=[UUID(sheet.body["data"]["publicId"])]
+            )
             (stale,) = (await repository.parts(session, sheet_ids=[found[0].sheet.id]))[found[0].sheet.id]
 
         await office.act("dc.consultant", sheet, "respond")
@@ -389,4 +393,4 @@ class TestSearch:
                 zone=clock.zone,
             )
 
-        assert [str(item.public_id) for item in page.items] == [wanted.body["publicId"]]
+        assert [str(item.data.public_id) for item in page.items] == [wanted.body["data"]["publicId"]]

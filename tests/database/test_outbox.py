@@ -222,7 +222,7 @@ class TestFailure:
         async with any_db.reading() as session:
             (dead,) = await events.dead_letters(session)
         assert tries == [1, 1, 2]
-        assert (dead.event_public_id, dead.queue) == (first, "workflow-events-failed")
+        assert (dead.event_public_id, dead.queue) == (first, "workflow-events")
         assert dead.error == "RuntimeError: กล่องจดหมายเต็ม"
         assert [trace.entity_id for trace in await traces(any_db)] == [str(second)]
 

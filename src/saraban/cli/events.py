@@ -101,6 +101,8 @@ def show(event: Event) -> None:
     ):
         if moment is not None:
             typer.echo(f"{say(th, en)}: {moment:%Y-%m-%d %H:%M:%S}Z")
+    if view.kept_in is not None:
+        typer.echo(f"{say('คิว', 'queue')}: {view.queue} ({say('เก็บไว้ใน', 'kept in')} {view.kept_in})")
     typer.echo(json.dumps(dict(view.payload), ensure_ascii=False, indent=2))
 
 

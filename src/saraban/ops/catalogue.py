@@ -60,9 +60,15 @@ def _section(error: type[DomainError]) -> str:
     lines = [f"## {error.code}", "", f"Status {status_of_class(error)}.", ""]
     lines += [f"- Thai: {error.says.th}", f"- English: {error.says.en}"]
     lines += [f"- Cause: {cause(error)}"]
-    cures = [f"{step.en} ({step.th})" for step in error.recovery]
-    lines += [f"- Cure: {' '.join(cures)}"] if cures else []
+    lines += [f"- Cure: {_cure(error)}"] if error.recovery else []
+    for other in error.__subclasses__():
+        if "says" in vars(other) and "code" not in vars(other):
+            lines += [f"- Or: {other.says.en} ({other.says.th}) Cause: {cause(other)} Cure: {_cure(other)}"]
     return "\n" + "\n".join(lines) + "\n"
+
+
+def _cure(error: type[DomainError]) -> str:
+    return " ".join(f"{step.en} ({step.th})" for step in error.recovery)
 
 
 def as_html(errors: list[type[DomainError]]) -> str:

@@ -25,6 +25,8 @@ _EXAMPLE: Final[dict[str, Any]] = {
     "attempts": 3,
     "error": "RuntimeError: the mailbox is full",
     "recordedAt": "2026-03-02T03:15:00Z",
+    "queue": "workflow-events",
+    "keptIn": "workflow-events-failed",
     "nextTryAt": None,
     "deliveredAt": None,
     "failedAt": "2026-03-02T03:15:02Z",
@@ -45,6 +47,8 @@ class EventAnswer(Schema):
     attempts: int
     error: str | None
     recorded_at: datetime
+    queue: str
+    kept_in: str | None
     next_try_at: datetime | None
     delivered_at: datetime | None
     failed_at: datetime | None

@@ -44,6 +44,8 @@ def _words(letter: events.DeadEvent) -> dict[str, object]:
         "event": "workflow_event_failed",
         "jobId": str(letter.event_public_id),
         "deadLetterId": str(letter.public_id),
+        "queue": letter.queue,
+        "keptIn": events.DEAD_QUEUE,
         "name": letter.name,
         "workflowCode": letter.data.get("workflowCode"),
         "instanceId": letter.data.get("instancePublicId"),

@@ -249,7 +249,7 @@ class TestFailure:
 
         async with system.db.reading() as session:
             (dead,) = await events.dead_letters(session)
-        assert (dead.queue, dead.name, dead.error) == ("mails-failed", "mail.given_up", "refused: 451")
+        assert (dead.queue, dead.name, dead.error) == ("mails", "mail.given_up", "refused: 451")
         assert len(await told(system, READER)) == 1
 
         await system.db.transact(

@@ -73,6 +73,19 @@ class TestList:
         assert await ask(name="thing.broken", olderThanSeconds=60) == [str(dead)]
         assert await ask(name="thing.unknown") == []
 
+    async def test_names_the_queue_a_dead_letter_came_from_and_where_it_is_kept(
+        self, app: FastAPI, signed_in: SignIn
+    ) -> None:
+        admin = await signed_in("admin")
+        done, dead, _ = await fill(app.state)
+
+        told = [(await admin.get(f"{EVENTS}/{one}")).json() for one in (done, dead)]
+
+        assert [(one["queue"], one["keptIn"]) for one in told] == [
+            ("workflow-events", None),
+            ("workflow-events", "workflow-events-failed"),
+        ]
+
     async def test_pages_through_both_tables_without_losing_one(self, app: FastAPI, signed_in: SignIn) -> None:
         admin = await signed_in("admin")
         for hours in range(4):

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
 from saraban.attachments.service import InvalidAttachments
@@ -25,6 +26,7 @@ from saraban.workflow.service import (
     WorkflowNotDefined,
 )
 from saraban.workflow.service.observe import TRANSITIONS
+from saraban.workflow.service.transition import hold, own_step, settle
 from tests.factories.letterbox import NOW, Office
 
 
@@ -227,6 +229,23 @@ class TestVersion:
         assert (problem["status"], problem["code"]) == (409, "WORKFLOW_VERSION_CONFLICT")
         assert problem["userMessage"] == "เอกสารถูกอนุมัติโดยผู้อื่นแล้ว กรุณารีเฟรช"
         assert problem["recovery"] == ["รีเฟรชหน้าแล้วลองใหม่"]
+
+    async def test_that_is_lost_to_another_step_has_words_of_its_own(self, office: Office) -> None:
+        instance = await office.pending()
+        caller, command = await office.person("reviewer.consultant"), Command("approve")
+
+        async def overtaken(session: AsyncSession) -> None:
+            held = await hold(session, caller=caller, subjects=office.subjects, public_id=instance, command=command)
+            await session.execute(sa.update(WorkflowInstance).values(version_no=WorkflowInstance.version_no + 1))
+            await settle(session, held, own_step(held, command), command=command, now=NOW, address="")
+
+        with pytest.raises(VersionConflict) as lost:
+            await office.db.transact(overtaken)
+
+        problem = to_problem(lost.value, language="th", trace_id="")
+        assert (problem["status"], problem["code"]) == (409, "WORKFLOW_VERSION_CONFLICT")
+        assert problem["userMessage"] == "เกิด Conflict กรุณารีเฟรชและลองใหม่"
+        assert problem["recovery"] == ["รีเฟรชหน้า", "ลองดำเนินการอีกครั้ง"]
 
     async def test_is_stale_by_if_match(self, office: Office) -> None:
         instance = await office.pending()

@@ -14,7 +14,8 @@ from saraban.kit.db import announce
 from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text
 from saraban.kit.ids import new_id
 
-DEAD_QUEUE = "workflow-events-failed"
+# A dead letter names the queue its job came from; where it is kept is the other one.
+QUEUE, DEAD_QUEUE = "workflow-events", "workflow-events-failed"
 
 
 class EventNotDead(DomainError):
@@ -73,6 +74,7 @@ async def bury_from(
     """
     This will keep as a dead letter what another queue gave up, so that operators are told in the same way.
 
+    :param queue: the one it came from
     :param name: of the event that `revive` puts into the outbox; its handler has to try again
     """
     letter = DeadLetter(
@@ -140,7 +142,7 @@ async def bury(session: AsyncSession, *, row: OutboxEvent, now: datetime) -> Dea
     return await bury_from(
         session,
         event_uuid=row.public_id,
-        queue=DEAD_QUEUE,
+        queue=QUEUE,
         name=row.name,
         aggregate_type=row.aggregate_type,
         aggregate_id=row.aggregate_id,

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import repository
 from saraban.events.models import DeadLetter, OutboxEvent
+from saraban.events.service.dead import DEAD_QUEUE, QUEUE
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import Page, cut
 
@@ -23,6 +24,8 @@ class EventView:
 
     :param aggregate: public id of what its events are told of in order
     :param error: of the newest failure; None when there was none
+    :param queue: where its job comes from
+    :param kept_in: where it is kept once it was given up
     :param next_try_at: when it may be delivered; None for one that is done or given up
     """
 
@@ -35,6 +38,8 @@ class EventView:
     attempts: int
     error: str | None
     recorded_at: datetime
+    queue: str = QUEUE
+    kept_in: str | None = None
     next_try_at: datetime | None = None
     delivered_at: datetime | None = None
     failed_at: datetime | None = None
@@ -104,5 +109,7 @@ def _given_up(row: DeadLetter) -> EventView:
         attempts=row.attempts,
         error=row.error,
         recorded_at=row.recorded_at,
+        queue=row.queue,
+        kept_in=DEAD_QUEUE,
         failed_at=row.failed_at,
     )

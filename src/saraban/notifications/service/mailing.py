@@ -36,7 +36,7 @@ from saraban.notifications.service.preferences import wishes_of
 log = structlog.get_logger(__name__)
 
 GIVEN_UP: Final = "mail.given_up"
-DEAD_QUEUE: Final = "mails-failed"
+QUEUE: Final = "mails"
 DIGEST: Final = "digest"
 LEASE: Final = timedelta(minutes=5)
 KEEP: Final = timedelta(days=30)
@@ -255,7 +255,7 @@ async def _bury(session: AsyncSession, batch: UUID, line: MailLine, reason: str,
     await events.bury_from(
         session,
         event_uuid=batch,
-        queue=DEAD_QUEUE,
+        queue=QUEUE,
         name=GIVEN_UP,
         aggregate_type="mail",
         aggregate_id=str(batch),

@@ -19,7 +19,7 @@ from saraban.workflow.models import Instance
 from saraban.workflow.models.review import PENDING, SKIPPED, WorkflowBranch
 from saraban.workflow.repository import review as repository
 from saraban.workflow.service import branches
-from saraban.workflow.service.commands import VersionConflict
+from saraban.workflow.service.commands import VersionLost
 
 Round = Sequence[WorkflowBranch]
 
@@ -67,7 +67,7 @@ async def carry(
         values |= _asks(anew[one.name]) if one.name in anew else {}
         values |= {"status": SKIPPED} if one.name in carried.closed else {}
         if not await repository.rewrite(session, public_id=one.id, expected=one.version_no, values=values):
-            raise VersionConflict("The branch changed between the lock and the update.")
+            raise VersionLost("The branch changed between the lock and the update.")
     there = {one.name for one in round_}
     rows = [branches.row_of(row, opened, one.name, after, now) for one in carried.opened if one.name not in there]
     if rows:

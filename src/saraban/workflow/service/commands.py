@@ -4,7 +4,7 @@ What a client asks of an instance, and whether it has seen what it asks about.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from saraban.kit.errors import REFRESH, DomainError, Kind, Text, invalid
@@ -16,7 +16,16 @@ class VersionConflict(DomainError):
 
     kind, code = Kind.CONFLICT, "WORKFLOW_VERSION_CONFLICT"
     says = Text("เอกสารถูกอนุมัติโดยผู้อื่นแล้ว กรุณารีเฟรช", "Somebody else has moved this document meanwhile. Refresh the page.")
-    recovery = (REFRESH,)
+    recovery: ClassVar[tuple[Text, ...]] = (REFRESH,)
+
+
+class VersionLost(VersionConflict):
+    """Another step was written between the lock and the update."""
+
+    says = Text(
+        "เกิด Conflict กรุณารีเฟรชและลองใหม่", "Somebody else took a step at the same moment. Refresh and try again."
+    )
+    recovery = (Text("รีเฟรชหน้า", "Refresh the page."), Text("ลองดำเนินการอีกครั้ง", "Take the step again."))
 
 
 class StaleInstance(DomainError):

@@ -36,7 +36,7 @@ from saraban.workflow.service.carrying import Round
 from saraban.workflow.service.reading import facts_of
 from saraban.workflow.service.subjects import Subjects
 from saraban.workflow.service.terms import due_on
-from saraban.workflow.service.transition import Command, Held, Kept, VersionConflict, settle
+from saraban.workflow.service.transition import Command, Held, Kept, VersionLost, settle
 
 PERMISSION = "workflow.manage_definitions"
 BATCH = 50
@@ -286,7 +286,7 @@ async def _go(session: AsyncSession, run: _Run, one: _Examined, facts: SubjectFa
         "updated_at": now,
     }
     if not await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values):
-        raise VersionConflict("The version changed between the lock and the update.")
+        raise VersionLost("The version changed between the lock and the update.")
     session.add(_history(run, one, versions, now))
     await session.flush()
     row.assigned_user_id = assigned

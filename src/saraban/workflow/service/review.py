@@ -34,7 +34,16 @@ from saraban.workflow.service import asking, branches, instances
 from saraban.workflow.service.perform import Asking, once
 from saraban.workflow.service.standing import standing_for
 from saraban.workflow.service.subjects import Subjects
-from saraban.workflow.service.transition import Command, Held, Kept, Seen, VersionConflict, check_version, hold, settle
+from saraban.workflow.service.transition import (
+    Command,
+    Held,
+    Kept,
+    Seen,
+    VersionLost,
+    check_version,
+    hold,
+    settle,
+)
 
 TOLD = "workflow.answered"
 
@@ -203,7 +212,7 @@ async def _write(session: AsyncSession, held: Held, given: Given, reply: Reply, 
         **behalf,
     }
     if not await repository.change(session, public_id=branch.id, expected=branch.version_no, values=values):
-        raise VersionConflict("The branch changed between the lock and the update.")
+        raise VersionLost("The branch changed between the lock and the update.")
     await _tell(session, held, given, reply, history.id, now=now)
     await _audit(session, held, branch, now=now, address=address)
 

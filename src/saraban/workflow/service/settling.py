@@ -31,7 +31,7 @@ from saraban.workflow.models import Instance
 from saraban.workflow.repository import steps as stepping
 from saraban.workflow.service import asking, branches, instances
 from saraban.workflow.service import news as news_of
-from saraban.workflow.service.commands import Command, VersionConflict
+from saraban.workflow.service.commands import Command, VersionLost
 from saraban.workflow.service.observe import took
 from saraban.workflow.service.subjects import Move, SubjectPort
 from saraban.workflow.service.terms import terms_of
@@ -213,7 +213,7 @@ async def _write(
         ]
     )
     if sum(changed[: len(moves)]) != len(stand):
-        raise VersionConflict("The version changed between the lock and the update.")
+        raise VersionLost("The version changed between the lock and the update.")
     for (one, _), key in zip(pairs, keys, strict=True):
         if one.command.attachment_public_ids:
             await attachments.attach_to_step(

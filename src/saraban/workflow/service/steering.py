@@ -33,7 +33,15 @@ from saraban.workflow.service import branches, definitions, holders
 from saraban.workflow.service.perform import Asking, once
 from saraban.workflow.service.reading import seen
 from saraban.workflow.service.subjects import Subjects
-from saraban.workflow.service.transition import Held, Kept, Seen, VersionConflict, check_running, hold, settle
+from saraban.workflow.service.transition import (
+    Held,
+    Kept,
+    Seen,
+    VersionLost,
+    check_running,
+    hold,
+    settle,
+)
 
 ENDED = "TERMINATED"
 MOST_PEOPLE = 200
@@ -175,7 +183,7 @@ async def _give_branch(
     )
     values = {"assignee_kind": "user", "assignee_name": str(person.public_id), "updated_at": now}
     if not await review.change(session, public_id=branch.id, expected=branch.version_no, values=values):
-        raise VersionConflict("The branch changed between the lock and the update.")
+        raise VersionLost("The branch changed between the lock and the update.")
     before = (await identity.load_callers(session, [UUID(asked.name)])).values() if asked.kind == "user" else ()
     told = {"before": next((_named(one) for one in before), None), "after": _named(person), "branch": branch.name}
     return step, _kept_reassignment(

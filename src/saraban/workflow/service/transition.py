@@ -20,7 +20,14 @@ from saraban.workflow.domain.engine import Step, TransitionNotPossible
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import Instance
 from saraban.workflow.service import definitions, instances
-from saraban.workflow.service.commands import Command, StaleInstance, VersionConflict, check_payload, check_version
+from saraban.workflow.service.commands import (
+    Command,
+    StaleInstance,
+    VersionConflict,
+    VersionLost,
+    check_payload,
+    check_version,
+)
 from saraban.workflow.service.observe import Watch, admit
 from saraban.workflow.service.settling import Held, Kept, settle
 from saraban.workflow.service.standing import standing_for
@@ -33,6 +40,7 @@ __all__ = [
     "Seen",
     "StaleInstance",
     "VersionConflict",
+    "VersionLost",
     "check_payload",
     "check_running",
     "check_version",
