@@ -30,7 +30,7 @@ from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
 from saraban.identity import service as identity
-from saraban.identity.service import Callers, LockoutRules, TokenIssuer
+from saraban.identity.service import Callers, LogInThrottle, ThrottleRules, TokenIssuer
 from saraban.identity.service import seed as identity_seed
 from saraban.kit.bell import Bell
 from saraban.kit.clock import Clock, SystemClock
@@ -84,7 +84,7 @@ class System:
     clock: Clock
     tokens: TokenIssuer
     callers: Callers
-    lockout: LockoutRules
+    throttle: LogInThrottle
     storage: Storage
     uploads: UploadRules
     readers: AccessRules
@@ -127,7 +127,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         clock=clock,
         tokens=_tokens(settings, clock),
         callers=Callers(db),
-        lockout=LockoutRules(settings.lockout_attempts, settings.lockout_minutes),
+        throttle=_throttle(settings, rates.limiter),
         storage=storage,
         uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),
         readers=_readers(subjects),
@@ -186,6 +186,11 @@ def _write_once(path: Path, text: str) -> None:
         pass
     finally:
         draft.unlink()
+
+
+def _throttle(settings: Settings, limiter: Limiter) -> LogInThrottle:
+    rules = ThrottleRules(settings.lockout_attempts, settings.lockout_minutes, settings.login_limit_address)
+    return LogInThrottle(limiter, rules, key=signing_key(settings))
 
 
 def _tokens(settings: Settings, clock: Clock) -> TokenIssuer:

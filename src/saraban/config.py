@@ -37,8 +37,17 @@ class Settings(BaseSettings):
     secret_key: SecretStr = Field(SecretStr(""), description="Signs tokens; empty: a key kept in the data folder.")
     access_token_minutes: int = Field(15, ge=1, description="Life of an access token.")
     refresh_token_days: int = Field(7, ge=1, description="Life of a refresh token.")
-    lockout_attempts: int = Field(5, ge=1, description="Failed log-ins in a row that lock an account.")
-    lockout_minutes: int = Field(15, ge=1, description="How long it stays locked.")
+    lockout_attempts: int = Field(
+        5,
+        ge=1,
+        description="Failed log-ins of one address at one name, after which it waits; more from anywhere delay a name.",
+    )
+    login_limit_address: int = Field(
+        10,
+        ge=0,
+        description="Failed log-ins of one address (IPv6: of its /64) in a minute, after which it waits; 0: no limit.",
+    )
+    lockout_minutes: int = Field(15, ge=1, description="How long a failed log-in counts for that.")
     log_level: str = Field("INFO", description="Least severe level that is logged.")
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="`console` is for people, `json` for programs; `auto`: `console` when stderr is a terminal."

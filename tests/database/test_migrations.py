@@ -56,6 +56,8 @@ STEPS = [
     "0040",
     "0041",
     "0042",
+    "0043",
+    "0044",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

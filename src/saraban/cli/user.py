@@ -163,7 +163,7 @@ def enable(username: Name) -> None:
 
 @noun.command()
 def unlock(username: Name) -> None:
-    """Unlock an account after too many wrong passwords.
+    """Forgive the wrong passwords of an account: who was delayed or has to wait may log in at once.
 
     Example: `saraban user unlock somchai`
     """
@@ -305,4 +305,4 @@ def _state(account: Any) -> str:
         return say("ปิดใช้งาน", "disabled")
     if account.is_invited:
         return say("เชิญแล้ว", "invited")
-    return say("ถูกล็อก", "locked") if account.locked_until else say("ใช้งานได้", "active")
+    return say("ใช้งานได้", "active")

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Request
 
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.lockout import LockoutRules
-from saraban.identity.service import Callers, NotSignedIn, TokenIssuer
+from saraban.identity.service import Callers, LogInThrottle, NotSignedIn, TokenIssuer
 from saraban.kit.errors import DomainError, Kind, Text
 from saraban.kit.http import at_once
 from saraban.kit.limits import Limiter
@@ -58,13 +57,13 @@ def limiter(request: Request) -> Limiter:
     return request.app.state.rates.limiter  # type: ignore[no-any-return]
 
 
-def lockout_rules(request: Request) -> LockoutRules:
-    return getattr(request.app.state, "lockout", None) or LockoutRules()
+def log_in_throttle(request: Request) -> LogInThrottle:
+    return request.app.state.throttle  # type: ignore[no-any-return]
 
 
 Tokens = Annotated[TokenIssuer, Depends(at_once(token_issuer))]
 Attempts = Annotated[Limiter, Depends(at_once(limiter))]
-Lockout = Annotated[LockoutRules, Depends(at_once(lockout_rules))]
+Throttle = Annotated[LogInThrottle, Depends(at_once(log_in_throttle))]
 
 
 async def current_caller(request: Request) -> Caller:

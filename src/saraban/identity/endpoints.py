@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, status
 
 from saraban.identity import service
-from saraban.identity.dependencies import Attempts, CurrentCaller, Lockout, Tokens
+from saraban.identity.dependencies import Attempts, CurrentCaller, Throttle, Tokens
 from saraban.identity.schemas import (
     LogIn,
     OrganizationLine,
@@ -29,14 +29,15 @@ CallersDevice = Annotated[service.Device, Depends(at_once(device))]
 
 
 @router.post("/auth/login", tags=["auth"], summary="Log in")
-async def log_in(body: LogIn, db: Db, tokens: Tokens, lockout: Lockout, device: CallersDevice) -> TokenPair:
+async def log_in(body: LogIn, db: Db, tokens: Tokens, throttle: Throttle, device: CallersDevice) -> TokenPair:
     """
     Opens a session with user name and password.
 
-    After repeated wrong passwords the account is locked for a while: 429 `ACCOUNT_LOCKED` with `Retry-After`.
+    After repeated failures an address has to wait: 429 `LOGIN_THROTTLED` with `Retry-After`. Failures from elsewhere delay the
+    answer by at most 5 seconds. A server that checks too many passwords at once says 503 `PASSWORDS_BUSY`.
     """
     opened = await service.log_in(
-        db, issuer=tokens, rules=lockout, username=body.username, password=body.password, device=device
+        db, issuer=tokens, throttle=throttle, username=body.username, password=body.password, device=device
     )
     return TokenPair.model_validate(opened, from_attributes=True)
 

@@ -64,6 +64,7 @@ class User(HasPublicId, Base):
     draws_per_minute: Mapped[int | None]
     must_change_password: Mapped[bool] = mapped_column(default=False)
     failed_attempts: Mapped[int] = mapped_column(default=0)
+    # When failures were last forgiven (unlocked, another password): the throttle counts only those since.
     locked_until: Mapped[datetime | None]
     last_login_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
@@ -85,18 +86,6 @@ class UserInvitation(Base):
     token_hash: Mapped[str] = mapped_column(Code(64), unique=True)
     expires_at: Mapped[datetime]
     created_at: Mapped[datetime]
-    updated_at: Mapped[datetime]
-
-
-class LoginFailure(Base):
-    """Wrong log-ins under a name that no account has, by the SHA-256 of the name: such a name is locked like a real one."""
-
-    __tablename__ = "login_failures"
-    __table_args__ = (sa.Index("idx_login_failures_updated", "updated_at"),)
-
-    name_hash: Mapped[str] = mapped_column(Code(64), primary_key=True)
-    failures: Mapped[int]
-    locked_until: Mapped[datetime | None]
     updated_at: Mapped[datetime]
 
 

@@ -173,6 +173,7 @@ class Database:
             "max_overflow": pool_size,
             "pool_timeout": 30.0 if self.is_sqlite else pool_timeout,
             "echo": echo,
+            "hide_parameters": True,  # an error is logged, and a parameter is now and then a password typed for a name
             # Every session and transaction here ends with its own commit or rollback; another would be a round trip more.
             "pool_reset_on_return": None,
             "json_serializer": lambda value: orjson.dumps(value).decode(),

@@ -5,9 +5,9 @@ A Redis that fails is left alone for a while; meanwhile each process counts by i
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import structlog
 from limits import RateLimitItemPerMinute
@@ -19,6 +19,8 @@ from redis.exceptions import RedisError
 
 from saraban.kit.clock import epoch, stopwatch
 from saraban.kit.redis_pool import redis_pool
+
+T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
@@ -33,12 +35,17 @@ class Charge:
 
     :param policy: its name in the headers, such as `user`
     :param whom: who is counted; empty where all are counted together
-    :param most: operations a minute
+    :param most: operations a minute, or in `minutes`
     """
 
     policy: str
     whom: str
     most: int
+    minutes: int = 1
+
+    @property
+    def window(self) -> RateLimitItemPerMinute:
+        return RateLimitItemPerMinute(self.most, self.minutes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,16 @@ class Tally:
         return {"RateLimit-Policy": policies, "RateLimit": f'"{told.policy}";r={self.left};t={self.reset}'}
 
 
+class Usage(NamedTuple):
+    """
+    :param used: operations in the window
+    :param reset: seconds until one less is counted
+    """
+
+    used: int
+    reset: int
+
+
 class Limiter:
     """
     :param redis_url: where all servers count together; empty: this process counts alone
@@ -82,23 +99,35 @@ class Limiter:
 
     async def take(self, charges: Sequence[Charge]) -> Tally:
         """This will count one operation, charge after charge, until one is used up."""
+        return await self._counting(lambda limiter: _take(limiter, charges))
+
+    async def usage(self, charges: Sequence[Charge]) -> list[Usage]:
+        """Give how much of each charge is used; nothing is counted."""
+
+        async def look(limiter: MovingWindowRateLimiter) -> list[Usage]:
+            return [await _usage(limiter, charge) for charge in charges]
+
+        return await self._counting(look)
+
+    async def clear(self, charges: Sequence[Charge]) -> None:
+        """Forget what was counted."""
+
+        async def forget(limiter: MovingWindowRateLimiter) -> None:
+            for charge in charges:
+                await limiter.clear(charge.window, charge.policy, charge.whom)
+
+        await self._counting(forget)
+
+    async def _counting(self, work: Callable[[MovingWindowRateLimiter], Awaitable[T]]) -> T:
         if self._shared is not None and stopwatch() >= self._closed_until:
             async with self._turns:
-                tally = await self._together(self._shared, charges)
-            if tally is not None:
-                return tally
-        return await _take(self._alone, charges)
-
-    async def _together(self, shared: MovingWindowRateLimiter, charges: Sequence[Charge]) -> Tally | None:
-        """:returns: None while Redis is left alone, which may have begun while this one waited for its turn"""
-        if stopwatch() < self._closed_until:
-            return None
-        try:
-            return await _take(shared, charges)
-        except (StorageError, RedisError, OSError, TimeoutError) as fault:
-            self._closed_until = stopwatch() + self._rest
-            log.warning("limits.counting_alone", error=f"{type(fault).__name__}: {fault}"[:300])
-            return None
+                if stopwatch() >= self._closed_until:  # Redis may have failed while this one waited for its turn
+                    try:
+                        return await work(self._shared)
+                    except (StorageError, RedisError, OSError, TimeoutError) as fault:
+                        self._closed_until = stopwatch() + self._rest
+                        log.warning("limits.counting_alone", error=f"{type(fault).__name__}: {fault}"[:300])
+        return await work(self._alone)
 
     async def close(self) -> None:
         if self._pool is not None:
@@ -108,13 +137,18 @@ class Limiter:
 async def _take(limiter: MovingWindowRateLimiter, charges: Sequence[Charge]) -> Tally:
     refused = None
     for charge in charges:
-        if not await limiter.hit(RateLimitItemPerMinute(charge.most), charge.policy, charge.whom):
+        if not await limiter.hit(charge.window, charge.policy, charge.whom):
             refused = charge
             break
     told = refused or charges[0]
-    window = await limiter.get_window_stats(RateLimitItemPerMinute(told.most), told.policy, told.whom)
-    reset = max(1, min(WINDOW, round(window.reset_time - epoch())))
-    return Tally(tuple(charges), refused, 0 if refused else max(window.remaining, 0), reset)
+    usage = await _usage(limiter, told)
+    return Tally(tuple(charges), refused, 0 if refused else max(told.most - usage.used, 0), usage.reset)
+
+
+async def _usage(limiter: MovingWindowRateLimiter, charge: Charge) -> Usage:
+    stats = await limiter.get_window_stats(charge.window, charge.policy, charge.whom)
+    reset = max(1, min(WINDOW * charge.minutes, round(stats.reset_time - epoch())))
+    return Usage(charge.most - max(stats.remaining, 0), reset)
 
 
 def _storage(url: str, pool: BlockingConnectionPool) -> Storage:

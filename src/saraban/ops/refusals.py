@@ -59,7 +59,7 @@ _STEER = (
 )
 
 OF: Final[dict[str, tuple[str, ...]]] = {
-    "auth_log_in": ("INVALID_CREDENTIALS", "ACCOUNT_LOCKED"),
+    "auth_log_in": ("INVALID_CREDENTIALS", "LOGIN_THROTTLED", "PASSWORDS_BUSY"),
     "auth_refresh": ("SESSION_ENDED",),
     "document_numbering_generate": (*_DRAW, "NOT_YOUR_ORGANIZATION"),
     "document_numbering_preview": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION"),

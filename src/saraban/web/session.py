@@ -11,11 +11,11 @@ from saraban.identity.dependencies import (
     ACCESS_COOKIE,
     REFRESH_COOKIE,
     CurrentCaller,
-    Lockout,
+    Throttle,
     Tokens,
     refuse_cross_site,
 )
-from saraban.identity.service import AccountLocked, NotSignedIn, WrongCredentials
+from saraban.identity.service import LogInThrottled, NotSignedIn, PasswordsBusy, WrongCredentials
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Address, Db, Now
 from saraban.kit.problem import status_of, to_problem
@@ -60,7 +60,7 @@ async def log_in(
     request: Request,
     db: Db,
     tokens: Tokens,
-    lockout: Lockout,
+    throttle: Throttle,
     username: Annotated[str, Form(max_length=50)] = "",
     password: Annotated[str, Form(max_length=128)] = "",
     next: Annotated[str, Form(max_length=2000)] = HOME,
@@ -69,9 +69,9 @@ async def log_in(
     refuse_cross_site(request)
     try:
         opened = await identity.log_in(
-            db, issuer=tokens, rules=lockout, username=username, password=password, device=device_of(request)
+            db, issuer=tokens, throttle=throttle, username=username, password=password, device=device_of(request)
         )
-    except (WrongCredentials, AccountLocked) as error:
+    except (WrongCredentials, LogInThrottled, PasswordsBusy) as error:
         return _form(request, next=inside(next), username=username, error=error)
     request.state.opened = opened
     response = RedirectResponse(inside(next), status_code=303)

@@ -81,7 +81,6 @@ def standard_timers(
         Timer("mail_purge", timedelta(hours=1), _purge(db, notifications.purge_mails)),
         Timer("idempotency_purge", timedelta(hours=1), _purge(db, forget_expired)),
         Timer("session_purge", timedelta(hours=1), _purge(db, identity.forget_sessions)),
-        Timer("login_failure_purge", timedelta(hours=1), _purge(db, identity.forget_strangers)),
         Timer("reservation_expiry", timedelta(seconds=10), _purge(db, numbering.expire_reservations)),
         Timer("number_error_purge", timedelta(hours=1), _purge(db, forget_errors)),
         Timer("attachment_clean_up", timedelta(minutes=10), clean_up),

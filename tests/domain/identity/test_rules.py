@@ -6,15 +6,14 @@ from uuid import UUID
 
 import pytest
 
-from saraban.identity.domain import catalogue, token
+from saraban.identity.domain import catalogue, throttle, token
 from saraban.identity.domain.demo import DEMO_ACCOUNTS
-from saraban.identity.domain.lockout import Failures, LockoutRules, after_failure
 from saraban.identity.domain.organization import part_of
 from saraban.identity.domain.password import weakness
 from saraban.identity.domain.permission import EVERYTHING
+from saraban.identity.domain.throttle import ThrottleRules
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
-RULES = LockoutRules(attempts=3, minutes=15)
 SOMEBODY = UUID("01930b5e-0000-7000-8000-0000000000f1")
 
 
@@ -74,25 +73,49 @@ class TestCatalogue:
                 assert given == [levels[placing.role]], account.username
 
 
-class TestLockout:
-    def test_counts_until_it_locks(self) -> None:
-        failures = Failures(0, None)
-        seen = []
-        for _ in range(3):
-            failures = after_failure(failures, RULES, NOW)
-            seen.append((failures.count, failures.locked_until))
+class TestThrottle:
+    RULES = ThrottleRules(attempts=5, of_address=10, longest=5)
 
-        assert seen == [(1, None), (2, None), (3, NOW + timedelta(minutes=15))]
+    @pytest.mark.parametrize(
+        ("here", "name", "address", "waits", "seconds"),
+        [
+            (0, 0, 0, False, 0),
+            (4, 4, 4, False, 0),
+            (5, 5, 5, True, 1),
+            (0, 5, 0, False, 1),  # what others did delays
+            (0, 6, 0, False, 2),
+            (0, 7, 9, False, 4),
+            (0, 8, 0, False, 5),
+            (0, 9, 0, False, 5),
+            (0, 10_000, 0, False, 5),  # and never refuses
+            (0, 0, 10, True, 0),  # many names from one address
+            (1, 1, 12, True, 0),
+        ],
+    )
+    def test_makes_an_address_wait_for_its_own_failures_only(
+        self, here: int, name: int, address: int, waits: bool, seconds: float
+    ) -> None:
+        failures = throttle.Failures(here, name, address)
 
-    def test_begins_anew_after_the_lock_has_ended(self) -> None:
-        assert after_failure(Failures(3, NOW), RULES, NOW) == Failures(1, None)
+        assert (throttle.has_to_wait(failures, self.RULES), throttle.delay(failures, self.RULES)) == (waits, seconds)
 
-    @pytest.mark.parametrize(("until", "seconds"), [(None, 0), (NOW, 0), (NOW - timedelta(1), 0)])
-    def test_is_open_when_the_time_has_come(self, until: datetime | None, seconds: float) -> None:
-        assert Failures(3, until).locked_for(NOW) == seconds
+    def test_may_leave_addresses_alone(self) -> None:
+        assert not throttle.has_to_wait(throttle.Failures(0, 0, 1), ThrottleRules(of_address=0))
 
-    def test_says_how_long_it_stays_locked(self) -> None:
-        assert Failures(3, NOW + timedelta(seconds=90)).locked_for(NOW) == 90
+    @pytest.mark.parametrize(
+        ("address", "network"),
+        [
+            ("203.0.113.7", "203.0.113.7"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+            ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+            ("fe80::1%eth0", "fe80::/64"),
+            ("::ffff:203.0.113.7", "203.0.113.7"),
+            ("", ""),
+            ("testclient", "testclient"),
+        ],
+    )
+    def test_takes_a_network_of_ipv6_for_one_address(self, address: str, network: str) -> None:
+        assert throttle.network_of(address) == network
 
 
 class TestPassword:

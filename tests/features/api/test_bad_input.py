@@ -17,7 +17,6 @@ KEPT = {
     "document_number_errors",
     "audit_logs",
     "users",
-    "login_failures",
     "refresh_tokens",
     "user_preferences",
     "sqlite_sequence",

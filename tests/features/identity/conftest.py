@@ -9,13 +9,14 @@ from zoneinfo import ZoneInfo
 import pytest
 import pytest_asyncio
 
-from saraban.identity.service import LockoutRules, TokenIssuer
+from saraban.identity.service import LogInThrottle, ThrottleRules, TokenIssuer
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
+from saraban.kit.limits import Limiter
 from tests.conftest import run_apart
 from tests.people import fill
 
-RULES = LockoutRules(attempts=3, minutes=15)
+RULES = ThrottleRules(attempts=3, of_address=0, longest=0.01, least=0)
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
 
@@ -51,3 +52,8 @@ def issuer(clock: FixedClock) -> TokenIssuer:
     return TokenIssuer(
         "a-key-of-this-test-and-of-nothing-else-at-all-in-the-world", access_minutes=15, refresh_days=7, clock=clock
     )
+
+
+@pytest.fixture
+def throttle() -> LogInThrottle:
+    return LogInThrottle(Limiter(), RULES, key="a key")

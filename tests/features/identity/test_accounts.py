@@ -10,7 +10,16 @@ from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
-from saraban.identity.service import Device, NotSignedIn, RoleDoesNotFit, TokenIssuer, UsernameTaken, WrongCredentials
+from saraban.identity.service import (
+    Device,
+    LogInThrottle,
+    LogInThrottled,
+    NotSignedIn,
+    RoleDoesNotFit,
+    TokenIssuer,
+    UsernameTaken,
+    WrongCredentials,
+)
 from saraban.identity.service import seed as people
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Base, Database
@@ -23,8 +32,8 @@ STRONG = "Correct-Horse-7"
 class Office:
     """Does an administrator's deeds as one of the demo people."""
 
-    def __init__(self, db: Database, clock: FixedClock, issuer: TokenIssuer) -> None:
-        self.db, self.clock, self.issuer = db, clock, issuer
+    def __init__(self, db: Database, clock: FixedClock, issuer: TokenIssuer, throttle: LogInThrottle) -> None:
+        self.db, self.clock, self.issuer, self.throttle = db, clock, issuer, throttle
 
     async def who(self, username: str) -> Caller:
         async with self.db.reading() as session:
@@ -39,19 +48,17 @@ class Office:
         )
 
     async def enters(self, username: str, password: str) -> bool:
-        rules = identity.LockoutRules(3, 15)
+        account: dict[str, Any] = {"username": username, "password": password, "device": Device()}
         try:
-            await identity.log_in(
-                self.db, issuer=self.issuer, rules=rules, username=username, password=password, device=Device()
-            )
-        except (WrongCredentials, identity.AccountLocked):
+            await identity.log_in(self.db, issuer=self.issuer, throttle=self.throttle, **account)
+        except (WrongCredentials, LogInThrottled):
             return False
         return True
 
 
 @pytest.fixture
-def office(people_db: Database, clock: FixedClock, issuer: TokenIssuer) -> Office:
-    return Office(people_db, clock, issuer)
+def office(people_db: Database, clock: FixedClock, issuer: TokenIssuer, throttle: LogInThrottle) -> Office:
+    return Office(people_db, clock, issuer, throttle)
 
 
 def somchai(**changes: Any) -> dict[str, Any]:
@@ -133,6 +140,7 @@ class TestSetPassword:
     async def test_unlock_leaves_the_password(self, office: Office) -> None:
         for _ in range(3):
             await office.enters("viewer", "wrong")
+        assert not await office.enters("viewer", "saraban-demo")
         await office.do(identity.unlock, username="viewer")
 
         assert await office.enters("viewer", "saraban-demo")

@@ -3,36 +3,62 @@
 import asyncio
 import base64
 import json
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import jwt
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
 
 from saraban.audit.models import AuditLog
 from saraban.identity import service as identity
-from saraban.identity.domain.lockout import LockoutRules
 from saraban.identity.models import RefreshToken, User
 from saraban.identity.service import (
-    AccountLocked,
     Device,
+    LogInThrottle,
+    LogInThrottled,
     NotSignedIn,
+    PasswordsBusy,
     SessionEnded,
     SignedIn,
     TokenIssuer,
     WrongCredentials,
+    passwords,
 )
-from saraban.kit.clock import FixedClock
+from saraban.kit.clock import FixedClock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
+from saraban.kit.ids import new_id
+from saraban.kit.limits import Limiter
+from tests.features.identity.conftest import RULES
 
-RULES = LockoutRules(attempts=3, minutes=15)
+At = Callable[..., Awaitable[str]]
 HERE = Device("203.0.113.7", "a browser")
 PASSWORD = "saraban-demo"
 
 
-async def log_in(db: Database, issuer: TokenIssuer, username: str = "viewer", password: str = PASSWORD) -> SignedIn:
-    return await identity.log_in(db, issuer=issuer, rules=RULES, username=username, password=password, device=HERE)
+async def log_in(
+    db: Database,
+    issuer: TokenIssuer,
+    username: str = "viewer",
+    password: str = PASSWORD,
+    *,
+    throttle: LogInThrottle | None = None,
+    address: str = HERE.address,
+) -> SignedIn:
+    return await identity.log_in(
+        db,
+        issuer=issuer,
+        throttle=throttle or LogInThrottle(Limiter(), RULES, key="a key"),
+        username=username,
+        password=password,
+        device=replace(HERE, address=address),
+    )
 
 
 async def refresh(db: Database, issuer: TokenIssuer, token: str) -> SignedIn:
@@ -83,105 +109,138 @@ class TestLogIn:
             with pytest.raises(WrongCredentials):
                 await log_in(people_db, issuer, name, "wrong")
 
-        assert await trail(people_db) == ["login.success", "login.failed", "login.failed"]
+        assert await trail(people_db) == ["login.success", "login.failed"]
         async with people_db.reading() as session:
             addresses = set(await session.scalars(sa.select(AuditLog.ip_address)))
         assert addresses == {"203.0.113.7"}
 
 
-class TestLockout:
-    async def fail(self, db: Database, issuer: TokenIssuer, times: int) -> None:
-        for _ in range(times):
-            with pytest.raises((WrongCredentials, AccountLocked)):
-                await log_in(db, issuer, password="wrong")
+class TestThrottle:
+    @pytest.fixture
+    def at(self, people_db: Database, issuer: TokenIssuer, throttle: LogInThrottle) -> At:
+        async def attempt(address: str = HERE.address, username: str = "viewer", password: str = "wrong") -> str:
+            try:
+                await log_in(people_db, issuer, username, password, throttle=throttle, address=address)
+            except DomainError as refusal:
+                return refusal.code
+            return "in"
 
-    async def test_refuses_even_the_right_password_until_it_ends(
-        self, people_db: Database, issuer: TokenIssuer, clock: FixedClock
-    ) -> None:
-        await self.fail(people_db, issuer, 3)
+        return attempt
 
-        with pytest.raises(AccountLocked) as refusal:
-            await log_in(people_db, issuer)
-        assert refusal.value.retry_after == 900
+    async def test_makes_an_address_wait_that_failed_too_often(self, at: At) -> None:
+        assert [await at() for _ in range(5)] == ["INVALID_CREDENTIALS"] * 3 + ["LOGIN_THROTTLED"] * 2
+        assert await at(password=PASSWORD) == "LOGIN_THROTTLED"
+        assert await at(username="padmin", password=PASSWORD) == "in"
 
-        clock.at += timedelta(minutes=15)
-        assert (await log_in(people_db, issuer)).access_token
-
-    async def test_is_forgotten_by_a_success(self, people_db: Database, issuer: TokenIssuer) -> None:
-        for _ in range(3):
-            await self.fail(people_db, issuer, 2)
-            await log_in(people_db, issuer)
-
-        assert "login.locked" not in await trail(people_db)
-
-    async def test_answers_no_more_guesses_at_once_than_one_after_another(
-        self, people_db: Database, issuer: TokenIssuer
-    ) -> None:
-        guesses = await asyncio.gather(
-            *(log_in(people_db, issuer, password=f"guess {n}") for n in range(8)), return_exceptions=True
-        )
-
-        assert sum(isinstance(guess, WrongCredentials) for guess in guesses) == 2
-        assert sum(isinstance(guess, AccountLocked) for guess in guesses) == 6
-        assert (await trail(people_db)).count("login.failed") == 3
-
-    async def test_answers_an_unknown_name_like_a_known_one(self, people_db: Database, issuer: TokenIssuer) -> None:
-        def told(refusal: BaseException) -> tuple[object, ...]:
-            assert isinstance(refusal, DomainError)
-            return refusal.code, refusal.detail, refusal.retry_after, refusal.values
-
-        answers = {
-            name: [
-                told((await asyncio.gather(log_in(people_db, issuer, name, "wrong"), return_exceptions=True))[0])
-                for _ in range(5)
-            ]
-            for name in ("viewer", "nobody")
-        }
-
-        assert answers["nobody"] == answers["viewer"]
-        assert [answer[0] for answer in answers["nobody"]] == ["INVALID_CREDENTIALS"] * 2 + ["ACCOUNT_LOCKED"] * 3
-        assert (await trail(people_db)).count("login.locked") == 2
-
-    async def test_of_an_unknown_name_counts_guesses_at_once_and_ends(
-        self, people_db: Database, issuer: TokenIssuer, clock: FixedClock
-    ) -> None:
-        guesses = await asyncio.gather(
-            *(log_in(people_db, issuer, "nobody", f"guess {n}") for n in range(8)), return_exceptions=True
-        )
-        assert sum(isinstance(guess, AccountLocked) for guess in guesses) == 6
-
-        clock.at += timedelta(minutes=15)
-        with pytest.raises(WrongCredentials):
-            await log_in(people_db, issuer, " NOBODY ", "wrong")
-
-    async def test_of_an_unknown_name_is_forgotten_after_a_month(
-        self, people_db: Database, issuer: TokenIssuer, clock: FixedClock
-    ) -> None:
-        with pytest.raises(WrongCredentials):
-            await log_in(people_db, issuer, "nobody", "wrong")
-
-        async def forget() -> int:
-            return await people_db.transact(lambda session: identity.forget_strangers(session, now=clock.at))
-
-        clock.at += timedelta(days=29)
-        assert await forget() == 0
-        clock.at += timedelta(days=2)
-        assert await forget() == 1
-
-    async def test_concerns_one_account_only(self, people_db: Database, issuer: TokenIssuer) -> None:
-        await self.fail(people_db, issuer, 3)
-
-        assert (await log_in(people_db, issuer, "padmin")).access_token
-
-    async def test_closes_the_sessions_that_are_open(
-        self, people_db: Database, issuer: TokenIssuer, clock: FixedClock
-    ) -> None:
+    async def test_lets_nobody_keep_another_out(self, at: At, people_db: Database, issuer: TokenIssuer) -> None:
         opened = await log_in(people_db, issuer)
-        await self.fail(people_db, issuer, 3)
+        for place in range(1, 30):
+            assert await at(f"198.51.100.{place}") == "INVALID_CREDENTIALS"
 
+        assert await at(password=PASSWORD) == "in"
         async with people_db.reading() as session:
-            with pytest.raises(NotSignedIn):
-                await identity.load_caller(session, opened.public_id, now=clock.now())
+            assert (await identity.load_caller(session, opened.public_id)).username == "viewer"
+
+    async def test_delays_a_name_that_others_failed_at(self, people_db: Database, issuer: TokenIssuer) -> None:
+        throttle = LogInThrottle(Limiter(), replace(RULES, longest=0.2), key="a key")
+        for place in range(3):
+            with pytest.raises(WrongCredentials):
+                await log_in(people_db, issuer, password="wrong", throttle=throttle, address=f"198.51.100.{place}")
+
+        began = stopwatch()
+        await log_in(people_db, issuer, throttle=throttle)
+
+        assert 0.2 <= stopwatch() - began < 5
+
+    async def test_makes_an_address_wait_that_tries_many_names(self, people_db: Database, issuer: TokenIssuer) -> None:
+        throttle = LogInThrottle(Limiter(), replace(RULES, of_address=4), key="a key")
+        tries = [log_in(people_db, issuer, f"name{n}", "wrong", throttle=throttle) for n in range(12)]
+        refused: list[Any] = await asyncio.gather(*tries, return_exceptions=True)
+
+        assert [type(one) for one in refused] == [WrongCredentials] * 4 + [LogInThrottled] * 8
+        assert 0 < refused[-1].retry_after <= 60
+        assert (await log_in(people_db, issuer, throttle=throttle, address="2001:db8::1")).access_token
+
+    async def test_is_forgotten_by_a_success(self, at: At) -> None:
+        for _ in range(3):
+            assert [await at(), await at(), await at(password=PASSWORD)] == ["INVALID_CREDENTIALS"] * 2 + ["in"]
+
+    async def test_answers_no_more_guesses_at_once_than_one_after_another(self, at: At, people_db: Database) -> None:
+        guesses = await asyncio.gather(*(at(password=f"guess {n}") for n in range(8)))
+
+        assert sorted(guesses) == ["INVALID_CREDENTIALS"] * 3 + ["LOGIN_THROTTLED"] * 5
+        assert await trail(people_db) == ["login.failed"] * 3 + ["login.throttled"]
+
+    async def test_answers_an_unknown_name_like_a_known_one(self, at: At) -> None:
+        answers = {name: [await at(username=name) for _ in range(5)] for name in ("viewer", "nobody", " NOBODY ")}
+
+        assert answers["viewer"] == answers["nobody"]
+        assert set(answers[" NOBODY "]) == {"LOGIN_THROTTLED"}
+
+    @pytest.mark.parametrize("name", ["viewer", "nobody"])
+    async def test_takes_its_time_to_say_no(self, people_db: Database, issuer: TokenIssuer, name: str) -> None:
+        """Or the audit row of a name that exists could be felt."""
+        throttle = LogInThrottle(Limiter(), replace(RULES, least=0.4), key="a key")
+        began = stopwatch()
+        with pytest.raises(WrongCredentials):
+            await log_in(people_db, issuer, name, "wrong", throttle=throttle)
+
+        assert stopwatch() - began >= 0.4
+
+    async def test_has_a_password_in_the_place_of_the_name_written_nowhere(
+        self, people_db: Database, issuer: TokenIssuer, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        typed = "my-secret-passphrase-7"
+        for _ in range(4):
+            with pytest.raises((WrongCredentials, LogInThrottled)):
+                await log_in(people_db, issuer, typed, "viewer")
+
+        assert await trail(people_db) == []
+        await people_db.close()
+        kept = b"".join(file.read_bytes() for file in tmp_path.glob("people.db*"))  # noqa: ASYNC240
+        said = "".join(capsys.readouterr())
+        assert (typed.encode() in kept, typed in said) == (False, False)
+
+    async def test_has_it_in_no_error_of_the_database(self, people_db: Database, issuer: TokenIssuer) -> None:
+        async with people_db.writing() as session:
+            await session.execute(sa.text("ALTER TABLE users RENAME TO users_gone"))
+
+        typed = f"passphrase-{new_id()}"  # a traceback shows this line
+
+        with pytest.raises(SQLAlchemyError) as failure:
+            await log_in(people_db, issuer, typed, "viewer")
+
+        assert typed not in "".join(traceback.format_exception(failure.value))
+
+    async def test_keeps_an_address_from_filling_the_queue(
+        self, people_db: Database, issuer: TokenIssuer, throttle: LogInThrottle, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        go_on = asyncio.Event()
+
+        async def slow(*_: object) -> bool:
+            await go_on.wait()
+            return True
+
+        monkeypatch.setattr(passwords, "matches", slow)
+        flood = [asyncio.create_task(log_in(people_db, issuer, throttle=throttle)) for _ in range(60)]
+        elsewhere = asyncio.create_task(log_in(people_db, issuer, throttle=throttle, address="198.51.100.1"))
+        done, _ = await asyncio.wait(flood, return_when=asyncio.FIRST_COMPLETED)
+        while len(done) < 10:
+            done, _ = await asyncio.wait(flood, timeout=0.01)
+        go_on.set()
+        outcomes = await asyncio.gather(*flood, return_exceptions=True)
+
+        assert sum(isinstance(one, PasswordsBusy) for one in outcomes) == 10
+        assert (await elsewhere).access_token
+
+    async def test_refuses_what_would_wait_too_long_for_argon2(
+        self, people_db: Database, issuer: TokenIssuer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(passwords, "_MOST_WAITING", 0)
+        with pytest.raises(PasswordsBusy) as refusal:
+            await log_in(people_db, issuer)
+
+        assert refusal.value.retry_after == 5
 
 
 class TestRefresh:

@@ -36,14 +36,14 @@ class TestLogIn:
         assert 'value="dc.contractor"' in answer.text
         assert "wrong-password" not in answer.text
 
-    async def test_tells_a_locked_out_person_to_wait(self, visitor: httpx.AsyncClient) -> None:
+    async def test_tells_who_failed_too_often_to_wait(self, visitor: httpx.AsyncClient) -> None:
         for _ in range(5):
             await log_in(visitor, "viewer", password="wrong")
         answer = await log_in(visitor, "viewer")
 
         assert answer.status_code == 429
         assert int(answer.headers["retry-after"]) > 60
-        assert "บัญชีถูกระงับชั่วคราว" in answer.text
+        assert "ลงชื่อเข้าใช้ไม่สำเร็จหลายครั้งเกินไป" in answer.text
         assert "data-locked-for" in answer.text
 
     @pytest.mark.parametrize(

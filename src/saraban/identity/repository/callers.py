@@ -1,7 +1,6 @@
 """Reads users with what their roles allow, in one query."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -70,18 +69,9 @@ def _open_users() -> Any:
     return _users_with_grants().where(User.public_id.in_(asked), User.is_active, User.deleted_at.is_(None))
 
 
-async def rows_of_users(
-    connected: Connected, *, public_ids: Collection[UUID], now: datetime | None = None
-) -> Sequence[Any]:
-    """
-    One row for each assignment of a user (one of nulls without any); none of a user whose account is closed.
-
-    :param now: when given, none of one whose account is locked at that moment either
-    """
-    statement = _open_users()
-    if now is not None:
-        statement = statement.where(sa.or_(User.locked_until.is_(None), User.locked_until <= now))
-    return list((await connected.execute(statement, {"asked": list(public_ids)})).all())
+async def rows_of_users(connected: Connected, *, public_ids: Collection[UUID]) -> Sequence[Any]:
+    """One row for each assignment of a user (one of nulls without any); none of a user whose account is closed."""
+    return list((await connected.execute(_open_users(), {"asked": list(public_ids)})).all())
 
 
 async def rows_of_username(session: AsyncSession, *, username: str) -> Sequence[Any]:

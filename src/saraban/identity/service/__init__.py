@@ -1,7 +1,7 @@
 """What other features and the doors use of `identity`."""
 
 from saraban.identity.domain.demo import DEMO_ACCOUNTS
-from saraban.identity.domain.lockout import LockoutRules
+from saraban.identity.domain.throttle import ThrottleRules
 from saraban.identity.service.accounts import CHANGED as ACCOUNT_CHANGED
 from saraban.identity.service.accounts import (
     Account,
@@ -41,18 +41,18 @@ from saraban.identity.service.invitations import (
     renew_invitation,
 )
 from saraban.identity.service.password_change import TooManyPasswords, change_password
+from saraban.identity.service.passwords import PasswordsBusy
 from saraban.identity.service.profile import profile
 from saraban.identity.service.sessions import (
-    AccountLocked,
     Device,
     SignedIn,
     WrongCredentials,
     forget_sessions,
-    forget_strangers,
     log_in,
     log_out,
     refresh,
 )
+from saraban.identity.service.throttle import LogInThrottle, LogInThrottled
 from saraban.identity.service.tokens import NotSignedIn, SessionEnded, TokenIssuer
 
 __all__ = [
@@ -60,18 +60,20 @@ __all__ = [
     "DEMO_ACCOUNTS",
     "USER_INVITED",
     "Account",
-    "AccountLocked",
     "Callers",
     "Delivery",
     "Device",
     "Invitation",
     "InvitationEnded",
-    "LockoutRules",
+    "LogInThrottle",
+    "LogInThrottled",
     "Member",
     "NotSignedIn",
+    "PasswordsBusy",
     "RoleDoesNotFit",
     "SessionEnded",
     "SignedIn",
+    "ThrottleRules",
     "TokenIssuer",
     "TooManyPasswords",
     "UsernameTaken",
@@ -85,7 +87,6 @@ __all__ = [
     "deliveries",
     "find_caller",
     "forget_sessions",
-    "forget_strangers",
     "grant_role",
     "invite_again",
     "invite_user",

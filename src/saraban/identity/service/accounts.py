@@ -58,7 +58,6 @@ class Account:
     is_active: bool
     is_service: bool
     is_invited: bool
-    locked_until: datetime | None
     last_login_at: datetime | None
 
 
@@ -173,7 +172,7 @@ async def limit_draws(
 
 async def unlock(session: AsyncSession, *, by: Caller, username: str, address: str, now: datetime) -> None:
     user = await manageable(session, by=by, username=username, permission="user.edit")
-    user.failed_attempts, user.locked_until, user.updated_at = 0, None, now
+    user.failed_attempts, user.locked_until, user.updated_at = 0, now, now
     await record(session, "user.unlock", user, by=by, address=address, now=now)
 
 
@@ -337,7 +336,7 @@ async def replace_password(
     :param but: the digest of a refresh token whose session goes on
     """
     user.password_hash, user.updated_at = password_hash, now
-    user.failed_attempts, user.locked_until = 0, None
+    user.failed_attempts, user.locked_until = 0, now
     await invitations.close(session, user_id=user.user_id)
     await tokens.revoke_all(session, user_id=user.user_id, but=but, now=now)
 
@@ -360,7 +359,6 @@ def _account(user: User, organization_code: str | None, roles: str | None) -> Ac
         is_active=user.is_active,
         is_service=user.is_service,
         is_invited=user.password_hash == passwords.NO_PASSWORD and not user.is_service,
-        locked_until=user.locked_until,
         last_login_at=user.last_login_at,
     )
 

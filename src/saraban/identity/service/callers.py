@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -18,7 +17,7 @@ from saraban.identity.repository import callers as repository
 from saraban.identity.service.tokens import NotSignedIn
 from saraban.kit.db import Database
 
-_CLOSED = "The account of this token is closed or locked."
+_CLOSED = "The account of this token is closed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +68,13 @@ class Callers:
         return {public_id: _caller(list(own)) for public_id, own in groupby(rows, attrgetter("public_id"))}
 
 
-async def load_caller(session: AsyncSession, public_id: UUID, *, now: datetime | None = None) -> Caller:
+async def load_caller(session: AsyncSession, public_id: UUID) -> Caller:
     """
     This will give the user with what it may do at this moment, in one query.
 
-    :param now: when given, an account that is locked at that moment is refused too
-    :raises NotSignedIn: when the account is closed, locked or gone
+    :raises NotSignedIn: when the account is closed or gone
     """
-    rows = await repository.rows_of_users(session, public_ids=[public_id], now=now)
+    rows = await repository.rows_of_users(session, public_ids=[public_id])
     if not rows:
         raise NotSignedIn(_CLOSED)
     return _caller(rows)

@@ -5,29 +5,28 @@ Logs people in and out, and rotates their refresh tokens.
 error, and no connection is held while argon2 works.
 """
 
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.account import canonical_username
-from saraban.identity.domain.lockout import Failures, LockoutRules, after_failure
 from saraban.identity.models import RefreshToken, User
-from saraban.identity.repository import accounts, strangers, tokens
+from saraban.identity.repository import accounts, tokens
 from saraban.identity.service import passwords
+from saraban.identity.service.throttle import LogInThrottle
 from saraban.identity.service.tokens import SessionEnded, TokenIssuer, digest, new_refresh_token
+from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Kind, Text
 from saraban.kit.ids import new_id
 
 # Two tabs of one browser may present the same token at the same moment; later, it is a stolen one.
 GRACE = timedelta(seconds=30)
-# How long a wrong log-in under a name without an account is remembered.
-REMEMBERED = timedelta(days=30)
-_SUSPICIOUS = frozenset({"login.locked", "login.token_reused"})
+_SUSPICIOUS = frozenset({"login.throttled", "login.token_reused"})
 
 
 class WrongCredentials(DomainError):
@@ -38,20 +37,6 @@ class WrongCredentials(DomainError):
     recovery = (
         Text("ตรวจสอบชื่อผู้ใช้และรหัสผ่าน แล้วลองใหม่", "Check the user name and the password, then try again."),
         Text("หากลืมรหัสผ่าน ติดต่อผู้ดูแลระบบ", "If the password is forgotten, contact the administrator."),
-    )
-
-
-class AccountLocked(DomainError):
-    """Too many wrong passwords in a row."""
-
-    kind, code = Kind.THROTTLED, "ACCOUNT_LOCKED"
-    says = Text(
-        "บัญชีถูกระงับชั่วคราวเนื่องจากใส่รหัสผ่านผิดหลายครั้ง ลองใหม่ใน {minutes} นาที",
-        "The account is locked after repeated wrong passwords. Try again in {minutes} minutes.",
-    )
-    recovery = (
-        Text("รอจนครบเวลาแล้วลองใหม่", "Wait, then try again."),
-        Text("ติดต่อผู้ดูแลระบบเพื่อปลดล็อก", "Ask the administrator to unlock the account."),
     )
 
 
@@ -77,7 +62,7 @@ async def log_in(
     db: Database,
     *,
     issuer: TokenIssuer,
-    rules: LockoutRules,
+    throttle: LogInThrottle,
     username: str,
     password: str,
     device: Device,
@@ -86,26 +71,31 @@ async def log_in(
     This will open a session, taking as long for unknown names as for known ones.
 
     :raises WrongCredentials: unknown name, wrong password, closed account
-    :raises AccountLocked: after too many failures in a row, even with the right password
+    :raises LogInThrottled: after too many failures of this address, even with the right password
+    :raises PasswordsBusy: when too many log in at once
     """
-    now = issuer.clock.now()
     name = canonical_username(username)
     async with db.reading() as session:
         user = await accounts.by_username(session, username=name)
-        past = _past(user) if user is not None else await strangers.past(session, name=name)
-    _refuse_locked(past, now)
-    right = await passwords.matches(password, user.password_hash if user is not None and user.is_active else None)
+    attempt = throttle.attempt(name=name, address=device.address, unlocked=user.locked_until if user else None)
+    async with throttle.turn(attempt):
+        right = await passwords.matches(password, user.password_hash if user is not None and user.is_active else None)
+        if right:
+            await throttle.succeeded(attempt)
+        waits_now = not right and await throttle.failed(attempt)
+    answered = stopwatch() + throttle.rules.least
 
     async def settle(session: AsyncSession) -> SignedIn | DomainError:
-        if user is None:
-            return await _count_stranger(session, name, rules=rules, address=device.address, now=issuer.clock.now())
-        return await _settle(session, user_id=user.user_id, right=right, rules=rules, issuer=issuer, device=device)
+        found = await accounts.for_update(session, user_id=user.user_id) if user is not None else None
+        if found is None:
+            return WrongCredentials()  # nothing of a name without an account is written
+        if not right or not found.is_active:
+            return await _note_failure(session, found, waits_now=waits_now, address=device.address, issuer=issuer)
+        return await _enter(session, found, issuer=issuer, device=device)
 
-    try:
-        outcome = await db.transact(settle)
-    except IntegrityError:  # two first failures of one unknown name at once: the second one finds the row
-        outcome = await db.transact(settle)
+    outcome = await db.transact(settle)
     if isinstance(outcome, DomainError):
+        await asyncio.sleep(max(0.0, answered - stopwatch()))
         raise outcome
     return outcome
 
@@ -135,84 +125,27 @@ async def log_out(session: AsyncSession, *, refresh_token: str, address: str, no
         await _record(session, "logout", user, address=address, now=now)
 
 
-async def _settle(
-    session: AsyncSession,
-    *,
-    user_id: int,
-    right: bool,
-    rules: LockoutRules,
-    issuer: TokenIssuer,
-    device: Device,
-) -> SignedIn | DomainError:
-    """The verdict is given under the row's lock: of many guesses at once, no more than the allowed number is answered."""
+async def _enter(session: AsyncSession, user: User, *, issuer: TokenIssuer, device: Device) -> SignedIn:
     now = issuer.clock.now()
-    user = await accounts.for_update(session, user_id=user_id)
-    if user is None:
-        return WrongCredentials()
-    locked = _locked(_past(user), now)
-    if locked is not None:
-        return locked
-    if not right or not user.is_active:
-        return await _count_failure(session, user, rules=rules, address=device.address, now=now)
-    user.failed_attempts, user.locked_until, user.last_login_at = 0, None, now
+    user.failed_attempts, user.last_login_at = 0, now
     await _record(session, "login.success", user, address=device.address, now=now)
     return await _open(session, user, family=new_id(), issuer=issuer, device=device, now=now)
 
 
-async def _count_failure(
-    session: AsyncSession, user: User, *, rules: LockoutRules, address: str, now: datetime
+async def _note_failure(
+    session: AsyncSession, user: User, *, waits_now: bool, address: str, issuer: TokenIssuer
 ) -> DomainError:
-    failures = after_failure(_past(user), rules, now)
-    user.failed_attempts, user.locked_until = failures.count, failures.locked_until
+    now = issuer.clock.now()
+    user.failed_attempts += 1
     await _record(session, "login.failed", user, address=address, now=now)
-    if failures.locked_until is None:
-        return WrongCredentials()
-    await _record(session, "login.locked", user, address=address, now=now)
-    return _locked(failures, now) or WrongCredentials()
-
-
-async def _count_stranger(
-    session: AsyncSession, name: str, *, rules: LockoutRules, address: str, now: datetime
-) -> DomainError:
-    """A name without an account answers as one with an account would, or the lock would tell which names exist."""
-    row = await strangers.for_update(session, name=name)
-    locked = _locked(strangers.failures_of(row), now)
-    if locked is not None:
-        return locked
-    failures = after_failure(strangers.failures_of(row), rules, now)
-    await strangers.keep(session, row, name=name, failures=failures, now=now)
-    await _record_stranger(session, "login.failed", name, address=address, now=now)
-    if failures.locked_until is None:
-        return WrongCredentials()
-    await _record_stranger(session, "login.locked", name, address=address, now=now)
-    return _locked(failures, now) or WrongCredentials()
+    if waits_now:
+        await _record(session, "login.throttled", user, address=address, now=now)
+    return WrongCredentials()
 
 
 async def forget_sessions(session: AsyncSession, *, now: datetime) -> int:
     """This will delete a bounded number of refresh tokens that have run out, and give their number."""
     return await tokens.forget_expired(session, before=now, limit=1000)
-
-
-async def forget_strangers(session: AsyncSession, *, now: datetime) -> int:
-    """This will delete the oldest failures of unknown names after a month without another one, and give their number."""
-    return await strangers.forget(session, before=now - REMEMBERED, limit=1000)
-
-
-def _past(user: User) -> Failures:
-    return Failures(user.failed_attempts, user.locked_until)
-
-
-def _locked(failures: Failures, now: datetime) -> AccountLocked | None:
-    seconds = failures.locked_for(now)
-    if not seconds:
-        return None
-    return AccountLocked(values={"minutes": max(1, round(seconds / 60))}, retry_after=seconds)
-
-
-def _refuse_locked(failures: Failures, now: datetime) -> None:
-    locked = _locked(failures, now)
-    if locked is not None:
-        raise locked
 
 
 async def _rotate(
@@ -273,20 +206,6 @@ async def _record(session: AsyncSession, action: str, user: User, *, address: st
         entity_type="user",
         entity_id=str(user.public_id),
         details={"username": user.username},
-        address=address,
-        now=now,
-        severity="WARN" if action in _SUSPICIOUS else "INFO",
-    )
-
-
-async def _record_stranger(session: AsyncSession, action: str, name: str, *, address: str, now: datetime) -> None:
-    await audit.write(
-        session,
-        action=action,
-        caller=None,
-        entity_type="user",
-        entity_id="",
-        details={"username": name[:50]},
         address=address,
         now=now,
         severity="WARN" if action in _SUSPICIOUS else "INFO",

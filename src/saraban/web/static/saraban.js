@@ -92,7 +92,7 @@ if (inbox) {
   }, 60000);
 }
 
-// While an account is locked, its button waits.
+// While log-ins of this address have to wait, the button waits.
 const locked = $("[data-locked-for]");
 if (locked) {
   const button = $("[data-submit]", locked);

@@ -1,0 +1,63 @@
+"""
+Who is slowed at the log-in, and who has to wait: decided before a password is looked at, so that no answer depends on it.
+
+An address waits after its own failures. Those of others at the same name delay a log-in by a few seconds and refuse nobody.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleRules:
+    """
+    :param attempts: failures of one address at one name, in `minutes`, after which it waits; from as many on,
+        whoever made them, a name is delayed
+    :param of_address: failures of one address in a minute, at whatever names, after which it waits; 0: no limit
+    :param longest: seconds that a name is delayed at most
+    :param least: seconds that the answer to a failure takes at least: a name that exists is written to the audit trail
+    """
+
+    attempts: int = 5
+    minutes: int = 15
+    of_address: int = 10
+    longest: float = 5.0
+    least: float = 0.3
+
+
+class Failures(NamedTuple):
+    """
+    What is remembered of failed log-ins.
+
+    :param here: of this address at this name
+    :param name: of everybody at this name
+    :param address: of this address at any name, in the last minute
+    """
+
+    here: int
+    name: int
+    address: int
+
+
+def has_to_wait(failures: Failures, rules: ThrottleRules) -> bool:
+    return failures.here >= rules.attempts or 0 < rules.of_address <= failures.address
+
+
+def delay(failures: Failures, rules: ThrottleRules) -> float:
+    """Give the seconds to pass before the password is looked at: 1, 2, 4, …"""
+    over = failures.name - rules.attempts
+    return min(2.0 ** min(over, 16), rules.longest) if over >= 0 else 0.0
+
+
+def network_of(address: str) -> str:
+    """Give what counts as one address: an IPv6 client has a whole /64 to choose from."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)))

@@ -1,0 +1,151 @@
+"""
+Log-ins one after another for each address, counted and delayed as `domain.throttle` decides.
+
+An address has one password checked at a time: of many guesses at once no more are answered than allowed, and a flood
+from one address keeps nobody else waiting. A name is counted under a keyed digest, because a password is now and then
+typed in its place, and a name without an account leaves nothing else.
+"""
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from math import ceil
+from typing import Final
+
+import structlog
+from prometheus_client import Counter
+
+from saraban.identity.domain.throttle import Failures, ThrottleRules, delay, has_to_wait, network_of
+from saraban.identity.service.passwords import PasswordsBusy
+from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.limits import Charge, Limiter
+
+log = structlog.get_logger(__name__)
+
+LOG_INS: Final = Counter("saraban_log_ins_total", "Attempts to log in, by what came of them", ["outcome"])
+_MOST_WAITING = 50  # of one address, delayed or waiting for those before
+_DELAYED: Final = 4  # failures over the limit that still tell a longer delay
+
+
+class LogInThrottled(DomainError):
+    """
+    Too many log-ins failed from this address, at this name or at many. Other addresses may log in, and this one when the
+    time is over; `saraban user unlock` ends it sooner for a name.
+    """
+
+    kind, code = Kind.THROTTLED, "LOGIN_THROTTLED"
+    says = Text(
+        "ลงชื่อเข้าใช้ไม่สำเร็จหลายครั้งเกินไป กรุณาลองใหม่ใน {minutes} นาที",
+        "Too many log-ins failed. Try again in {minutes} minutes.",
+    )
+    recovery = (
+        Text("รอจนครบเวลาแล้วลองใหม่", "Wait, then try again."),
+        Text("หากลืมรหัสผ่าน ติดต่อผู้ดูแลระบบ", "If the password is forgotten, contact the administrator."),
+    )
+
+
+@dataclass(slots=True)
+class _Queue:
+    """The log-ins of one address."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LogInAttempt:
+    """
+    :param network: what counts as one address
+    :param here: counts failures of this address at this name
+    :param name: counts failures at this name
+    :param address: counts failures of this address
+    """
+
+    network: str
+    here: Charge
+    name: Charge
+    address: Charge
+
+
+class LogInThrottle:
+    """
+    :param limiter: counts for all servers with Redis, for this process without it
+    :param key: names are digested with it
+    """
+
+    def __init__(self, limiter: Limiter, rules: ThrottleRules, *, key: str) -> None:
+        self.rules = rules
+        self._limiter, self._key = limiter, key.encode()
+        self._queues: dict[str, _Queue] = {}
+
+    def attempt(self, *, name: str, address: str, unlocked: datetime | None) -> LogInAttempt:
+        """
+        :param unlocked: when an administrator unlocked the account; older failures are forgiven
+        """
+        text = f"{name}\n{unlocked.timestamp() if unlocked else ''}"
+        digest = hmac.digest(self._key, text.encode(errors="surrogatepass"), hashlib.sha256).hex()[:32]
+        network, rules = network_of(address), self.rules
+        return LogInAttempt(
+            network,
+            Charge("login_here", f"{network} {digest}", rules.attempts, rules.minutes),
+            Charge("login_name", digest, rules.attempts + _DELAYED, rules.minutes),
+            Charge("login_address", network, rules.of_address or 1),
+        )
+
+    @asynccontextmanager
+    async def turn(self, attempt: LogInAttempt) -> AsyncIterator[None]:
+        """
+        Wait until the password may be looked at.
+
+        :raises LogInThrottled: when this address has to wait for longer
+        :raises PasswordsBusy: when too many of this address wait already
+        """
+        queue = self._queues.setdefault(attempt.network, _Queue())
+        if queue.waiting >= _MOST_WAITING:
+            LOG_INS.labels("busy").inc()
+            raise PasswordsBusy(retry_after=_MOST_WAITING / 10)
+        queue.waiting += 1
+        try:
+            await asyncio.sleep(await self._delay(attempt))
+            async with queue.turn:
+                await self._delay(attempt)  # those before may have failed meanwhile
+                yield
+        except PasswordsBusy:
+            LOG_INS.labels("busy").inc()
+            raise
+        finally:
+            queue.waiting -= 1
+            if not queue.waiting:
+                del self._queues[attempt.network]
+
+    async def failed(self, attempt: LogInAttempt) -> bool:
+        """Count a failure; true when this address has to wait from now on."""
+        LOG_INS.labels("wrong").inc()
+        for charge in (attempt.here, attempt.name, attempt.address):
+            await self._limiter.take([charge])
+        counted = (await self._failures(attempt))[0]
+        if self.rules.of_address and counted.address == self.rules.of_address:
+            log.warning("login.address_throttled", address=attempt.network)
+        return counted.here == self.rules.attempts
+
+    async def succeeded(self, attempt: LogInAttempt) -> None:
+        """Forget the failures of this address at this name; those of others go on to delay."""
+        LOG_INS.labels("success").inc()
+        await self._limiter.clear([attempt.here])
+
+    async def _delay(self, attempt: LogInAttempt) -> float:
+        failures, wait = await self._failures(attempt)
+        if has_to_wait(failures, self.rules):
+            LOG_INS.labels("throttled").inc()
+            raise LogInThrottled(values={"minutes": ceil(wait / 60)}, retry_after=wait)
+        return delay(failures, self.rules)
+
+    async def _failures(self, attempt: LogInAttempt) -> tuple[Failures, int]:
+        """:returns: the failures, and the seconds until this address has one less"""
+        here, name, address = await self._limiter.usage([attempt.here, attempt.name, attempt.address])
+        wait = here.reset if here.used >= self.rules.attempts else address.reset
+        return Failures(here.used, name.used, address.used), wait
