@@ -7,7 +7,7 @@ Only the doors call it. Everything it makes is in `System`; the doors hand its f
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -30,7 +30,7 @@ from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
 from saraban.identity import service as identity
-from saraban.identity.service import Callers, LogInThrottle, ThrottleRules, TokenIssuer
+from saraban.identity.service import Callers, FirstRun, LogInThrottle, ThrottleRules, TokenIssuer
 from saraban.identity.service import seed as identity_seed
 from saraban.kit.bell import Bell
 from saraban.kit.clock import Clock, SystemClock
@@ -101,6 +101,10 @@ class System:
     redis: Redis | None
     lock_masters: list[Redis]
     dependencies: list[Dependency]
+    first_run: FirstRun = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.first_run = FirstRun(self.db)
 
 
 def wire(settings: Settings, *, clock: Clock | None = None) -> System:

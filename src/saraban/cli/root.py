@@ -15,7 +15,7 @@ app = typer.Typer(
     help="""
 Saraban (สารบรรณ): numbers, approval paths and proof for the documents of construction projects.
 
-A first look:
+Begin your own: `saraban setup`. A first look:
 
     saraban serve --demo    a server with a demo project
     saraban demo            the story of four documents, in the terminal
@@ -37,6 +37,7 @@ def root() -> None:
 NOUNS = (
     "serve",
     "worker",
+    "setup",
     "migrate",
     "demo",
     "user",

@@ -99,11 +99,12 @@ def _prepare(settings: Settings, *, demo: bool) -> bool:
     from saraban.kit import migrate as history
 
     url = settings.sqlalchemy_url
-    if demo:
-        if history.current(url) != history.head():
+    stands = history.current(url)
+    if demo or stands is None:
+        if stands != history.head():
             _say_now("กำลังเตรียมฐานข้อมูล…", "Preparing the database…")
         history.upgrade(url)
-    elif history.current(url) != history.head():
+    elif stands != history.head():
         raise stop(
             "ฐานข้อมูลยังไม่เป็นรุ่นล่าสุด กรุณาสั่ง `saraban migrate` ก่อน",
             "the database is not at the newest revision: run `saraban migrate` first.",
@@ -115,6 +116,13 @@ def _prepare(settings: Settings, *, demo: bool) -> bool:
                 _say_now("กำลังโหลดโครงการสาธิต ครั้งแรกใช้เวลาสักครู่…", "Loading the demo project; this takes a moment once…")
             await bootstrap.seed(system, demo=True)
             await bootstrap.load_documents(system)
+        elif stands is None:
+            await bootstrap.seed(system, demo=False)
+        if not await system.first_run.is_over():
+            _say_now(
+                "ยังไม่ได้ตั้งค่าเริ่มต้น กรุณาสั่ง `saraban setup` หน้าเว็บจะแสดงคำแนะนำนี้จนกว่าจะเสร็จ",
+                "Not set up yet: run `saraban setup`. Until then the pages say so too.",
+            )
         await bootstrap.refuse_demo_in_production(system)
         return await bootstrap.has_demo(system)
 

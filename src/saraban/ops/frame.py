@@ -25,6 +25,7 @@ UPLOAD_PATHS: Final = (
     "/api/v1/document-numbering/imports",
     "/numbers/imports",
 )
+BEFORE_SETUP: Final = ("/health/", "/metrics", "/static/")
 MULTIPART_ROOM: Final = 64 * 1024  # boundaries and part headers around the file itself
 
 PAGE_POLICY: Final = (
@@ -65,6 +66,8 @@ class Frame:
             await problem(request, refusal, 413)(scope, receive, exchange.send)
             return
         try:
+            if not scope["path"].startswith(BEFORE_SETUP):
+                await scope["app"].state.first_run.require_over()
             await self.app(scope, _counted(receive, limit), exchange.send)
         except Exception as error:
             if exchange.status:  # too late for an answer; the server closes the connection

@@ -122,7 +122,9 @@ def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
     app.add_exception_handler(DomainError, on_domain_error)
     app.add_exception_handler(RequestValidationError, on_validation)
     app.add_exception_handler(HTTPException, on_http)
-    app.state.answer_fault = lambda request, error: answer(request, from_fault(error))
+    app.state.answer_fault = lambda request, error: answer(
+        request, error if isinstance(error, DomainError) else from_fault(error)
+    )
 
 
 async def _unreadable(request: Request, error: HTTPException) -> Invalid | None:

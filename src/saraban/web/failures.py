@@ -5,6 +5,7 @@ from urllib.parse import quote
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.service import NotSetUp
 from saraban.kit.errors import DomainError, Kind
 from saraban.kit.problem import to_problem
 from saraban.kit.trace import trace_id
@@ -40,4 +41,6 @@ def _told(request: Request, error: DomainError, status: int) -> Response:
         response.headers["HX-Retarget"] = "#notices"
         response.headers["HX-Reswap"] = "innerHTML"
         return response
+    if isinstance(error, NotSetUp):
+        return render(request, "setup.html", status=status)
     return render(request, "failure.html", status=status, problem=problem)

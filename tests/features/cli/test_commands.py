@@ -327,9 +327,10 @@ class TestServe:
     def test_refuses_a_database_that_is_behind(
         self, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path / "empty"))
+        monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path / "old"))
         monkeypatch.setenv("SARABAN_PORT", str(free_port()))
         config.load.cache_clear()
+        command("migrate", "--to", "0001")
 
         code, _, err = command("serve")
 

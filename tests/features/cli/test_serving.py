@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from saraban.config import Settings
+from tests.conftest import settings_in
 
 pytestmark = pytest.mark.slow
 
@@ -62,6 +63,28 @@ def wait_until_ready(process: subprocess.Popen[str], address: str) -> None:
         except httpx.TransportError:
             time.sleep(0.1)
     pytest.fail("the server did not come up")
+
+
+class TestAnEmptyInstallation:
+    def test_serves_one_screen_until_it_is_set_up(self, tmp_path: Path) -> None:
+        chosen = {"SARABAN_ENV": "production", "SARABAN_SECRET_KEY": "of-this-test-and-of-nothing-else-in-the-world"}
+        settings = settings_in(tmp_path / "new")
+        with serving(settings, **chosen) as (process, address):
+            page = httpx.get(f"{address}/login", headers={"Accept": "text/html"})
+            words = "setup --username root --email root@example.org --organization กทท. --password-stdin"
+            environment = os.environ | chosen | {"SARABAN_DATA_DIR": str(settings.data_dir)}
+            done = subprocess.run(
+                [str(PROGRAM), *words.split()], input="Harbour-Wall-61\n", env=environment, text=True, check=False
+            )
+            after = httpx.get(f"{address}/login")
+            process.send_signal(signal.SIGTERM)
+            out, _ = process.communicate(timeout=30)
+
+        assert page.status_code == 503
+        assert "saraban setup" in page.text
+        assert "run `saraban setup`" in out
+        assert done.returncode == 0
+        assert after.status_code == 200
 
 
 class TestServe:

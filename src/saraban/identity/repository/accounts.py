@@ -7,7 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity.domain.catalogue import SYSTEM_USERNAME
 from saraban.identity.models import Organization, Role, User, UserAssignment, UserPreference
+from saraban.kit.db import Connected
 
 
 async def by_username(session: AsyncSession, *, username: str) -> User | None:
@@ -18,6 +20,11 @@ async def is_taken(session: AsyncSession, *, username: str, email: str) -> bool:
     """Closed and deleted accounts count too: a name in the audit trail must mean one person for ever."""
     taken = sa.exists().where(sa.or_(User.username == username, User.email == email))
     return bool(await session.scalar(sa.select(taken)))
+
+
+async def anybody(connected: Connected) -> bool:
+    """Whether there is an account beside `system`; closed ones count."""
+    return bool(await connected.scalar(sa.select(sa.exists().where(User.username != SYSTEM_USERNAME))))
 
 
 async def for_update(session: AsyncSession, *, user_id: int) -> User | None:

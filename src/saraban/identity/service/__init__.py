@@ -30,6 +30,7 @@ from saraban.identity.service.callers import (
 )
 from saraban.identity.service.delivery import Delivery, choose_delivery, deliveries
 from saraban.identity.service.directory import list_organizations, read_organization
+from saraban.identity.service.first_run import AlreadySetUp, FirstAdministrator, FirstRun, NotSetUp, set_up
 from saraban.identity.service.invitations import INVITED as USER_INVITED
 from saraban.identity.service.invitations import (
     Invitation,
@@ -60,14 +61,18 @@ __all__ = [
     "DEMO_ACCOUNTS",
     "USER_INVITED",
     "Account",
+    "AlreadySetUp",
     "Callers",
     "Delivery",
     "Device",
+    "FirstAdministrator",
+    "FirstRun",
     "Invitation",
     "InvitationEnded",
     "LogInThrottle",
     "LogInThrottled",
     "Member",
+    "NotSetUp",
     "NotSignedIn",
     "PasswordsBusy",
     "RoleDoesNotFit",
@@ -106,6 +111,7 @@ __all__ = [
     "revoke_role",
     "set_active",
     "set_password",
+    "set_up",
     "system_caller",
     "unlock",
     "users_of",

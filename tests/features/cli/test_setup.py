@@ -1,0 +1,116 @@
+"""`saraban setup`: an empty database becomes an installation, once; what is wrong is said before anything is made."""
+
+import io
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from saraban import config
+from saraban.cli.outcome import told
+from tests.factories.projects import FULL
+
+Command = Callable[..., tuple[int, str, str]]
+
+ROOT = ("--username", "Root", "--email", "root@example.org", "--organization", "กทท.", "--password-stdin")
+STRONG = "Harbour-Wall-61"
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    """`command("setup", …, typed="…")` in production, on a data folder that is not there yet."""
+    from saraban.cli.root import app
+
+    monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("SARABAN_ENV", "production")
+    monkeypatch.setenv("SARABAN_LANG", "en")
+    monkeypatch.setenv("COLUMNS", "200")
+    config.load.cache_clear()
+
+    def run(*words: str, typed: str = f"{STRONG}\n") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["saraban", *words])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        code = told(app)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    yield run
+    config.load.cache_clear()
+
+
+class TestSetup:
+    def test_makes_the_first_super_admin_with_an_organization(self, command: Command) -> None:
+        code, out, err = command("setup", *ROOT, "--organization-name", "การท่าเรือ")
+
+        assert (code, err) == (0, "")
+        assert "Root is its Super Admin" in out
+        listed = command("user", "list")[1]
+        assert re.search(r"root.*กทท\..*Superadmin.*active", listed)
+
+    def test_is_refused_a_second_time(self, command: Command) -> None:
+        command("setup", *ROOT)
+        code, _, err = command("setup", *ROOT)
+
+        assert code == 6
+        assert err.startswith("saraban: Saraban is set up already; nothing was changed.")
+
+    def test_names_every_fault_and_makes_nothing(self, command: Command, tmp_path: Path) -> None:
+        words = ("--username", "x", "--email", "nowhere", "--organization", "two words", "--password-stdin")
+        code, _, err = command("setup", *words, typed="weak\n")
+
+        assert code == 3
+        assert [line.split(":")[1].strip() for line in err.splitlines()] == [
+            "organization",
+            "username",
+            "email",
+            "password",
+        ]
+        assert not list((tmp_path / "data").glob("*.key"))
+        assert command("user", "list")[0] != 0
+
+    def test_names_what_is_missing_where_nobody_can_be_asked(self, command: Command) -> None:
+        code, _, err = command("setup", "--username", "root", "--password-stdin")
+
+        assert code == 2
+        assert "--email, --organization" in err
+
+    def test_says_which_file_cannot_be_read(self, command: Command, tmp_path: Path) -> None:
+        code, _, err = command("setup", *ROOT, "--project", str(tmp_path / "none.yaml"))
+
+        assert code == 3
+        assert "none.yaml cannot be read" in err
+
+    def test_begins_with_a_project_and_hands_out_its_invitations(self, command: Command, tmp_path: Path) -> None:
+        file = tmp_path / "project.yaml"
+        file.write_text(FULL)
+        code, out, err = command("setup", *ROOT, "--project", str(file))
+
+        assert (code, err) == (0, "")
+        assert re.search(r"^\w+: /invitations/\S{40,}$", out, re.MULTILINE)
+        assert "invited" in command("user", "list")[1]
+
+    def test_names_the_faults_of_the_file_too_and_makes_nothing(self, command: Command, tmp_path: Path) -> None:
+        file = tmp_path / "project.yaml"
+        file.write_text("project: {code: A, name: B, colour: red}\n")
+        code, _, err = command("setup", *ROOT, "--project", str(file), typed="weak\n")
+
+        assert code == 3
+        assert "password:" in err
+        assert "colour" in err
+        assert command("user", "list")[0] != 0
+
+    def test_makes_no_administrator_without_the_project(self, command: Command, tmp_path: Path) -> None:
+        file = tmp_path / "project.yaml"
+        file.write_text(FULL.replace("RFA_APPROVAL", "NO_SUCH_FLOW"))
+        code, _, err = command("setup", *ROOT, "--project", str(file))
+
+        assert code == 3
+        assert "NO_SUCH_FLOW" in err
+        assert command("setup", *ROOT)[0] == 0
+
+    def test_finishes_what_a_server_began(self, command: Command) -> None:
+        assert command("migrate")[0] == 0
+
+        assert command("setup", *ROOT)[0] == 0
