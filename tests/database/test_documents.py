@@ -359,7 +359,7 @@ class TestStepsMeanwhile:
         await office.act("dc.consultant", sheet, "start")
         async with db.reading() as session:
             found = await repository.visible(
-                session, organizations=None, public_ids=[UUID(sheet.body["data"]["publicId"])]
+                session, reach=None, public_ids=[UUID(sheet.body["data"]["publicId"])]
             )
             (stale,) = (await repository.parts(session, sheet_ids=[found[0].sheet.id]))[found[0].sheet.id]
 
