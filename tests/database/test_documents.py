@@ -358,9 +358,7 @@ class TestStepsMeanwhile:
         sheet = await office.sheet(caller)
         await office.act("dc.consultant", sheet, "start")
         async with db.reading() as session:
-            found = await repository.visible(
-                session, reach=None, public_ids=[UUID(sheet.body["data"]["publicId"])]
-            )
+            found = await repository.visible(session, reach=None, public_ids=[UUID(sheet.body["data"]["publicId"])])
             (stale,) = (await repository.parts(session, sheet_ids=[found[0].sheet.id]))[found[0].sheet.id]
 
         await office.act("dc.consultant", sheet, "respond")

@@ -1,15 +1,22 @@
 """What was sent back stays as it was read; what comes next is the next revision, which can be withdrawn as a draft."""
 
 from typing import Any
+from uuid import UUID
 
+import httpx
 import pytest
+import pytest_asyncio
 import sqlalchemy as sa
+from fastapi import FastAPI
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.documents.core.models import Correspondence
+from saraban.identity.models import Organization
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberRendering
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
+from tests.features.documents.test_choices import choose, flow, publish
 
 LETTER = ("correspondences", "request-revision", "revision_requested", "REPCSC")
 TRANSMITTAL = ("transmittals", "return", "returned", "REPCSC")
@@ -215,6 +222,64 @@ class TestTransmittedItems:
             assert (answer.status_code, answer.json()["code"]) == (422, "TRANSMITTAL_ITEM_CANCELLED")
             assert pointers(answer) == ["/items/0"]
             assert letter["documentNumber"] in answer.json()["userMessage"]
+
+
+class TestItemsOnAWorkflowOfOnesOwn:
+    """The states of the project's own workflow have other names than those that ship."""
+
+    @pytest_asyncio.fixture
+    async def sheet(self, desk: Desk) -> dict[str, Any]:
+        """A draft transmittal of a letter that was sent."""
+        admin = await desk.as_("admin")
+        assert (await publish(admin, flow("HANDOVER", middle="handed_over"))).status_code == 201
+        assert (await choose(admin, "HANDOVER", kind="transmittal")).status_code == 200
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter("ผรม.2"))
+        await desk.act("dc.consultant", letter, "submit")
+        return await desk.write(
+            "dc.consultant", "transmittals", desk.transmittal(letter["publicId"], recipients=desk.to("ผรม.2"))
+        )
+
+    async def issue(self, desk: Desk, sheet: dict[str, Any]) -> httpx.Response:
+        instance = sheet["workflow"]["instancePublicId"]
+        client = await desk.as_("dc.consultant")
+        return await client.post(f"/api/v1/workflow/instances/{instance}/transitions", json={"action": "submit"})
+
+    async def test_say_what_they_said_when_they_were_issued(self, desk: Desk, sheet: dict[str, Any]) -> None:
+        (before,) = sheet["items"]
+        assert (await self.issue(desk, sheet)).json()["workflow"]["currentState"] == "handed_over"
+        letter = f"/api/v1/correspondences/{before['documentPublicId']}"
+        renumbered = await (await desk.as_("admin")).post(f"{letter}/renumber", json={"reason": "ออกเลขผิดชุด"})
+        assert renumbered.status_code == 200, renumbered.text
+
+        (after,) = unwrapped(await desk.read("dc.contractor", "transmittals", sheet["publicId"]))["items"]
+
+        assert renumbered.json()["data"]["documentNumber"] != before["documentNumber"]
+        assert after == before
+
+    async def test_are_looked_at_when_they_are_issued(self, desk: Desk, sheet: dict[str, Any]) -> None:
+        letter = f"/api/v1/correspondences/{sheet['items'][0]['documentPublicId']}"
+        await (await desk.as_("dc.consultant")).post(f"{letter}/cancel", json={"reason": "ออกซ้ำ"})
+
+        answer = await self.issue(desk, sheet)
+
+        assert (answer.status_code, answer.json()["code"]) == (422, "TRANSMITTAL_ITEM_CANCELLED")
+        read = unwrapped(await desk.read("dc.consultant", "transmittals", sheet["publicId"]))
+        assert read["workflow"]["currentState"] == "draft"
+
+    async def test_are_documents_that_the_originator_may_see(
+        self, desk: Desk, sheet: dict[str, Any], app: FastAPI
+    ) -> None:
+        other = sa.select(Organization.id).where(Organization.organization_code == "สคฉ.3").scalar_subquery()
+        letter = Correspondence.public_id == UUID(sheet["items"][0]["documentPublicId"])
+
+        async def give_away(session: AsyncSession) -> None:
+            await session.execute(sa.update(Correspondence).where(letter).values(originator_id=other))
+
+        await app.state.db.transact(give_away)
+
+        answer = await self.issue(desk, sheet)
+
+        assert (answer.status_code, pointers(answer)) == (422, ["/items/0/documentPublicId"])
 
 
 class TestAuditOfAnEdit:

@@ -13,11 +13,13 @@ from saraban.notifications.domain.rules import notices
 from saraban.notifications.repository import Parties
 from saraban.notifications.service.addressing import Directory
 from saraban.worker import Worker
+from saraban.workflow.domain import dsl
 from saraban.workflow.service.hearing import ACTS, Hearing, Stand
 from tests.domain.workflow.actors import person, subject
 from tests.features.documents.conftest import Desk
 from tests.features.documents.test_circulation_visibility import lose_the_right
 from tests.features.documents.test_circulations import order
+from tests.features.documents.test_outcomes import own
 from tests.features.notifications.test_reminders import morning, reminded
 from tests.features.notifications.test_story import titles
 
@@ -117,6 +119,15 @@ class TestAddressing:
 
         assert known.readers(notice) == [sees.int]
         assert [known.may_know(one, notice) for one in people.values()] == [True, False]
+
+    def test_of_a_draft_given_up_is_for_those_who_saw_the_draft_whatever_its_end_is_called(self) -> None:
+        version = dsl.read(own())
+        facts = subject(seen_by=lambda _caller, state: state not in {"draft", "cancelled"})
+        known = Hearing({"rfa": facts}, versions={UUID(int=7): version})
+
+        stands = [Stand("rfa", "letterbox", state, UUID(int=7)) for state in ("draft", "dropped", "checking")]
+
+        assert [known.sees(person(3), one) for one in stands] == [False, False, True]
 
     @pytest.mark.parametrize(("stand", "told"), [(Stand("gone", "rfa", "sent"), False), (Stand("sheet"), True)])
     def test_of_what_cannot_be_read_any_more_is_nobodys_where_a_workflow_moved_it(

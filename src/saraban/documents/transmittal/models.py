@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from saraban.kit.db import Base
+from saraban.kit.db import Base, Code
 
 PURPOSES = ("FOR_APPROVAL", "FOR_INFORMATION", "FOR_REVIEW", "OTHER")
 
@@ -21,7 +21,11 @@ class Transmittal(Base):
 
 
 class TransmittalItem(Base):
-    """A document that a transmittal carries, at the revision it was sent with; the same one at most once."""
+    """
+    A document that a transmittal carries; the same one at most once.
+
+    Its number, revision and subject are written down when the transmittal is issued, and stay whatever becomes of it.
+    """
 
     __tablename__ = "transmittal_items"
 
@@ -31,6 +35,9 @@ class TransmittalItem(Base):
     item_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("correspondence_revisions.id"))
     quantity: Mapped[int] = mapped_column(default=1, server_default="1")
     remarks: Mapped[str | None] = mapped_column(sa.String(255))
+    document_number: Mapped[str | None] = mapped_column(Code(255))
+    revision_label: Mapped[str | None] = mapped_column(Code(10))
+    subject: Mapped[str | None] = mapped_column(sa.String(500))
 
     __table_args__ = (
         sa.UniqueConstraint("transmittal_id", "item_correspondence_id", name="ux_transmittal_item"),

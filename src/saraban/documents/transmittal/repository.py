@@ -11,6 +11,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.documents.core.models import Correspondence, CorrespondenceRevision
 from saraban.documents.transmittal.models import Transmittal, TransmittalItem
+from saraban.identity.models import User
 from saraban.projects.models import CorrespondenceType
 
 
@@ -20,6 +21,7 @@ class Carried:
 
     public_id: UUID
     number: str
+    revision_label: str | None
     type_code: str
     subject: str
     quantity: int
@@ -31,9 +33,21 @@ class Standing:
     """How a document of the list stands now: its newest issued revision, if any."""
 
     item_id: int
+    public_id: UUID
     number: str
     cancelled_at: datetime | None
     issued_revision_id: int | None
+    issued_number: str | None
+    issued_label: str | None
+    issued_subject: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """The organization that a transmittal is of, and who wrote it there."""
+
+    organization_id: int
+    author: UUID
 
 
 async def purposes(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, str | None]:
@@ -57,9 +71,12 @@ async def carried(session: AsyncSession, *, document_id: int) -> list[Carried]:
         sa.select(
             Correspondence.public_id,
             # A list from before the revisions were kept may name a document that never had one.
-            sa.func.coalesce(revision.correspondence_number, Correspondence.correspondence_number),
+            sa.func.coalesce(
+                TransmittalItem.document_number, revision.correspondence_number, Correspondence.correspondence_number
+            ),
+            sa.func.coalesce(TransmittalItem.revision_label, revision.revision_label),
             CorrespondenceType.type_code,
-            sa.func.coalesce(revision.subject, ""),
+            sa.func.coalesce(TransmittalItem.subject, revision.subject, ""),
             TransmittalItem.quantity,
             TransmittalItem.remarks,
         )
@@ -82,7 +99,16 @@ async def standing(session: AsyncSession, *, revision_id: int) -> list[Standing]
         .scalar_subquery()
     )
     statement = (
-        sa.select(TransmittalItem.id, Correspondence.correspondence_number, Correspondence.cancelled_at, issued.id)
+        sa.select(
+            TransmittalItem.id,
+            Correspondence.public_id,
+            Correspondence.correspondence_number,
+            Correspondence.cancelled_at,
+            issued.id,
+            issued.correspondence_number,
+            issued.revision_label,
+            issued.subject,
+        )
         .join(own, own.correspondence_id == TransmittalItem.transmittal_id)
         .join(Correspondence, Correspondence.id == TransmittalItem.item_correspondence_id)
         .outerjoin(issued, sa.and_(issued.correspondence_id == Correspondence.id, issued.revision_number == newest))
@@ -92,8 +118,25 @@ async def standing(session: AsyncSession, *, revision_id: int) -> list[Standing]
     return [Standing(*row) for row in await session.execute(statement)]
 
 
-async def fix(session: AsyncSession, *, item_id: int, revision_id: int) -> None:
-    """This will write down at which revision a document goes along."""
+async def issuer(session: AsyncSession, *, revision_id: int) -> Issuer:
+    statement = (
+        sa.select(Correspondence.originator_id, User.public_id)
+        .join(CorrespondenceRevision, CorrespondenceRevision.correspondence_id == Correspondence.id)
+        .join(User, User.user_id == CorrespondenceRevision.created_by)
+        .where(CorrespondenceRevision.id == revision_id)
+    )
+    return Issuer(*(await session.execute(statement)).one())
+
+
+async def fix(session: AsyncSession, item: Standing) -> None:
+    """Write down with which revision a document goes along, and what that says of itself now."""
     await session.execute(
-        sa.update(TransmittalItem).where(TransmittalItem.id == item_id).values(item_revision_id=revision_id)
+        sa.update(TransmittalItem)
+        .where(TransmittalItem.id == item.item_id)
+        .values(
+            item_revision_id=item.issued_revision_id,
+            document_number=item.issued_number,
+            revision_label=item.issued_label,
+            subject=item.issued_subject,
+        )
     )

@@ -24,8 +24,11 @@ class NewTransmittal(NewDocument):
 
 
 class ItemAnswer(Schema):
+    """A document of the list: as it stands while the transmittal is a draft, as it stood once that is issued."""
+
     document_public_id: UUID
     document_number: str
+    revision_label: str | None
     document_type: str
     subject: str
     quantity: int

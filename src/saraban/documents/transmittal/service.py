@@ -12,7 +12,7 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Correspondence, CorrespondenceRevision
 from saraban.documents.transmittal import repository
-from saraban.documents.transmittal.domain import SENT, TRANSMITTAL
+from saraban.documents.transmittal.domain import TRANSMITTAL
 from saraban.documents.transmittal.models import Transmittal, TransmittalItem
 from saraban.documents.transmittal.schemas import (
     Item,
@@ -66,6 +66,7 @@ async def _items(session: AsyncSession, document_id: int) -> list[ItemAnswer]:
         ItemAnswer(
             document_public_id=one.public_id,
             document_number=one.number,
+            revision_label=one.revision_label,
             document_type=one.type_code,
             subject=one.subject,
             quantity=one.quantity,
@@ -76,17 +77,32 @@ async def _items(session: AsyncSession, document_id: int) -> list[ItemAnswer]:
 
 
 async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> Sequence[Statement]:
-    if reached.state == SENT:
+    if reached.issued:
         for revision_id in revision_ids:
-            await _fix_items(session, revision_id)
+            await _issue_items(session, revision_id)
     return ()
 
 
-async def _fix_items(session: AsyncSession, revision_id: int) -> None:
-    """What is sent is written down when it is sent: each document at the revision it has reached by then."""
-    for place, item in enumerate(await repository.standing(session, revision_id=revision_id)):
+async def _issue_items(session: AsyncSession, revision_id: int) -> None:
+    """Check what is issued, and write it down: each document at the revision it has reached by then."""
+    items = await repository.standing(session, revision_id=revision_id)
+    issuer = await repository.issuer(session, revision_id=revision_id)
+    seen = await core.known_to(
+        session,
+        organization_id=issuer.organization_id,
+        author=issuer.author,
+        public_ids=[item.public_id for item in items],
+    )
+    for place, item in enumerate(items):
+        if item.public_id not in seen:
+            raise _unknown(place)
         _check_standing(place, item.number, draft=item.issued_revision_id is None, cancelled=item.cancelled_at)
-        await repository.fix(session, item_id=item.item_id, revision_id=item.issued_revision_id or 0)
+        await repository.fix(session, item)
+
+
+def _unknown(place: int) -> Invalid:
+    pointer = f"/items/{place}/documentPublicId"
+    return invalid(pointer, "unknown", "ไม่พบเอกสารนี้ในโครงการ", "The document is not known here.")
 
 
 def _check_standing(place: int, number: str, *, draft: bool, cancelled: datetime | None) -> None:
@@ -159,9 +175,7 @@ async def _check_items(session: AsyncSession, *, caller: Caller, order: NewTrans
         pointer = f"/items/{place}"
         row = rows.get(item.document_public_id)
         if row is None or row.project.public_id != order.project_public_id:
-            raise invalid(
-                f"{pointer}/documentPublicId", "unknown", "ไม่พบเอกสารนี้ในโครงการ", "The document is not known here."
-            )
+            raise _unknown(place)
         if item.document_public_id in named:
             raise invalid(pointer, "duplicate", "ระบุเอกสารนี้ซ้ำ", "This document is named twice.")
         draft = row.revision.issued_date is None

@@ -14,7 +14,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.workflow.domain import awaiting
 from saraban.workflow.domain.awaiting import ACTS, Stand
-from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.definition import CANCELLED, Definition
 from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.repository import holders as repository
 from saraban.workflow.service import definitions
@@ -41,7 +41,10 @@ class Hearing:
         if facts is None:
             # What no workflow moves is addressed by those who tell of it.
             return not stand.entity_type and stand.entity_id not in self.states
-        return facts.seen_by(person, stand.state or self.states.get(stand.entity_id, ""))
+        state, version = stand.state or self.states.get(stand.entity_id, ""), self._version(stand)
+        # Whatever its end is called, what never left its draft is open to nobody because of it.
+        given_up = version is not None and version.state(state).means == "withdrawn"
+        return facts.seen_by(person, CANCELLED.name if given_up else state)
 
     def asks(self, person: Caller, stand: Stand) -> bool:
         """This will say whether the state that is told of asks a member of an organization that it waits for."""

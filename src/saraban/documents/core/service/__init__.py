@@ -39,7 +39,7 @@ from saraban.documents.core.service.presenting import (
     reach,
     reference,
 )
-from saraban.documents.core.service.reading import Search, find, listing, read, revisions, visible
+from saraban.documents.core.service.reading import Search, find, known_to, listing, read, revisions, visible
 from saraban.documents.core.service.register import Follower, Reached, Register
 from saraban.documents.core.service.renumbering import RENUMBERS, Renumbering, numbered_anew, renumber, replaced
 from saraban.documents.core.service.subject import DocumentSubject, ids_of
@@ -88,6 +88,7 @@ __all__ = [
     "history",
     "ids_of",
     "issue",
+    "known_to",
     "listing",
     "merged",
     "numbered_anew",

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import Kind
+from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import links
 from saraban.documents.core.repository.documents import DocumentRow, Filters
@@ -25,6 +26,7 @@ from saraban.documents.core.service.presenting import (
     summaries,
 )
 from saraban.documents.core.service.register import Register
+from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
 from saraban.kit.errors import NotFound, invalid
@@ -168,6 +170,23 @@ async def revisions(
         )
         items.append(WorkflowItem.around(detail, where.get(str(row.revision.public_id))))
     return RevisionList(items=items)
+
+
+async def known_to(
+    session: AsyncSession, *, organization_id: int, author: UUID, public_ids: Collection[UUID]
+) -> set[UUID]:
+    """Say which documents are open to an organization, or to the person who writes for it."""
+    nowhere, own = frozenset[int](), frozenset({organization_id})
+    found = set(
+        await repository.visible(
+            session,
+            reach=Reach(everything=False, projects=nowhere, contracts=nowhere, organizations=own, member_of=own),
+            public_ids=public_ids,
+        )
+    )
+    hidden = set(public_ids) - found
+    person = (await identity.load_callers(session, [author])).get(author) if hidden else None
+    return found | (set(await visible(session, caller=person, public_ids=hidden)) if person else set())
 
 
 async def visible(session: AsyncSession, *, caller: Caller, public_ids: Collection[UUID]) -> dict[UUID, DocumentRow]:

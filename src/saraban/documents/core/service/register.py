@@ -33,6 +33,7 @@ class Reached:
     :param response_code: what was answered with the step that led there
     :param automatic: the engine took that step, which says nothing of its own
     :param ended: it is an end
+    :param issued: they left their draft with this step, for the first time
     :param meaning: what the definition says of it
     """
 
@@ -42,6 +43,7 @@ class Reached:
     automatic: bool = False
     ended: bool = False
     meaning: Meaning = NOTHING
+    issued: bool = False
 
 
 Moved = Callable[[AsyncSession, Collection[int], Reached], Awaitable[Sequence[Statement]]]

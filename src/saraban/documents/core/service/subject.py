@@ -84,7 +84,8 @@ class DocumentSubject:
             issued_at = move.now if issues(step.next_state, meaning.outcome) and row.issued_date is None else None
             statuses.setdefault((code, issued_at), []).append(row.revision_id)
             day = local_date(move.now, self.zone)
-            there = Reached(step.next_state, day, step.response_code, step.automatic, step.terminal, meaning)
+            issued = issued_at is not None
+            there = Reached(step.next_state, day, step.response_code, step.automatic, step.terminal, meaning, issued)
             reached.setdefault(there, []).append(row.revision_id)
         due: list[Statement] = []
         for (code, issued_at), revisions in statuses.items():

@@ -2,8 +2,6 @@
 
 from saraban.documents.core.domain.kind import Kind
 
-SENT = "submitted"
-
 TRANSMITTAL = Kind(
     name="transmittal",
     path="transmittals",
@@ -11,7 +9,7 @@ TRANSMITTAL = Kind(
     type_codes=frozenset({"TRANSMITTAL"}),
     statuses={
         "draft": "DRAFT",
-        SENT: "SUBMITTED",
+        "submitted": "SUBMITTED",
         "completed": "CLB*",
         "returned": "REP*",
         "cancelled": "CANCELLED",
