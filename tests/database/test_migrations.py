@@ -58,12 +58,14 @@ STEPS = [
     "0042",
     "0043",
     "0044",
+    "0045",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
     *("shop_drawings", "shop_drawing_revisions", "contract_drawings", "asbuilt_drawings", "asbuilt_drawing_revisions"),
     *("attachments", "notifications"),
 ]
+DROPPED = {"login_failures"}  # what was typed as a name is kept nowhere
 NUMBERING = {f"document_number_{name}" for name in ("formats", "counters", "reservations", "audit", "errors")}
 
 pytestmark = pytest.mark.servers
@@ -233,7 +235,7 @@ class TestEachStep:
 
             again, keys_again = on(old, _everything)
             changed = {table for table in there if again[table] != there[table]}
-            assert changed <= (NUMBERING if after == "0007" else set()) | {"correspondence_types"}, after
+            assert changed <= (NUMBERING if after == "0007" else set()) | {"correspondence_types"} | DROPPED, after
             assert keys_again == keys
             apart(migrate.upgrade, old, after)
 
@@ -242,7 +244,7 @@ class TestEachStep:
 
 
 def _counts(found: dict[str, list[Any]], known: dict[str, list[Any]]) -> dict[str, int]:
-    skipped = NUMBERING | {"correspondence_types"}
+    skipped = NUMBERING | {"correspondence_types"} | DROPPED
     return {table: len(found[table]) for table in known if table not in skipped}
 
 

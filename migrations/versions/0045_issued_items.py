@@ -5,8 +5,8 @@ from alembic import op
 from saraban_history.columns import code
 from saraban_history.rebuild import changing
 
-revision = "0044"
-down_revision = "0043"
+revision = "0045"
+down_revision = "0044"
 
 TABLE = "transmittal_items"
 QUEUES = {"workflow-events-failed": "workflow-events", "mails-failed": "mails"}
