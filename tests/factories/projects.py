@@ -32,6 +32,7 @@ numberFormats:
 - {template: "{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"}
 - {type: RFA, template: "{PROJECT}-RFA-{DISCIPLINE}-{SEQ:4}-{REV}", description: ใบขออนุมัติ}
 - {type: RFA, rfaType: SDW, template: "{PROJECT}-SD-{SEQ:5}-{YEAR:A.D.}", resetYearly: false, overflow: refuse}
+- {type: SITE, template: "{PROJECT}-SITE-{SEQ:4}"}
 assignments:
 - {workflow: RFA_APPROVAL, kind: RFA}
 - {workflow: RFA_APPROVAL, kind: rfa, type: SDW}

@@ -1,4 +1,4 @@
-"""`saraban project calendar | weekend | add-day | remove-day`: the working days of a project."""
+"""`saraban project …`: a project from a file (`project_file`), and its working days."""
 
 from collections.abc import Awaitable, Callable
 from datetime import date, datetime
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from saraban.cli import project_file
 from saraban.cli.codes import project_named
 from saraban.cli.doing import done_as, system_at
 from saraban.cli.number_options import As, Project
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 HERE = "command line"
 DayOf = Annotated[str, typer.Argument(metavar="DAY", help="A day such as 2026-12-07.")]
 
-noun = typer.Typer(no_args_is_help=True, help="Working days of a project: weekend, holidays, days worked all the same.")
+noun = typer.Typer(no_args_is_help=True, help="Projects: from a file, into a file, and their working days.")
 
 
 def register(app: typer.Typer) -> None:
+    project_file.register(noun)
     app.add_typer(noun, name="project")
 
 

@@ -159,7 +159,7 @@ async def seats(session: AsyncSession, *, project_id: int) -> Rows:
         sa.select(ReviewTeamMember, User.username)
         .join(User, User.user_id == ReviewTeamMember.user_id)
         .join(ReviewTeam, ReviewTeam.id == ReviewTeamMember.team_id)
-        .where(ReviewTeam.project_id == project_id)
+        .where(ReviewTeam.project_id == project_id, User.is_active)
         .order_by(User.username)
     )
     return await _rows(session, statement)
@@ -171,6 +171,8 @@ async def grants(session: AsyncSession, *, project_id: int) -> Rows:
     statement = (
         sa.select(
             User.username,
+            User.is_service,
+            User.is_active,
             Role.role_name,
             Role.scope,
             Organization.organization_code,

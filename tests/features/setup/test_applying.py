@@ -193,7 +193,7 @@ class TestShared:
         await applied(empty_db, FULL)
         other = FULL.replace("somchai@example.org", "somchai@example.com")
 
-        assert await refused(empty_db, other, ProjectConflict) == [("/people/0", "differs", 45)]
+        assert await refused(empty_db, other, ProjectConflict) == [("/people/0", "differs", 46)]
         await applied(empty_db, other, update_shared=True)
         async with empty_db.reading() as session:
             email = await session.scalar(sa.select(User.email).where(User.username == "somchai"))

@@ -158,9 +158,9 @@ class PersonPart(FilePart):
 
     username: Username
     email: Annotated[str, Line(100), AfterValidator(str.casefold)]
-    first_name: Annotated[str, Line(50)]
-    last_name: Annotated[str, Line(50)]
-    organization: OrganizationCode
+    first_name: Annotated[str, Line(50, shortest=0)]
+    last_name: Annotated[str, Line(50, shortest=0)]
+    organization: OrganizationCode | None = None
     roles: list[RolePart] | None = Field(None, max_length=100)
 
 

@@ -127,7 +127,7 @@ async def _there(
     )
     if project is not None:
         data |= await present.present(session, project)
-        roles = await present.roles_in(session, project)
+        roles = await present.roles_in(session, project, named=names)
         data["people"] = [
             *({**person, "roles": roles.pop(person["username"], [])} for person in data["people"]),
             *({"username": name, "roles": held} for name, held in roles.items()),

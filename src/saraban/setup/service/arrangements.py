@@ -34,7 +34,7 @@ async def save_people(saving: Saving, those: Sequence[Difference]) -> None:
                 email=values["email"],
                 first_name=values["firstName"],
                 last_name=values["lastName"],
-                organization_code=values["organization"],
+                organization_code=values.get("organization"),
                 address=saving.address,
                 now=saving.now,
             )
@@ -46,7 +46,8 @@ async def _account(saving: Saving, one: Difference) -> None:
     row = await saving.session.scalar(sa.select(User).where(User.username == one.path[1]))
     assert row is not None
     fill(row, one.values, {"email": "email", "firstName": "first_name", "lastName": "last_name"})
-    row.primary_organization_id = saving.organizations[one.values["organization"]].id
+    if "organization" in one.values:
+        row.primary_organization_id = saving.organizations[one.values["organization"]].id
     row.updated_at = saving.now
 
 

@@ -45,13 +45,13 @@ def _is_open(row: Any) -> bool:
 
 def _person(row: Any) -> dict[str, Any]:
     user = row.User
-    return {
-        "username": user.username,
-        "email": user.email,
-        "firstName": user.first_name or "",
-        "lastName": user.last_name or "",
-        "organization": row.organization_code or "",
-    }
+    return stated(
+        username=user.username,
+        email=user.email,
+        firstName=user.first_name or "",
+        lastName=user.last_name or "",
+        organization=row.organization_code,
+    )
 
 
 async def present(session: AsyncSession, project: Project) -> dict[str, Any]:
@@ -74,10 +74,18 @@ async def present(session: AsyncSession, project: Project) -> dict[str, Any]:
     }
 
 
-async def roles_in(session: AsyncSession, project: Project) -> dict[str, list[dict[str, str]]]:
-    """Read who has which role in the project, its contracts and its organizations, by user name."""
+async def roles_in(
+    session: AsyncSession, project: Project, *, named: Collection[str] = ()
+) -> dict[str, list[dict[str, str]]]:
+    """
+    Read who has which role in the project, its contracts and its organizations, by user name.
+
+    :param named: accounts of programs and closed ones are left out, but for these
+    """
     found: dict[str, list[dict[str, str]]] = defaultdict(list)
     for row in await repository.grants(session, project_id=project.id):
+        if row.username not in named and (row.is_service or not row.is_active):
+            continue
         place = row.organization_code or row.contract_code or row.project_code
         found[row.username].append({"role": row.role_name, "level": row.scope, "place": place})
     return found

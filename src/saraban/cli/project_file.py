@@ -1,0 +1,197 @@
+"""`saraban project apply | export | template`: a project from one file, and a file from a project."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from saraban.cli.codes import caller_named
+from saraban.cli.invitation import hand_out
+from saraban.cli.outcome import EXIT_CODES, say, stop, with_system
+from saraban.kit.errors import Kind
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+    from saraban.bootstrap import System
+    from saraban.identity.domain.caller import Caller
+    from saraban.setup.service import AppliedFile, Difference
+
+HERE = "command line"
+_WORDS = {
+    "add": ("เพิ่ม", "add"),
+    "change": ("แก้ไข", "change"),
+    "close": ("ปิด", "close"),
+    "keep": ("คงไว้ เพราะมีการใช้งาน", "kept, in use"),
+    "conflict": ("ขัดกัน", "conflict"),
+}
+Account = Annotated[
+    str | None,
+    typer.Option("--as", help="Account in whose name it is done; without it the system's, with your log-in name."),
+]
+
+
+def register(noun: typer.Typer) -> None:
+    noun.command()(apply)
+    noun.command()(export)
+    noun.command()(template)
+
+
+def apply(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A project file (YAML); `-` reads standard input.")],
+    account: Account = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it would do, and do nothing.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Close what the lists of the file leave out and nothing refers to.")
+    ] = False,
+    update_shared: Annotated[
+        bool,
+        typer.Option("--update-shared", help="Change organizations, document types and accounts that differ, too."),
+    ] = False,
+) -> None:
+    """Make a project what a file says: all of it or nothing. A second time it changes nothing.
+
+    What the file leaves out stays as it is. People without an account are invited to choose a password.
+
+    Examples:
+
+        saraban project apply project.yaml --dry-run
+        saraban project apply project.yaml
+        saraban project apply project.yaml --prune --as admin
+    """
+    from saraban.setup.service import ProjectConflict
+
+    content = content_of(file)
+    how = {"prune": prune, "update_shared": update_shared, "dry_run": dry_run}
+    try:
+        found = with_system(lambda system: _apply(system, content, account, how))
+    except ProjectConflict as conflict:
+        _show(conflict.differences)
+        raise
+    _show(found.differences)
+    _sum_up(found, dry_run=dry_run)
+    hand_out(found.invitations)
+
+
+def content_of(file: str) -> bytes:
+    """Read a file that was named, or standard input for `-`."""
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as fault:
+        raise stop(
+            f"อ่าน {file} ไม่ได้: {fault.strerror}",
+            f"{file} cannot be read: {fault.strerror}.",
+            code=EXIT_CODES[Kind.INVALID],
+        ) from None
+
+
+async def _apply(system: "System", content: bytes, account: str | None, how: Mapping[str, bool]) -> "AppliedFile":
+    from saraban.setup import service as setup
+
+    async def work(session: "AsyncSession") -> "AppliedFile":
+        return await setup.apply(
+            session,
+            caller=await _caller(session, account),
+            content=content,
+            operator=None if account else _log_in_name(),
+            now=system.clock.now(),
+            address=HERE,
+            **how,
+        )
+
+    return await system.db.transact(work)
+
+
+async def _caller(session: "AsyncSession", account: str | None) -> "Caller":
+    from saraban.identity.service import system_caller
+
+    return await caller_named(session, account) if account else await system_caller(session)
+
+
+def _log_in_name() -> str:
+    """Who sits at the keyboard, also under sudo; the process's owner where there is no terminal."""
+    try:
+        return os.getlogin()
+    except OSError:
+        import pwd
+
+        try:
+            return pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:
+            return str(os.getuid())
+
+
+def _show(found: "Sequence[Difference]") -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if not found:
+        return
+    table = Table()
+    for th, en in (("การเปลี่ยนแปลง", "Change"), ("รายการ", "What"), ("เดิม", "Before"), ("ใหม่", "After")):
+        table.add_column(say(th, en), overflow="fold")
+    for one in found:
+        after = {} if one.what.value == "keep" else one.after
+        cells = (say(*_WORDS[one.what.value]), one.pointer, _told(one.before), _told(after))
+        table.add_row(*(Text(cell) for cell in cells))
+    Console().print(table)
+
+
+def _told(values: Mapping[str, Any] | None) -> str:
+    return ", ".join(f"{name}: {_value(value)}" for name, value in (values or {}).items())
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "-"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _sum_up(found: "AppliedFile", *, dry_run: bool) -> None:
+    count = sum(one.what.value not in {"keep", "conflict"} for one in found.differences)
+    conflicts = any(one.what.value == "conflict" for one in found.differences)
+    if conflicts:
+        raise stop(
+            "มีรายการที่ขัดกับข้อมูลร่วม จะไม่บันทึกจนกว่าจะแก้ไฟล์หรือใช้ --update-shared",
+            "There are conflicts: nothing would be written before they are settled, or with --update-shared.",
+            code=EXIT_CODES[Kind.CONFLICT],
+        )
+    if not count:
+        typer.echo(say("ไม่มีสิ่งใดเปลี่ยน", "Nothing changes."))
+    elif dry_run:
+        typer.echo(say(f"จะเปลี่ยน {count} รายการ ยังไม่ได้บันทึก", f"{count} changes; nothing was written."))
+    else:
+        typer.echo(say(f"บันทึก {count} รายการแล้ว", f"{count} changes written."))
+
+
+def export(
+    code: Annotated[str, typer.Argument(metavar="CODE", help="Code of the project.")], account: Account = None
+) -> None:
+    """Print a project as a file: applied here it changes nothing, applied elsewhere it makes the same project.
+
+    Example: `saraban project export LCBP3-C2 > project.yaml`
+    """
+    from saraban.setup import service as setup
+
+    async def read(system: "System") -> str:
+        async with system.db.reading() as session:
+            return await setup.export(session, caller=await _caller(session, account), code=code)
+
+    typer.echo(with_system(read), nl=False)
+
+
+def template(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="thai-public-works, building or iso19650.")],
+) -> None:
+    """Print a project file to begin with, with the places to fill in marked; it needs no database.
+
+    Example: `saraban project template thai-public-works > project.yaml`
+    """
+    from saraban.setup.service import templates
+
+    typer.echo(templates.template(name), nl=False)

@@ -1,0 +1,27 @@
+"""Writes a project as the YAML text that is read again to the same; short things stand on one line."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import yaml
+
+from saraban.setup.domain.project_file import ProjectFile
+
+_DUMPER: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class _Plain(_DUMPER):  # type: ignore[misc]
+    """Without anchors, which project files do not have."""
+
+    def ignore_aliases(self, _data: Any) -> bool:
+        return True
+
+
+def written(data: Mapping[str, Any]) -> str:
+    """Give the text of a project, its keys in the order of the schema."""
+    file = ProjectFile.model_validate(data)
+    ordered = file.model_dump(mode="json", by_alias=True, exclude_none=True)
+    text: str = yaml.dump(
+        ordered, Dumper=_Plain, allow_unicode=True, sort_keys=False, default_flow_style=None, width=10_000
+    )
+    return text

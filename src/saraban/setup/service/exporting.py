@@ -1,0 +1,59 @@
+"""Writes a project as a project file: applied where it comes from it changes nothing, applied elsewhere it makes the same."""
+
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import NotFound
+from saraban.kit.text import fold
+from saraban.projects.domain.master import CORRESPONDENCE_TYPES
+from saraban.projects.models import Project
+from saraban.setup import repository
+from saraban.setup.domain.yaml_writer import written
+from saraban.setup.service import present
+
+MANAGE = "project.edit"
+
+
+async def export(session: AsyncSession, *, caller: Caller, code: str) -> str:
+    """
+    Give the YAML text of a project.
+
+    People are in it who have a role in the project, its contracts or organizations, or a place in a team; accounts of
+    programs and roles that count everywhere are not.
+
+    :raises NotFound: when there is none of this code
+    :raises Forbidden: when the caller does not manage it
+    """
+    project = await repository.project(session, code=fold(code))
+    if project is None or not project.is_active:
+        raise NotFound(f"There is no project {code}.")
+    caller.require(MANAGE, Scope(project=project.id))
+    data = await present.present(session, project)
+    people = await _people(session, project, data)
+    shared = await present.shared(session, codes=_organizations(data, people), usernames=())
+    used = {one["type"] for one in _typed(data) if "type" in one} - {one.code for one in CORRESPONDENCE_TYPES}
+    types = [one for one in shared["correspondenceTypes"] if one["code"] in used]
+    more = {"correspondenceTypes": types} if types else {}
+    return written({"organizations": shared["organizations"], **more, **data, "people": people})
+
+
+async def _people(session: AsyncSession, project: Project, data: dict[str, Any]) -> list[dict[str, Any]]:
+    roles = await present.roles_in(session, project)
+    seated = {seat["person"] for team in data["reviewTeams"] for seat in team["members"]}
+    shared = await present.shared(session, codes=(), usernames=seated | roles.keys())
+    return [{**person, "roles": roles.get(person["username"], [])} for person in shared["people"]]
+
+
+def _organizations(data: dict[str, Any], people: list[dict[str, Any]]) -> set[str]:
+    parties = [party for contract in data["contracts"] for party in contract["parties"]]
+    named = [*data["members"], *parties, *people]
+    places = {role["place"] for one in people for role in one["roles"] if role["level"] == "Organization"}
+    return {one["organization"] for one in named if "organization" in one} | places
+
+
+def _typed(data: dict[str, Any]) -> list[dict[str, Any]]:
+    sub_types = [one for contract in data["contracts"] for one in contract["subTypes"]]
+    return [*data["numberFormats"], *sub_types]

@@ -1,0 +1,88 @@
+"""`saraban project apply | export | template` as a person meets them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saraban.setup import service as setup
+from tests.factories.projects import FULL
+from tests.features.cli.test_commands import Command, command  # noqa: F401  the fixture
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "project.yaml"
+    path.write_text(FULL, "utf-8")
+    return path
+
+
+class TestApply:
+    def test_shows_and_does_and_has_nothing_left_to_do(self, command: Command, file: Path) -> None:  # noqa: F811
+        dry = command("project", "apply", str(file), "--dry-run")
+        first = command("project", "apply", str(file))
+        second = command("project", "apply", str(file), "--as", "admin")
+
+        assert (dry[0], first[0], second[0]) == (0, 0, 0)
+        assert "nothing was written" in dry[1]
+        assert "/contracts/BR-1/disciplines/STR" in first[1]
+        assert "somchai: /invitations/" in first[1]
+        assert second[1] == "Nothing changes.\n"
+
+    def test_speaks_thai(self, command: Command, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+        monkeypatch.setenv("SARABAN_LANG", "th")
+        _, out, _ = command("project", "apply", str(file), "--dry-run")
+
+        assert "การเปลี่ยนแปลง" in out
+        assert "ยังไม่ได้บันทึก" in out
+
+    @pytest.mark.parametrize(
+        ("change", "code", "said"),
+        [
+            (("role: OWNER", "role: BOSS"), 3, "saraban: members/0/role: Line 9: This must be one of:"),
+            (("{code: ทช., name: กรมทางหลวงชนบท}", "{code: กทท., name: x}"), 3, "There is no organization"),
+            (("ทช.", "กทท."), 6, "saraban: organizations/0: Line 2: The database has การท่าเรือแห่งประเทศไทย"),
+        ],
+    )
+    def test_names_the_line_and_ends_with_a_code(
+        self,
+        command: Command,
+        file: Path,
+        change: tuple[str, str],
+        code: int,
+        said: str,
+    ) -> None:
+        file.write_text(FULL.replace(*change), "utf-8")
+
+        ended, _, err = command("project", "apply", str(file))
+
+        assert ended == code
+        assert said in err
+
+    def test_of_a_file_that_is_not_there(self, command: Command) -> None:  # noqa: F811
+        assert command("project", "apply", "nowhere.yaml")[0] == 3
+
+    def test_is_for_super_admins(self, command: Command, file: Path) -> None:  # noqa: F811
+        assert command("project", "apply", str(file), "--as", "padmin")[0] == 4
+
+
+def test_export_gives_a_file_that_changes_nothing(command: Command, tmp_path: Path) -> None:  # noqa: F811
+    code, text, _ = command("project", "export", "LCBP3-C2")
+    path = tmp_path / "exported.yaml"
+    path.write_text(text, "utf-8")
+
+    assert code == 0
+    assert command("project", "apply", str(path))[1] == "Nothing changes.\n"
+
+
+def test_template_needs_no_database(
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unreachable(*_: Any, **__: Any) -> None:
+        raise AssertionError("no settings, no database")
+
+    monkeypatch.setattr("saraban.config.load", unreachable)
+
+    assert command("project", "template", "building")[1] == setup.template("building")
+    assert command("project", "template", "castle")[0] == 3
