@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,36 +20,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 import saraban
 from saraban import bootstrap, config
-from saraban.cli.outcome import told
 from saraban.cli.root import NOUNS
 from saraban.config import Settings
 from saraban.workflow.models import WorkflowDefinition
 from saraban.workflow.service import Subjects
 from tests.factories.letterbox import Letterbox, office_in
+from tests.features.cli.conftest import Command
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
-
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """`command("user", "list")` gives the exit code, stdout and stderr, on a copy of the demo database."""
-    from saraban.cli.root import app
-
-    monkeypatch.setenv("SARABAN_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("SARABAN_LANG", "en")
-    monkeypatch.setenv("COLUMNS", "200")
-    config.load.cache_clear()
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["saraban", *words])
-        code = told(app)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    yield run
-    config.load.cache_clear()
 
 
 def commands(command: Any) -> Iterator[Any]:
