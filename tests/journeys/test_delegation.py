@@ -16,6 +16,9 @@ pytestmark = [
 async def act(person: Person, address: str, action: str) -> None:
     await person.goto(address)
     await person.page.click(f'[data-action="{action}"]')
+    without_files = person.page.locator(f"#act-{action} [name=withoutFiles]")
+    if await without_files.count():
+        await without_files.check()
     await person.page.click(f"#act-{action} [data-submit]")
     await person.page.wait_for_load_state()
 

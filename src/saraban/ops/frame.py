@@ -72,7 +72,8 @@ class Frame:
         except Exception as error:
             if exchange.status:  # too late for an answer; the server closes the connection
                 raise
-            await scope["app"].state.answer_fault(request, error)(scope, receive, exchange.send)
+            response = await scope["app"].state.answer_fault(request, error)
+            await response(scope, receive, exchange.send)
 
     def _limit(self, scope: Scope) -> int:
         is_upload = scope["method"] == "POST" and scope["path"].startswith(UPLOAD_PATHS)

@@ -4,7 +4,7 @@ The last line of the HTTP door: whatever was raised becomes a problem response, 
 Expected outcomes carry their own words; what the framework and the database raise is given words here.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -36,7 +36,7 @@ from saraban.ops.nesting import too_deep
 
 log = structlog.get_logger(__name__)
 
-PageAnswer = Callable[[Request, DomainError, int], Response]
+PageAnswer = Callable[[Request, DomainError, int], Awaitable[Response]]
 
 _FOR_PROGRAMS = ("/api/", "/health", "/metrics", "/openapi.json")
 
@@ -94,12 +94,12 @@ class Unexpected(DomainError):
 def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
     """This will make `app` answer every exception; `page_answer` renders those that a browser page met."""
 
-    def answer(
+    async def answer(
         request: Request, error: DomainError, *, status: int | None = None, headers: dict[str, str] | None = None
     ) -> Response:
         code = status or status_of(error)
         if page_answer is not None and wants_page(request):
-            response = page_answer(request, error, code)
+            response = await page_answer(request, error, code)
         else:
             response = problem(request, error, code)
         response.headers.update(headers or {})
@@ -107,17 +107,17 @@ def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
 
     async def on_domain_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, DomainError)
-        return answer(request, error)
+        return await answer(request, error)
 
     async def on_validation(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return answer(request, refused_input(error))
+        return await answer(request, refused_input(error))
 
     async def on_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         named = await _unreadable(request, error) or from_http(error)
         status = error.status_code if status_of(named) != error.status_code and error.status_code >= 405 else None
-        return answer(request, named, status=status, headers=dict(error.headers or {}))
+        return await answer(request, named, status=status, headers=dict(error.headers or {}))
 
     app.add_exception_handler(DomainError, on_domain_error)
     app.add_exception_handler(RequestValidationError, on_validation)

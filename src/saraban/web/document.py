@@ -11,23 +11,27 @@ from starlette.responses import RedirectResponse, Response
 from saraban.documents.circulation.schemas import Response as GivenAnswer
 from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
 from saraban.kit.clock import Clock
-from saraban.kit.errors import DomainError, Kind, NotFound
+from saraban.kit.errors import CHECK_INPUT, DomainError, FieldProblem, Invalid, Kind, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
+from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
+from saraban.web import words
 from saraban.web.creating import patiently
 from saraban.web.forms import Faults, faults_of, filled, order_from, text, texts
+from saraban.web.kinds import BY_NAME
 from saraban.web.page import Page, ThisPage
 from saraban.web.shelf import Desk, Shelf
 from saraban.web.shelves import SHEETS, SHELVES, shelf_at
-from saraban.web.sight import sight
+from saraban.web.sight import needs_files, sight
 from saraban.web.values import asked, payload_in
 from saraban.web.visit import PageRoute
+from saraban.workflow import service as workflow
 from saraban.workflow.dependencies import RegisteredSubjects, TakesSteps
 from saraban.workflow.schemas import TransitionIn
 from saraban.workflow.schemas.review import BranchAnswerIn
-from saraban.workflow.service import Command, ConditionNotMet, Subjects, review
+from saraban.workflow.service import Command, ConditionNotMet, InboxItem, Subjects, review
 from saraban.workflow.service.values import values_of
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -37,6 +41,20 @@ TOLD_HERE = {Kind.INVALID, Kind.CONFLICT, Kind.STALE, Kind.FORBIDDEN, Kind.GONE,
 
 # No branch comes to this one: the reader is asked to look again.
 _NO_VERSION: Final = 2**31 - 1
+
+# After these the reader is asked no more; the worker tells the others so.
+_ACTED: Final = {"act", "branch", "respond", "cancel"}
+
+# Somebody else was quicker: what they did stands beside the refusal.
+_OVERTAKEN: Final = {Kind.CONFLICT, Kind.STALE}
+
+
+class NothingAttached(Invalid):
+    """An RFA is to leave its originator without a file; the page asks whether that is meant."""
+
+    kind, code = Kind.INVALID, "RFA_WITHOUT_FILES"
+    says = Text("RFA นี้ยังไม่มีไฟล์แนบ", "No file is attached to this RFA.")
+    recovery = (CHECK_INPUT, Text("แนบไฟล์ หรือยืนยันว่าส่งโดยไม่มีไฟล์", "Attach a file, or confirm that it goes without one."))
 
 
 async def _show(
@@ -51,8 +69,10 @@ async def _show(
     form: Any = None,
     dialog: str = "",
     created: bool = False,
+    done: str = "",
 ) -> Response:
     seen = await sight(session, shelf, caller=page.caller, subjects=subjects, public_id=public_id, clock=clock)
+    happened = words.DONE.get(done)
     return page.show(
         "document.html",
         status=status_of(error) if error else 200,
@@ -64,9 +84,21 @@ async def _show(
         form=form or {},
         dialog=dialog if error and _is_for_the_form(error, form) else "",
         created=created,
+        happened=happened,
+        next_task=await _next_task(page, session, subjects, public_id, clock) if happened else None,
+        by_name=BY_NAME,
+        meanwhile=seen.since(version_in(form)) if error and error.kind in _OVERTAKEN else (),
         asked=lambda action: asked(seen.values, form or {}, action),
         keys=_keys(),
     )
+
+
+async def _next_task(
+    page: Page, session: AsyncSession, subjects: Subjects, public_id: UUID, clock: Clock
+) -> InboxItem | None:
+    """What waits for the reader beside the document in hand."""
+    found = await workflow.inbox(session, caller=page.caller, subjects=subjects, cursor=None, limit=2, now=clock.now())
+    return next((one for one in found.items if one.envelope.facts.public_id != public_id), None)
 
 
 def _is_for_the_form(error: DomainError, form: Any) -> bool:
@@ -97,9 +129,10 @@ async def show(
     subjects: RegisteredSubjects,
     clock: Now,
     created: Annotated[str, Query(max_length=5)] = "",
+    done: Annotated[str, Query(max_length=10)] = "",
 ) -> Response:
     shelf = shelf_at(path)
-    return await _show(page, session, shelf, subjects, public_id, clock, created=created == "1")
+    return await _show(page, session, shelf, subjects, public_id, clock, created=created == "1", done=done)
 
 
 @router.post("/{path}/{public_id}/actions")
@@ -119,8 +152,13 @@ async def act(
 
     async def work() -> None:
         async with db.reading() as session:
+            found = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
             instance = await instance_of(session, shelf, page, public_id, clock)
             values = await values_of(session, public_id=instance)
+        if needs_files(shelf.web, found.data, found.workflow) and not (
+            text(form, "withoutFiles") or texts(form, "attachment")
+        ):
+            raise NothingAttached(fields=[FieldProblem("/withoutFiles", "required", NothingAttached.says)])
         said = {
             "action": text(form, "action") or "",
             "comment": text(form, "comment"),
@@ -317,4 +355,8 @@ async def done(
             raise
         async with db.reading() as session:
             return await _show(page, session, shelf, subjects, public_id, clock, error=error, form=form, dialog=dialog)
-    return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)
+    verb = dialog.partition("-")[0]
+    if verb in _ACTED:
+        await db.transact(lambda session: notifications.settle(session, caller=page.caller, entity_id=str(public_id)))
+    said = f"?done={verb}" if verb in words.DONE else ""
+    return RedirectResponse(f"{shelf.web.url}/{public_id}{said}", status_code=303)

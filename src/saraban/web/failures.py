@@ -2,21 +2,25 @@
 
 from urllib.parse import quote
 
+import structlog
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.dependencies import current_caller
 from saraban.identity.service import NotSetUp
 from saraban.kit.errors import DomainError, Kind
 from saraban.kit.problem import to_problem
 from saraban.kit.trace import trace_id
 from saraban.web import language as languages
-from saraban.web.page import render
+from saraban.web.page import Page, page, render
 from saraban.web.visit import forget, keep
 
+log = structlog.get_logger(__name__)
 
-def answer(request: Request, error: DomainError, status: int) -> Response:
-    """This will answer an exception of a page; fragments go to the place for notices, so that nothing is lost."""
-    response = _to_login(request) if error.kind is Kind.UNAUTHENTICATED else _told(request, error, status)
+
+async def answer(request: Request, error: DomainError, status: int) -> Response:
+    """Answer an exception of a page; fragments go to the place for notices, so that nothing is lost."""
+    response = _to_login(request) if error.kind is Kind.UNAUTHENTICATED else await _told(request, error, status)
     keep(request, response)
     if error.retry_after is not None:
         response.headers["Retry-After"] = str(max(1, round(error.retry_after)))
@@ -34,7 +38,7 @@ def _to_login(request: Request) -> Response:
     return response
 
 
-def _told(request: Request, error: DomainError, status: int) -> Response:
+async def _told(request: Request, error: DomainError, status: int) -> Response:
     problem = to_problem(error, language=languages.of(request), trace_id=trace_id()) | {"status": status}
     if "hx-request" in request.headers:
         response = render(request, "parts/notice.html", status=status, problem=problem)
@@ -43,4 +47,18 @@ def _told(request: Request, error: DomainError, status: int) -> Response:
         return response
     if isinstance(error, NotSetUp):
         return render(request, "setup.html", status=status)
-    return render(request, "failure.html", status=status, problem=problem)
+    known = await _signed_in(request, error)
+    if known is None:
+        return render(request, "failure.html", status=status, problem=problem)
+    return known.show("failed.html", status=status, problem=problem)
+
+
+async def _signed_in(request: Request, error: DomainError) -> Page | None:
+    """Give the page of somebody who is signed in, so that the ways on stay where they are."""
+    if error.kind is Kind.BUSY:
+        return None
+    try:
+        return await page(request, await current_caller(request), request.app.state.db)
+    except Exception:  # whatever has failed may fail again, and the answer must not
+        log.info("failure_without_navigation", exc_info=True)
+        return None

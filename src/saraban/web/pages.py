@@ -1,6 +1,6 @@
 """Puts the pages into the application: their routers, their files, and what they show when something goes wrong."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from fastapi import FastAPI, Request
@@ -38,7 +38,7 @@ from saraban.web import (
     workflows,
 )
 
-PageAnswer = Callable[[Request, DomainError, int], Response]
+PageAnswer = Callable[[Request, DomainError, int], Awaitable[Response]]
 Explain = Callable[[Sequence[Mapping[str, Any]]], list[FieldProblem]]
 
 # The routers that take a register's name from the address come last.

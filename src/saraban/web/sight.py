@@ -9,8 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
 from saraban.kit.errors import Text
+from saraban.web.kinds import WebKind
 from saraban.web.shelf import Around, Offered, Shelf, state_of
 from saraban.workflow import service as workflow
+from saraban.workflow.domain.registers import DRAFT
 from saraban.workflow.domain.steering import CANCEL, PERMISSION, TERMINATE
 from saraban.workflow.schemas import WorkflowOut
 from saraban.workflow.service import Subjects, TakenStep, steering
@@ -18,10 +20,16 @@ from saraban.workflow.service.steering import NOTHING, Steerable
 from saraban.workflow.service.values import NO_VALUES, Values, values_of
 
 
+def needs_files(web: WebKind, document: Any, flow: WorkflowOut | None) -> bool:
+    """Say whether a document leaves its draft without the file that people expect of it; the API takes it as it is."""
+    return web.name == "rfa" and flow is not None and flow.current_state == DRAFT and not document.attachments
+
+
 @dataclass(frozen=True, slots=True)
 class Sight:
     """A document with everything its page shows."""
 
+    web: WebKind
     document: Any
     workflow: WorkflowOut | None
     state: str
@@ -48,6 +56,27 @@ class Sight:
         return last.to_state == self.state and (
             last.action in {CANCEL, TERMINATE} or last.action_label.th == last.to_label.th
         )
+
+    def since(self, version: int) -> tuple[TakenStep, ...]:
+        """What was done after a version of the workflow that the reader saw, as far as it counts in steps."""
+        flow = self.workflow
+        steps = flow.version_no - version if flow is not None and version else 0
+        return self.taken[-min(steps, len(self.taken)) :] if steps > 0 and self.taken else ()
+
+    @property
+    def returned(self) -> TakenStep | None:
+        """The step by which the document came back to be revised, where it stands so now."""
+        flow = self.workflow
+        if flow is None or self.state == "cancelled" or not self.taken:
+            return None
+        last = self.taken[-1]
+        ours = last.actor is None or last.actor.organization_code == self.document.originator.organization_code
+        came_back = flow.can_edit and not flow.terminal and not ours
+        return last if flow.outcome == "revise_resubmit" or came_back else None
+
+    @property
+    def needs_files(self) -> bool:
+        return needs_files(self.web, self.document, self.workflow)
 
     @property
     def answers(self) -> list[TakenStep]:
@@ -84,7 +113,7 @@ async def sight(
         taken = await workflow.history(session, caller=caller, subjects=subjects, public_id=instance)
         coming = await workflow.ahead(session, public_id=instance)
     around = await shelf.around(session, caller=caller, document=document, clock=clock)
-    seen = Sight(document, flow, state_of(found), around, taken, coming)
+    seen = Sight(shelf.web, document, flow, state_of(found), around, taken, coming)
     if flow is not None:
         seen = replace(seen, values=await values_of(session, public_id=flow.instance_public_id))
     if flow is None or not caller.may_anywhere(PERMISSION):

@@ -133,6 +133,15 @@ ANSWERS: Final[dict[str, Text]] = {
     "REJECTED": Text("ปฏิเสธ", "Refused"),
 }
 
+# What the page says after a form of it was carried out.
+DONE: Final[dict[str, Text]] = {
+    "act": Text("ดำเนินการแล้ว", "Done"),
+    "branch": Text("บันทึกคำตอบของคุณแล้ว", "Your answer is recorded."),
+    "respond": Text("บันทึกคำตอบของคุณแล้ว", "Your answer is recorded."),
+    "cancel": Text("ยกเลิกเอกสารแล้ว", "The document is cancelled."),
+    "revise": Text("สร้างฉบับร่างของฉบับถัดไปแล้ว", "The next revision is a draft now."),
+}
+
 ACTIONS: Final[dict[str, Text]] = {
     "submit": Text("ส่งเอกสาร", "Submitted"),
     "approve": Text("อนุมัติ", "Approved"),

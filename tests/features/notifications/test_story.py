@@ -51,7 +51,7 @@ class TestRfa:
         await desk.act("dc.consultant", letter, "request-revision", comment="ขาดแบบ")
         await worker.drain()
 
-        assert await titles(desk, "dc.contractor") == [f"{letter['documentNumber']}: Revision requested"]
+        assert await titles(desk, "dc.contractor") == [f"{letter['documentNumber']} was returned for revision"]
 
     async def test_that_is_cancelled_is_told_to_its_readers(self, desk: Desk, worker: Worker) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter("ผรม.1"))

@@ -35,8 +35,9 @@ async def new_rfa(browser: httpx.AsyncClient, **typed: str) -> str:
 
 
 def hidden(page: str, dialog: str) -> dict[str, str]:
-    """This will give the hidden fields of the form inside a dialog."""
+    """This will give the hidden fields of the form inside a dialog, with the box ticked that lets an RFA go without a file."""
     found = re.search(rf'<dialog class="sheet" id="{dialog}".*?</dialog>', page, re.DOTALL)
     assert found, f"no dialog {dialog}"
     inputs = [dict(ATTRIBUTES.findall(one)) for one in re.findall(r'<input type="hidden"[^>]*>', found[0])]
-    return {one["name"]: one["value"] for one in inputs}
+    ticked = {"withoutFiles": "1"} if 'name="withoutFiles"' in found[0] else {}
+    return {one["name"]: one["value"] for one in inputs} | ticked

@@ -170,7 +170,7 @@ class TestActions:
         answer = await act(browser, address, "submit", "Please review by Friday")
         page = (await browser.get(address)).text
 
-        assert answer.headers["location"] == address
+        assert answer.headers["location"] == f"{address}?done=act"
         assert "Pending review" in page
         assert "Please review by Friday" in page
 

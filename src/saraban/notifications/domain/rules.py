@@ -86,9 +86,13 @@ def _transitioned(payload: Mapping[str, Any]) -> list[Notice]:
     """Those who have to act now come first, then those the workflow's definition wants to be told."""
     waiting, told = replace(_audience(payload.get("waiting")), acts=True), _audience(payload.get("notify"))
     outcome = "finished" if payload.get("terminal") else "moved"
+    asks = "waiting"
+    if payload.get("returned"):
+        asks = outcome = "returned"
     if payload.get("comment"):
         outcome += "_with_comment"
-    return [_notice(template, payload, who) for template, who in (("waiting", waiting), (outcome, told)) if who]
+        asks = outcome if payload.get("returned") else asks
+    return [_notice(template, payload, who) for template, who in ((asks, waiting), (outcome, told)) if who]
 
 
 def _reminded(payload: Mapping[str, Any]) -> Notice:

@@ -18,6 +18,21 @@ TEMPLATES: Mapping[str, Template] = {
         Text("{number} รอการดำเนินการของคุณ", "{number} waits for you"),
         Text("“{subject}” อยู่ในขั้น {state}", "“{subject}” has reached the step {state}."),
     ),
+    "settled": Template(
+        Text("{number} ไม่รอการดำเนินการของคุณแล้ว", "{number} no longer awaits your action"),
+        Text("“{subject}” มีการดำเนินการแล้ว", "“{subject}” has gone on."),
+    ),
+    "returned": Template(
+        Text("{number} ถูกส่งกลับให้แก้ไข", "{number} was returned for revision"),
+        Text("“{subject}” ส่งกลับให้แก้ไขโดย {actor}", "“{subject}” was returned for revision by {actor}."),
+    ),
+    "returned_with_comment": Template(
+        Text("{number} ถูกส่งกลับให้แก้ไข", "{number} was returned for revision"),
+        Text(
+            "“{subject}” ส่งกลับให้แก้ไขโดย {actor}: “{comment}”",
+            "“{subject}” was returned for revision by {actor}: “{comment}”",
+        ),
+    ),
     "moved": Template(
         Text("{number}: {state}", "{number}: {state}"),
         Text("“{subject}” – {action} โดย {actor}", "“{subject}” – {action} by {actor}"),

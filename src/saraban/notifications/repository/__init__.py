@@ -93,6 +93,22 @@ async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> No
         await session.execute(sa.insert(Notification), rows)
 
 
+# What says that somebody is to act, until it is done.
+ASKING = ("waiting", "due_soon", "due_today", "overdue", "returned", "returned_with_comment")
+
+
+async def settle(
+    session: AsyncSession, *, entity_id: str, before: datetime | None = None, user_id: int | None = None
+) -> None:
+    """Take back what asks people to act on something: for one of them, or all who were asked before a moment."""
+    statement = sa.update(Notification).where(Notification.entity_id == entity_id, Notification.template.in_(ASKING))
+    if before is not None:
+        statement = statement.where(Notification.created_at < before)
+    if user_id is not None:
+        statement = statement.where(Notification.user_id == user_id)
+    await session.execute(statement.values(template="settled", is_read=True))
+
+
 async def page(
     session: AsyncSession, *, user_id: int, unread: bool | None, cursor: str | None, limit: int
 ) -> Sequence[Notification]:

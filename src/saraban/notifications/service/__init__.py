@@ -3,7 +3,7 @@
 from saraban.notifications.service.mailing import GIVEN_UP, MailWork, Post, purge_mails
 from saraban.notifications.service.plans import read_reminders, set_reminders
 from saraban.notifications.service.preferences import read_preferences, save_preferences
-from saraban.notifications.service.reading import NotificationView, listing, read, read_all, unread_count
+from saraban.notifications.service.reading import NotificationView, listing, read, read_all, settle, unread_count
 from saraban.notifications.service.reminding import remind
 from saraban.notifications.service.telling import EVENTS, react, react_all, subscribe
 
@@ -24,6 +24,7 @@ __all__ = [
     "remind",
     "save_preferences",
     "set_reminders",
+    "settle",
     "subscribe",
     "unread_count",
 ]

@@ -64,6 +64,11 @@ async def read(session: AsyncSession, *, caller: Caller, public_id: UUID) -> Non
     await session.flush()
 
 
+async def settle(session: AsyncSession, *, caller: Caller, entity_id: str) -> None:
+    """Take back what asked the caller to act on a document, once it is done."""
+    await repository.settle(session, entity_id=entity_id, user_id=caller.user_id)
+
+
 async def read_all(session: AsyncSession, *, caller: Caller, now: datetime) -> None:
     """This will mark everything read that the caller was told of until `now`."""
     await repository.read_all(session, user_id=caller.user_id, until=now)

@@ -1,6 +1,7 @@
 """Writes down whom events concern: a notification in the application, a line of e-mail, news for a webhook."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -26,6 +27,7 @@ from saraban.workflow.service.standing import StandIns, stand_ins
 NOTICE = "notification.created"
 # What a step brought about, or still waits for.
 OF_STEPS = frozenset({"workflow.transitioned", "document.reminded"})
+_SETTLES = frozenset({"workflow.transitioned", "document.cancelled"})
 Deputies = Callable[[Event, Notice, Sequence[int]], list[int]]
 EVENTS = (
     *("document.created", "document.revised", "document.cancelled", "document.reminded", "workflow.transitioned"),
@@ -57,6 +59,8 @@ async def react_all(
     :param subjects: what workflows move; of anything else that an event says it moves nobody is told
     :param post: how e-mail is sent; without it everything stays in the application
     """
+    for entity_id, moment in _settled(events).items():
+        await repository.settle(session, entity_id=entity_id, before=moment)
     said = [(event, notice) for event in events for notice in notices(event.name, event.payload)]
     if not said:
         return
@@ -72,6 +76,15 @@ async def react_all(
         told.update((event.public_id, user) for user in readers)
         telling.append((event, notice, readers))
     await _tell(session, telling, post)
+
+
+def _settled(events: Sequence[Event]) -> dict[str, datetime]:
+    """What went on, with the moment until which whoever was asked to act is asked no more, the latest of each."""
+    found: dict[str, datetime] = {}
+    for event in events:
+        if event.name in _SETTLES and (entity_id := event.payload.get("documentPublicId")):
+            found[entity_id] = max(event.created_at, found.get(entity_id, event.created_at))
+    return found
 
 
 async def _deputies(

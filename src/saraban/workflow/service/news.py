@@ -17,6 +17,7 @@ from saraban.workflow.domain import steering
 from saraban.workflow.domain.awaiting import Waiting
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
+from saraban.workflow.domain.outcome import BY_NAME
 from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.models import Instance
 
@@ -96,8 +97,17 @@ def _facts(news: News) -> dict[str, Any]:
         "dueOn": news.instance.due_on.isoformat() if news.instance.due_on else None,
         "actor": {**_named(news.caller), "onBehalfOf": _named(news.seat) if news.seat else None},
         "terminal": step.terminal,
+        "returned": is_return(definition, step),
         "forced": step.forced,
     }
+
+
+def is_return(definition: Definition, step: Step) -> bool:
+    """Say whether a step sends something back to be revised: to an end that means it, or to where it can be edited."""
+    reached = definition.state(step.next_state)
+    if reached.terminal:
+        return (reached.outcome or BY_NAME.get(reached.name)) == "revise_resubmit"
+    return reached.editable and step.next_state != step.state
 
 
 def _named(person: Caller) -> dict[str, str]:

@@ -1,0 +1,134 @@
+"""What a page says after somebody acted: what happened, what is next, who was quicker, and what asks nobody any more."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from saraban.worker import Worker
+from tests.conftest import SignIn
+from tests.features.documents.conftest import Desk, desk_of
+from tests.features.notifications.conftest import worker
+from tests.features.notifications.test_story import titles
+from tests.features.web.conftest import Sit
+from tests.features.web.forms import hidden, new_rfa
+
+__all__ = ["worker"]
+
+
+async def act(browser: httpx.AsyncClient, address: str, action: str, **typed: str) -> httpx.Response:
+    form = hidden((await browser.get(address)).text, f"act-{action}")
+    return await browser.post(f"{address}/actions", data=form | typed)
+
+
+class TestActing:
+    async def test_without_a_file_asks_first_and_keeps_what_was_typed(self, sit: Sit, signed_in: SignIn) -> None:
+        contractor = await sit("dc.contractor", "en")
+        address = await new_rfa(contractor)
+        asked = await act(contractor, address, "submit", comment="Urgent", withoutFiles="")
+        sent = await act(contractor, address, "submit", comment="Urgent")
+        other = (await new_rfa(contractor)).removeprefix("/rfas/")
+        client = await signed_in("dc.contractor")
+        read = (await client.get(f"/api/v1/rfas/{other}")).json()
+        by_program = await client.post(
+            f"/api/v1/workflow/instances/{read['workflow']['instancePublicId']}/transitions", json={"action": "submit"}
+        )
+
+        assert (asked.status_code, sent.status_code, by_program.status_code) == (422, 303, 200)
+        assert "No file is attached to this RFA." in asked.text
+        assert 'data-reopen="act-submit"' in asked.text
+        assert ">Urgent</textarea>" in asked.text
+
+    @pytest.mark.parametrize(("language", "next_task"), [("th", "งานถัดไป"), ("en", "Next task")])
+    async def test_is_told_with_the_next_task(self, sit: Sit, language: str, next_task: str) -> None:
+        contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant", language)
+        first, second = [await new_rfa(contractor), await new_rfa(contractor)]
+        for address in (first, second):
+            await act(contractor, address, "submit")
+
+        answer = await act(reviewer, first, "approve")
+        page = (await reviewer.get(answer.headers["location"])).text
+        told = page.split("data-done")[1].split("</div></div>")[0]
+        last = (await reviewer.get((await act(reviewer, second, "approve")).headers["location"])).text
+
+        assert next_task in told
+        assert f'href="{second}"' in told
+        assert "data-done" in last
+        assert "data-next" not in last
+
+    async def test_second_names_who_was_quicker_and_keeps_the_comment(self, sit: Sit) -> None:
+        contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant", "en")
+        other = await sit("reviewer.consultant")
+        address = await new_rfa(contractor)
+        await act(contractor, address, "submit")
+        old = hidden((await reviewer.get(address)).text, "act-reject")
+        await act(other, address, "approve")
+
+        refused = await reviewer.post(f"{address}/actions", data=old | {"comment": "Piles are too short"})
+        told = refused.text.split("data-meanwhile")[1].split("</div></div>")[0]
+
+        assert refused.status_code == 409
+        for part in ("ระวี ตรวจละเอียด", "คคง.", "Pending approval", "Piles are too short"):
+            assert part in told
+
+    @pytest.mark.parametrize(("language", "words"), [("th", "ส่งกลับให้แก้ไขโดย"), ("en", "Returned for revision by")])
+    async def test_that_sends_back_is_announced_as_that(self, sit: Sit, language: str, words: str) -> None:
+        contractor, reviewer = await sit("dc.contractor", language), await sit("reviewer.consultant")
+        address = await new_rfa(contractor)
+        await act(contractor, address, "submit")
+        await act(reviewer, address, "request-revision", comment="ขาดรายการคำนวณ")
+
+        banner = (await contractor.get(address)).text.split("data-returned")[1].split("</div></div>")[0]
+
+        assert all(part in banner for part in (words, "ระวี ตรวจละเอียด", "คคง.", "ขาดรายการคำนวณ"))
+
+    async def test_takes_back_what_asked_for_it_of_everybody(self, sit: Sit, signed_in: SignIn, worker: Worker) -> None:
+        desk: Desk = await desk_of(signed_in)
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        await desk.act("dc.contractor", rfa, "submit")
+        await worker.drain()
+        asked = await titles(desk, "reviewer.consultant")
+        by_other = await desk.as_("reviewer.consultant")
+        reader = await sit("reviewer.consultant", "en")
+        unread = [(await reader.get("/inbox")).text]
+        await desk.act("reviewer.consultant", rfa, "approve")
+        await worker.drain()
+        unread.append((await reader.get("/inbox")).text)
+        listed = (await by_other.get("/api/v1/notifications")).json()["items"]
+
+        assert f"{rfa['documentNumber']} waits for you" in asked
+        assert ["data-unread" in page for page in unread] == [False, False]
+        assert [one["title"] for one in listed] == [f"{rfa['documentNumber']} no longer awaits your action"]
+
+
+class TestFailure:
+    @pytest.mark.parametrize(
+        ("address", "status"), [("/rfas/new", 403), ("/rfas/01930b5e-0000-7000-8000-0000000000ff", 404), ("/gone", 404)]
+    )
+    async def test_keeps_the_navigation_of_who_is_signed_in(
+        self, sit: Sit, visitor: httpx.AsyncClient, address: str, status: int
+    ) -> None:
+        reader = await sit("viewer")
+        answer = await reader.get(address)
+        stranger = await visitor.get("/gone")
+
+        assert answer.status_code == status
+        assert 'id="sidebar"' in answer.text
+        assert (stranger.status_code, 'id="sidebar"' in stranger.text) == (404, False)
+
+    async def test_of_ours_keeps_it_too(self, app: FastAPI, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
+        reader = await sit("viewer")
+
+        def broken(*_: object, **__: object) -> None:
+            raise RuntimeError
+
+        monkeypatch.setattr("saraban.workflow.service.inbox", broken)
+        answer = await reader.get("/inbox")
+
+        assert answer.status_code == 500
+        assert 'id="sidebar"' in answer.text
+
+
+async def test_the_account_menu_has_a_name_on_a_phone_too(sit: Sit) -> None:
+    page = (await (await sit("viewer", "en")).get("/inbox")).text
+
+    assert 'aria-label="Account: ' in page
