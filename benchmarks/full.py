@@ -60,7 +60,7 @@ def _filling(first: int, count: int) -> str:
       CONCAT('F', seq DIV 10000, '-{{SEQ}}'), 0, seq MOD 10000 + 1, CONCAT('F', seq), CONCAT('F', seq), 'A',
       'CONFIRMED', 'DRAW', '{{ORIGINATOR}}-{{SEQ:4}}', '{{}}', 2026, 1, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)
     FROM {numbers};
-    INSERT INTO document_number_audit (uuid, operation, project_id, reservation_uuid, document_number, document_type,
+    INSERT INTO document_number_audit (uuid, operation, project_id, reservation_uuid, generated_number, document_type,
       series, counter_key, template_used, sequence_number, user_id, retry_count, lock_wait_ms, lock_path, created_at)
     SELECT CAST(CONCAT(LPAD(HEX(seq), 12, '1'), '70008000', LPAD(HEX(seq), 12, '0')) AS UUID), 'GENERATE', 1,
       CAST(CONCAT(LPAD(HEX(seq), 12, '0'), '70008000', LPAD(HEX(seq), 12, '0')) AS UUID), CONCAT('F', seq), 'LETTER',

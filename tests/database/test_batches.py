@@ -264,7 +264,7 @@ class TestCaller:
         assert following.sequence == 2
         assert gone.document_number_status == "CANCELLED"
         assert "Caller gone" in (gone.reason or "")
-        assert [row.document_number for row in await world.audit("CANCEL")] == [gone.document_number]
+        assert [row.generated_number for row in await world.audit("CANCEL")] == [gone.document_number]
 
     async def test_that_left_on_the_way_finds_its_number_again_by_its_key(self, world: World) -> None:
         allocator = world.allocator()

@@ -59,6 +59,7 @@ STEPS = [
     "0043",
     "0044",
     "0045",
+    "0046",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

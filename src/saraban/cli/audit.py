@@ -11,7 +11,7 @@ from saraban.cli.outcome import say, with_system
 if TYPE_CHECKING:
     from saraban.audit.service import AuditEntry
     from saraban.bootstrap import System
-    from saraban.numbering.service import Trace
+    from saraban.numbering.service import FormatChoice, Trace
 
 
 def register(app: typer.Typer) -> None:
@@ -74,7 +74,8 @@ def _show_number(number: str) -> None:
         ("หมายเหตุ", "Notes"),
     ):
         table.add_column(say(*heading), overflow="fold")
-    for trace in with_system(lambda system: _traces(system, number)):
+    traces, choices = with_system(lambda system: _traces(system, number))
+    for trace in traces:
         row = trace.audit
         notes = [
             row.reason or "",
@@ -85,17 +86,23 @@ def _show_number(number: str) -> None:
             f"{row.created_at:%Y-%m-%d %H:%M:%S}Z",
             row.operation,
             f"{trace.username}\n{row.ip_address or '-'}",
-            row.new_value or row.document_number or "",
+            row.new_value or row.generated_number or "",
             "\n".join(note for note in notes if note),
         )
     Console().print(table)
+    for choice in choices:
+        typer.echo(f"{say('รูปแบบ', 'format')}: {choice.template} ({say(choice.words.th, choice.words.en)})")
 
 
-async def _traces(system: "System", number: str) -> "list[Trace]":
+async def _traces(system: "System", number: str) -> "tuple[list[Trace], list[FormatChoice]]":
+    """Several projects may have the number, each with a format of its own."""
     from saraban.numbering import service as numbering
 
     async with system.db.reading() as session:
-        return await numbering.traces(session, number=number)
+        traces = await numbering.traces(session, number=number)
+        numbers = dict.fromkeys(one.audit.reservation_uuid for one in traces if one.audit.reservation_uuid)
+        choices = [await numbering.format_choice(session, one) for one in numbers]
+        return traces, [one for one in choices if one is not None]
 
 
 async def _entries(

@@ -58,7 +58,10 @@ class NumberCounter(Base):
     """One visible series; the eight columns of the specification stand beside it as attributes (ruling N2)."""
 
     __tablename__ = "document_number_counters"
-    __table_args__ = (sa.CheckConstraint("last_number >= 0", name="last_number"),)
+    __table_args__ = (
+        sa.Index("idx_counter_lookup", "project_id", "correspondence_type_id", "current_year"),
+        sa.CheckConstraint("last_number >= 0", name="last_number"),
+    )
 
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True)
     series: Mapped[str] = mapped_column(Code(255), primary_key=True)
@@ -141,6 +144,9 @@ class LedgerEntry(HasPublicId, Base):
     holder_public_id: Mapped[UUID | None]
     format_template: Mapped[str] = mapped_column(Code(255))
     format_values: Mapped[dict[str, Any]]
+    # Which saved format and why that one: `specific`, `default` or `fallback`; null where neither was kept.
+    format_uuid: Mapped[UUID | None]
+    format_source: Mapped[str | None] = mapped_column(sa.String(10))
     issue_year: Mapped[int]
     user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
     ip_address: Mapped[str | None] = mapped_column(sa.String(45))
@@ -179,14 +185,15 @@ class NumberAudit(HasPublicId, Base):
     __tablename__ = "document_number_audit"
     __table_args__ = public_id_index(
         "document_number_audit",
+        sa.Index("idx_audit_number", "generated_number"),
         # What names no number (a stretch stepped over, a range, a reset) is found by its series.
-        sa.Index("idx_audit_number", "document_number", "series"),
+        sa.Index("idx_audit_series", "series", "operation"),
         sa.Index("idx_audit_user", "user_id", "created_at"),
         sa.Index("idx_audit_created", "created_at"),
         sa.Index("idx_audit_reservation", "reservation_uuid"),
         sa.Index("idx_audit_format", "format_uuid"),
         sa.CheckConstraint(
-            "operation NOT IN ('GENERATE', 'RESERVE', 'REVISE') OR (document_number IS NOT NULL "
+            "operation NOT IN ('GENERATE', 'RESERVE', 'REVISE') OR (generated_number IS NOT NULL "
             "AND sequence_number IS NOT NULL AND template_used IS NOT NULL)",
             name="draw_is_complete",
         ),
@@ -198,7 +205,7 @@ class NumberAudit(HasPublicId, Base):
     project_id: Mapped[int | None]
     reservation_uuid: Mapped[UUID | None]
     format_uuid: Mapped[UUID | None]
-    document_number: Mapped[str | None] = mapped_column(Code(255))
+    generated_number: Mapped[str | None] = mapped_column(Code(255))
     document_type: Mapped[str | None] = mapped_column(sa.String(50))
     holder_public_id: Mapped[UUID | None]
     series: Mapped[str | None] = mapped_column(Code(255))

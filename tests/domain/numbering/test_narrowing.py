@@ -2,7 +2,8 @@
 
 import pytest
 
-from saraban.numbering.domain.narrowing import DEFAULT, FormatKey, Narrowing, fitting_keys
+from saraban.numbering.domain.narrowing import DEFAULT, FormatKey, Narrowing, fitting_keys, reason_text
+from saraban.numbering.service.format_choice import reason_of
 
 TYPE = 3
 ALL = Narrowing("MAT", "SDW", "STR")
@@ -62,3 +63,32 @@ class TestSay:
     )
     def test_names_the_codes_in_both_languages(self, narrowing: Narrowing, thai: str, english: str) -> None:
         assert (narrowing.say("th"), narrowing.say("en")) == (thai, english)
+
+
+class TestReason:
+    @pytest.mark.parametrize(
+        ("source", "chosen", "narrowing", "reason", "thai", "english"),
+        [
+            ("DRAW", "specific", Narrowing("MAT"), "NARROWED", "รูปแบบของประเภทย่อย MAT", "format of the sub type MAT"),
+            ("DRAW", "specific", Narrowing(), "TYPE", "รูปแบบของประเภท RFA", "format of the type RFA"),
+            ("DRAW", "default", Narrowing(), "DEFAULT", "ค่าเริ่มต้นของโครงการ", "project's default"),
+            ("DRAW", "fallback", Narrowing(), "FALLBACK", "รูปแบบสำรองของระบบ", "system fallback"),
+            ("OVERRIDE", "specific", Narrowing("MAT"), "STATED", "ผู้ดูแลระบุเลขที่เอง", "stated by hand"),
+            ("IMPORT", None, Narrowing(), "IMPORTED", "นำเข้าจากทะเบียนเดิม", "imported"),
+            (
+                "DRAW",
+                None,
+                Narrowing(),
+                "NOT_RECORDED",
+                "ออกก่อนที่ระบบจะบันทึกเหตุผล",
+                "issued before the reason was recorded",
+            ),
+        ],
+    )
+    def test_is_said_in_both_languages(
+        self, source: str, chosen: str | None, narrowing: Narrowing, reason: str, thai: str, english: str
+    ) -> None:
+        found = reason_of(source, chosen, narrowing)
+        words = reason_text(found, type_code="RFA", narrowing=narrowing)
+
+        assert (found, words.th, words.en) == (reason, thai, english)

@@ -75,7 +75,7 @@ class TestImport:
         assert command("import", written(tmp_path / "a.xlsx", letter(1), letter(7)), *AS, "--commit")[0] == 0
 
         assert imported(rows) == [(letter(1)[0], 1, "CONFIRMED"), (letter(7)[0], 7, "CONFIRMED")]
-        audits = rows.execute("SELECT document_number FROM document_number_audit WHERE operation = 'IMPORT'")
+        audits = rows.execute("SELECT generated_number FROM document_number_audit WHERE operation = 'IMPORT'")
         assert audits.fetchall() == [(letter(1)[0],), (letter(7)[0],)]
         assert rows.execute("SELECT last_number FROM document_number_counters WHERE last_number > 0").fetchall() == []
         assert rows.execute("SELECT state, rows_done FROM document_number_imports").fetchall() == [("DONE", 2)]

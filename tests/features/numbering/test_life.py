@@ -83,7 +83,7 @@ class TestReserve:
         left = datetime.fromisoformat(body["expiresAt"]) - present()
         assert (entry.document_number_status, entry.confirmed_at) == ("RESERVED", None)
         assert timedelta(minutes=4) < left <= timedelta(minutes=5)
-        assert [row.document_number for row in await audited(db, "RESERVE")] == [body["documentNumber"]]
+        assert [row.generated_number for row in await audited(db, "RESERVE")] == [body["documentNumber"]]
 
     async def test_with_a_key_reserves_once(self, signed_in: SignIn) -> None:
         client = await signed_in("dc.consultant")
@@ -171,7 +171,7 @@ class TestTimer:
         (row,) = await audited(db, "EXPIRE")
         async with db.reading() as session:
             name = await session.scalar(sa.text("SELECT username FROM users WHERE user_id = :id"), {"id": row.user_id})
-        assert (row.document_number, name) == (late["documentNumber"], "system")
+        assert (row.generated_number, name) == (late["documentNumber"], "system")
 
 
 class TestVoid:

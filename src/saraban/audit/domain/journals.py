@@ -53,7 +53,7 @@ NUMBERS = Journal(
         Field("projectPublicId", "project_id", "project"),
         Field("reservationPublicId", "reservation_uuid", "uuid"),
         Field("formatPublicId", "format_uuid", "uuid"),
-        Field("documentNumber", "document_number"),
+        Field("documentNumber", "generated_number"),
         Field("documentType", "document_type"),
         Field("holderPublicId", "holder_public_id", "uuid"),
         Field("series", "series"),

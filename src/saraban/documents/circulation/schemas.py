@@ -19,6 +19,7 @@ from saraban.documents.core.schemas import (
     Subject,
 )
 from saraban.kit.schema import Day, Paragraphs, Schema
+from saraban.numbering.schemas import NumberFormatOut
 from saraban.workflow.schemas import WorkflowItem
 
 PartKind = Literal["MAIN", "ACTION", "INFORMATION"]
@@ -106,6 +107,7 @@ class CirculationAnswer(CirculationSummary):
     closed_at: datetime | None
     cancel_reason: str | None
     cancelled_by: PersonAnswer | None
+    number_format: NumberFormatOut | None = Field(description="Which format numbered it, and why that one.")
 
 
 class CirculationPage(Schema):

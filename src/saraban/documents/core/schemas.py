@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Day, Line, Paragraphs, Schema
+from saraban.numbering.schemas import NumberFormatOut
 from saraban.workflow.schemas import HistoryFileOut, LabelOut, WorkflowItem
 from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
 from saraban.workflow.schemas.values import BroughtOut
@@ -203,6 +204,7 @@ class DocumentAnswer(DocumentSummary):
     issued_at: datetime | None
     cancel_reason: str | None
     cancelled_by: PersonAnswer | None
+    number_format: NumberFormatOut | None = Field(description="Which format numbered it, and why that one.")
     references: list[ReferenceAnswer]
     referenced_by: list[ReferenceAnswer]
     attachments: list[AttachmentAnswer]

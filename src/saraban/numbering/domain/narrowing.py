@@ -1,5 +1,6 @@
 """Which of a project's number formats numbers a document: of those that fit, the one that names most of it."""
 
+from enum import StrEnum
 from itertools import product
 from typing import NamedTuple
 
@@ -31,6 +32,36 @@ class FormatKey(NamedTuple):
 
     type_id: int = 0
     narrowing: Narrowing = Narrowing()
+
+
+class FormatReason(StrEnum):
+    """Why a number has the format that it has."""
+
+    NARROWED = "NARROWED"
+    TYPE = "TYPE"
+    DEFAULT = "DEFAULT"
+    FALLBACK = "FALLBACK"
+    STATED = "STATED"
+    IMPORTED = "IMPORTED"
+    NOT_RECORDED = "NOT_RECORDED"  # issued before the reason was kept
+
+
+_REASONS = {
+    FormatReason.TYPE: Text("รูปแบบของประเภท {type}", "format of the type {type}"),
+    FormatReason.DEFAULT: Text("ค่าเริ่มต้นของโครงการ", "project's default"),
+    FormatReason.FALLBACK: Text("รูปแบบสำรองของระบบ", "system fallback"),
+    FormatReason.STATED: Text("ผู้ดูแลระบุเลขที่เอง", "stated by hand"),
+    FormatReason.IMPORTED: Text("นำเข้าจากทะเบียนเดิม", "imported"),
+    FormatReason.NOT_RECORDED: Text("ออกก่อนที่ระบบจะบันทึกเหตุผล", "issued before the reason was recorded"),
+}
+
+
+def reason_text(reason: FormatReason, *, type_code: str, narrowing: Narrowing) -> Text:
+    """Say why a format numbered a document, such as `format of the sub type MAT`."""
+    if reason is FormatReason.NARROWED:
+        return Text(f"รูปแบบของ{narrowing.say('th')}", f"format of the {narrowing.say('en')}")
+    text, values = _REASONS[reason], {"type": type_code}
+    return Text(text.say("th", values), text.say("en", values))
 
 
 DEFAULT = FormatKey()

@@ -79,6 +79,7 @@ async def preview(body: GenerateIn, session: ReadSession, caller: CurrentCaller,
         year=plan.year,
         template=plan.template.text,
         format_source=plan.source,
+        number_format=numbering.FormatChoice.of_plan(plan).shown(),
     )
 
 

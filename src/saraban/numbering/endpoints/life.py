@@ -305,6 +305,8 @@ async def resolve(
     """An old number of a renumbered document leads to the document; so does each of its revisions' numbers."""
     found = await numbering.find(session, caller=caller, project_public_id=project_public_id, number=number)
     current = found.current
+    choice = await numbering.format_choice(session, current.public_id)
+    assert choice is not None
     return FoundOut(
         public_id=current.public_id,
         asked_number=number,
@@ -313,4 +315,5 @@ async def resolve(
         status=current.document_number_status,
         document_kind=current.holder_kind,
         document_public_id=current.holder_public_id,
+        number_format=choice.shown(),
     )

@@ -227,7 +227,7 @@ async def gaps_of(
     """
     This will give what explains the holes of a series, the most telling first, and the audit rows that set it back.
 
-    What has no number of its own in the audit (stretches stepped over, ranges, resets) is found by the index of numbers.
+    What has no number of its own in the audit (stretches stepped over, ranges, resets) is found by its series.
 
     :param counter: explain the holes of this one counter (0: the main one); None: those of the whole series
     """
@@ -235,10 +235,9 @@ async def gaps_of(
         sa.select(NumberAudit, User.username)
         .join(User, User.user_id == NumberAudit.user_id)
         .where(
-            NumberAudit.document_number.is_(None),
             NumberAudit.series == series,
-            NumberAudit.project_id == project_id,
             NumberAudit.operation.in_(["SKIP", "RANGE", "RESET"]),
+            NumberAudit.project_id == project_id,
         )
         .order_by(NumberAudit.id)
     )

@@ -60,9 +60,11 @@ async def busiest(
 
 
 async def number_made_with(session: AsyncSession, saved: NumberFormat, templates: Collection[str]) -> str | None:
-    """This will give a number that this format has printed with one of its templates, if there is one."""
+    """Give a number that this format has printed with one of its templates, if there is one."""
+    # A number older than the formats' names in the ledger was printed by whatever format has the template.
+    made = sa.or_(LedgerEntry.format_uuid == saved.public_id, LedgerEntry.format_source.is_(None))
     statement = sa.select(LedgerEntry.document_number).where(
-        LedgerEntry.project_id == saved.project_id, LedgerEntry.format_template.in_(templates)
+        LedgerEntry.project_id == saved.project_id, LedgerEntry.format_template.in_(templates), made
     )
     if saved.correspondence_type_id is not None:
         statement = statement.where(LedgerEntry.correspondence_type_id == saved.correspondence_type_id)

@@ -166,7 +166,7 @@ async def deeds_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping
             NumberAudit.reservation_uuid,
             NumberAudit.id,
             NumberAudit.operation,
-            NumberAudit.document_number,
+            NumberAudit.generated_number,
             NumberAudit.series,
             NumberAudit.sequence_number,
             NumberAudit.new_value,
@@ -226,7 +226,7 @@ async def audited_page(session: AsyncSession, *, after: int, limit: int) -> Sequ
             NumberAudit.id,
             NumberAudit.reservation_uuid,
             NumberAudit.operation,
-            NumberAudit.document_number,
+            NumberAudit.generated_number,
             sa.func.coalesce(Project.project_code, ""),
         )
         .outerjoin(Project, Project.id == NumberAudit.project_id)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.identity.models import Organization, User
 from saraban.kit.bulk import Driver, Statement, insert_many, insertion
-from saraban.numbering.models import LedgerEntry
+from saraban.numbering.models import LedgerEntry, NumberFormat
 from saraban.numbering.repository.drawing import AUDIT, AUDIT_COLUMNS, LEDGER, LEDGER_COLUMNS, RENDERINGS
 from saraban.projects.models import CorrespondenceType
 
@@ -59,6 +59,34 @@ async def write(
 
 _originator = aliased(Organization, name="originator")
 _recipient = aliased(Organization, name="recipient")
+_EXPORTED = (
+    LedgerEntry.id,
+    LedgerEntry.document_number,
+    CorrespondenceType.type_code,
+    _originator.organization_code,
+    _recipient.organization_code,
+    LedgerEntry.series,
+    LedgerEntry.sequence_number,
+    LedgerEntry.revision_label,
+    LedgerEntry.document_number_status,
+    LedgerEntry.source,
+    LedgerEntry.holder_kind,
+    LedgerEntry.holder_public_id,
+    LedgerEntry.reason,
+    User.username,
+    LedgerEntry.created_at,
+    LedgerEntry.confirmed_at,
+    LedgerEntry.cancelled_at,
+    LedgerEntry.voided_at,
+    LedgerEntry.public_id,
+    LedgerEntry.replaces_uuid,
+    LedgerEntry.replaced_by_uuid,
+    LedgerEntry.format_template,
+    LedgerEntry.format_source,
+    NumberFormat.sub_type_code,
+    NumberFormat.rfa_type_code,
+    NumberFormat.discipline_code,
+)
 
 
 async def ledger_page(
@@ -66,33 +94,12 @@ async def ledger_page(
 ) -> Sequence[Any]:
     """This will give numbers of a project in the order of issue, whatever their state, those with a key above `after`."""
     statement = (
-        sa.select(
-            LedgerEntry.id,
-            LedgerEntry.document_number,
-            CorrespondenceType.type_code,
-            _originator.organization_code,
-            _recipient.organization_code,
-            LedgerEntry.series,
-            LedgerEntry.sequence_number,
-            LedgerEntry.revision_label,
-            LedgerEntry.document_number_status,
-            LedgerEntry.source,
-            LedgerEntry.holder_kind,
-            LedgerEntry.holder_public_id,
-            LedgerEntry.reason,
-            User.username,
-            LedgerEntry.created_at,
-            LedgerEntry.confirmed_at,
-            LedgerEntry.cancelled_at,
-            LedgerEntry.voided_at,
-            LedgerEntry.public_id,
-            LedgerEntry.replaces_uuid,
-            LedgerEntry.replaced_by_uuid,
-        )
+        sa.select(*_EXPORTED)
         .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
         .outerjoin(_originator, _originator.id == LedgerEntry.originator_organization_id)
         .outerjoin(_recipient, _recipient.id == LedgerEntry.recipient_organization_id)
         .join(User, User.user_id == LedgerEntry.user_id)
+        .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
         .where(LedgerEntry.project_id == project_id, LedgerEntry.id > after)
         .order_by(LedgerEntry.id)
         .limit(limit)

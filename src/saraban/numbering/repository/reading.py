@@ -21,6 +21,26 @@ _INSERT_RENDERING = sa.insert(RENDERINGS)
 _INSERT_AUDIT = sa.insert(AUDIT)
 
 
+async def format_of_number(session: AsyncSession, public_id: UUID) -> Any | None:
+    """Give what the ledger keeps of a number's format, with what that format is for."""
+    statement = (
+        sa.select(
+            LedgerEntry.format_template,
+            LedgerEntry.source,
+            LedgerEntry.format_source,
+            CorrespondenceType.type_code,
+            NumberFormat.public_id,
+            NumberFormat.sub_type_code,
+            NumberFormat.rfa_type_code,
+            NumberFormat.discipline_code,
+        )
+        .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+        .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
+        .where(LedgerEntry.public_id == public_id)
+    )
+    return (await session.execute(statement)).first()
+
+
 async def insert_rendering(session: AsyncSession, row: dict[str, Any]) -> None:
     await session.execute(_INSERT_RENDERING, row)
 

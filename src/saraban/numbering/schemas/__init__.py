@@ -51,7 +51,7 @@ from saraban.numbering.schemas.life import (
     VoidIn,
 )
 from saraban.numbering.schemas.logs import ErrorType, NumberErrorOut, NumberErrorsOut
-from saraban.numbering.schemas.shared import EXAMPLE_ID, Code, Reason
+from saraban.numbering.schemas.shared import EXAMPLE_ID, Code, NumberFormatOut, Reason
 
 __all__ = [
     "EXAMPLE_ID",
@@ -88,6 +88,7 @@ __all__ = [
     "MoveIn",
     "NumberErrorOut",
     "NumberErrorsOut",
+    "NumberFormatOut",
     "NumberOut",
     "OverrideEffectOut",
     "OverrideIn",

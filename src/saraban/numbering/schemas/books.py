@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Schema
+from saraban.numbering.schemas.shared import NumberFormatOut
 
 
 class FoundOut(Schema):
@@ -19,6 +20,7 @@ class FoundOut(Schema):
     status: Literal["RESERVED", "CONFIRMED", "CANCELLED", "EXPIRED", "VOID"]
     document_kind: str | None
     document_public_id: UUID | None
+    number_format: NumberFormatOut = Field(description="Of the number in its place now.")
 
 
 class SeriesOut(Schema):

@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Line, Schema
-from saraban.numbering.schemas.shared import EXAMPLE_ID, Code
+from saraban.numbering.schemas.shared import EXAMPLE_ID, Code, NumberFormatOut
 
 
 class GenerateIn(Schema):
@@ -56,3 +56,4 @@ class PreviewOut(Schema):
     year: int
     template: str
     format_source: Literal["specific", "default", "fallback"]
+    number_format: NumberFormatOut

@@ -14,6 +14,7 @@ from saraban.numbering.service.biography import Biography, biography, number_of,
 from saraban.numbering.service.carriers import Carriers
 from saraban.numbering.service.checks import NumberRequest, permission_to_create
 from saraban.numbering.service.effects import Example, FormatEffect, format_effect
+from saraban.numbering.service.format_choice import FormatChoice, format_choice
 from saraban.numbering.service.format_collision import meeting
 from saraban.numbering.service.formats import (
     FormatRow,
@@ -73,6 +74,7 @@ __all__ = [
     "Effect",
     "ErrorRow",
     "Example",
+    "FormatChoice",
     "FormatEffect",
     "FormatRow",
     "FormatVersion",
@@ -117,6 +119,7 @@ __all__ = [
     "find",
     "forget_errors",
     "format_",
+    "format_choice",
     "format_effect",
     "formats",
     "history",

@@ -17,6 +17,7 @@ from saraban.numbering.models import LedgerEntry, NumberRendering
 from saraban.numbering.repository import Trace, codes, living
 from saraban.numbering.repository import biography as reading
 from saraban.numbering.service.checks import NumberRequest
+from saraban.numbering.service.format_choice import FormatChoice, format_choice
 from saraban.numbering.service.renumbering import may_see
 from saraban.numbering.service.voiding import MANAGES
 from saraban.projects import service as projects
@@ -34,6 +35,7 @@ class Biography:
     """
 
     entry: LedgerEntry
+    format: FormatChoice
     project: UUID
     project_code: str
     type_code: str
@@ -55,8 +57,11 @@ async def biography(session: AsyncSession, *, caller: Caller, public_id: UUID) -
     project, project_code, type_code = await living.place_of(session, entry)
     beside = [one for one in (entry.replaces_uuid, entry.replaced_by_uuid) if one is not None]
     may_void = _may_void(caller, entry)
+    choice = await format_choice(session, public_id)
+    assert choice is not None, "the number was there a moment ago, and none is ever deleted"
     return Biography(
         entry=entry,
+        format=choice,
         project=project,
         project_code=project_code,
         type_code=type_code,

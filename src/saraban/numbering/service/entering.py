@@ -53,6 +53,8 @@ class Writer:
             None,
             number.template,
             number.values,
+            plan.format_public_id if plan and not number.is_literal else None,
+            plan.source if plan and not number.is_literal else None,
             number.group.year,
             self.user,
             self.address,

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -10,8 +11,10 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
 from saraban.kit.text import fold
+from saraban.numbering.domain.narrowing import Narrowing, reason_text
 from saraban.numbering.repository import importing as rows
 from saraban.numbering.service.account import SEES
+from saraban.numbering.service.format_choice import reason_of
 from saraban.numbering.service.workbook import Sheet
 from saraban.projects import service as projects
 
@@ -37,6 +40,8 @@ LEDGER_HEADINGS = (
     "publicId",
     "แทนเลข / Replaces",
     "ถูกแทนด้วย / Replaced by",
+    "รูปแบบ / Format",
+    "เหตุที่ใช้รูปแบบ / Why this format",
 )
 
 
@@ -74,10 +79,18 @@ async def _rows(
                 session, project_id=project_id, type_code=type_code, series=series, after=after, limit=PAGE
             )
         for row in page:
-            yield [_cell(cell, zone) for cell in row[1:]]
+            yield [*(_cell(cell, zone) for cell in row[1:-4]), _why(row)]
         if len(page) < PAGE:
             return
         after = page[-1][0]
+
+
+def _why(row: Any) -> str:
+    narrowing = Narrowing(*(code or "" for code in row[-3:]))
+    words = reason_text(
+        reason_of(row.source, row.format_source, narrowing), type_code=row.type_code, narrowing=narrowing
+    )
+    return f"{words.th} / {words.en}"
 
 
 def _cell(cell: object, zone: ZoneInfo) -> object:

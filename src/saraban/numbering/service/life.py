@@ -142,7 +142,7 @@ async def note(
             "operation": operation,
             "project_id": entry.project_id,
             "reservation_uuid": entry.public_id,
-            "document_number": entry.document_number,
+            "generated_number": entry.document_number,
             "document_type": issued_for.type,
             "holder_public_id": entry.holder_public_id,
             "series": entry.series,

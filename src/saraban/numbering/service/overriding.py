@@ -260,6 +260,8 @@ def _entry(
         source="OVERRIDE",
         format_template=plan.template.text,
         format_values=dict(plan.values),
+        format_uuid=plan.format_public_id,
+        format_source=plan.source,
         issue_year=plan.year,
         user_id=caller.user_id,
         ip_address=address[:45] or None,

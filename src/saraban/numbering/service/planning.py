@@ -7,6 +7,7 @@ Reads only. What comes out is enough to draw the number without asking the datab
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import orjson
@@ -16,7 +17,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import unknown
 from saraban.numbering.domain import counter
-from saraban.numbering.domain.narrowing import FormatKey
+from saraban.numbering.domain.narrowing import FormatKey, Narrowing
 from saraban.numbering.domain.period import Period
 from saraban.numbering.domain.template import LONGEST, REV, SEQ, Literal, Template
 from saraban.numbering.service.checks import (
@@ -86,6 +87,7 @@ class Plan:
 
     :param format_keys: of the formats that fit, the best first
     :param format_mark: key and version of the format it was made with; None for the fallback
+    :param narrowing: of the format
     :param codes_text: `codes` as the audit keeps them
     :param weight: bytes that its rows may take in a statement, generously
     """
@@ -97,6 +99,8 @@ class Plan:
     refuses_overflow: bool
     format_keys: tuple[FormatKey, ...]
     format_mark: tuple[int, int] | None
+    format_public_id: UUID | None
+    narrowing: Narrowing
     values: Mapping[str, str]
     series: str
     range: int
@@ -214,6 +218,8 @@ def _made(request: NumberRequest, resolved: Resolved, *, year: int, now: datetim
         refuses_overflow=resolved.refuses_overflow,
         format_keys=resolved.keys,
         format_mark=resolved.mark,
+        format_public_id=resolved.format_public_id,
+        narrowing=resolved.narrowing,
         values=printed,
         series=series,
         range=resolved.range,

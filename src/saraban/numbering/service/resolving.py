@@ -9,6 +9,7 @@ number, which plans such a request again with `fresh`.
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import UUID
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
@@ -34,6 +35,7 @@ class Resolved:
 
     :param keys: of the formats that fit, the best first
     :param mark: key and version of the format; None for the system's fallback
+    :param narrowing: of the format
     :param range: 0 for the main counter
     """
 
@@ -44,6 +46,8 @@ class Resolved:
     refuses_overflow: bool
     keys: tuple[FormatKey, ...]
     mark: tuple[int, int] | None
+    format_public_id: UUID | None
+    narrowing: Narrowing
     range: int = 0
     range_series: str | None = None
 
@@ -113,6 +117,8 @@ async def _resolved(session: AsyncSession, request: NumberRequest) -> Resolved:
         refuses_overflow=row is not None and row.overflow == "refuse",
         keys=keys,
         mark=(row.id, row.version) if row else None,
+        format_public_id=row.public_id if row else None,
+        narrowing=row.narrowing if row else Narrowing(),
         range=number,
         range_series=series,
     )

@@ -160,6 +160,7 @@ async def full(
         closed_at=row.sheet.closed_at,
         cancel_reason=row.sheet.cancel_reason,
         cancelled_by=core.person(row.canceller) if row.canceller else None,
+        number_format=await core.number_format(session, row.sheet.number_uuid),
     )
     return WorkflowEnvelope[CirculationAnswer].around(answer, where.get(str(row.sheet.public_id)))
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -33,6 +34,8 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization, User
 from saraban.identity.service.callers import display_name
 from saraban.kit.clock import local_date
+from saraban.numbering import service as numbering
+from saraban.numbering.schemas import NumberFormatOut
 from saraban.projects.domain.master import CORRESPONDENCE_STATUSES, Offer, name_of
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
@@ -239,10 +242,16 @@ async def full(
         "issued_at": row.revision.issued_date,
         "cancel_reason": row.head.cancel_reason,
         "cancelled_by": person(row.canceller) if row.canceller else None,
+        "number_format": await number_format(session, row.head.number_uuid),
         "attachments": file_answers(files[row.revision.id]),
     }
     answer = register.answer(**(fields | dict(extras.get(row.revision.id, {}))))
     return register.envelope.around(answer, envelope)
+
+
+async def number_format(session: AsyncSession, number: UUID | None) -> NumberFormatOut | None:
+    choice = await numbering.format_choice(session, number) if number else None
+    return choice.shown() if choice else None
 
 
 async def _references(session: AsyncSession, *, caller: Caller, row: DocumentRow) -> dict[str, list[ReferenceAnswer]]:
