@@ -407,7 +407,7 @@ class TestLedger:
     def test_keeps_the_audit_with_its_number(self, moved: str) -> None:
         found = rows(
             moved,
-            "SELECT a.operation, a.document_number, a.sequence_number FROM document_number_audit AS a "
+            "SELECT a.operation, a.generated_number, a.sequence_number FROM document_number_audit AS a "
             "JOIN document_number_reservations AS r ON r.uuid = a.reservation_uuid",
         )
 
