@@ -62,6 +62,7 @@ log = structlog.get_logger(__name__)
 
 DEMO_PROJECT = "LCBP3-C2"
 HEADS = "audit-heads.log"
+LEAST_KEY_BYTES = 32
 
 
 class DemoInProduction(DomainError):
@@ -73,6 +74,20 @@ class DemoInProduction(DomainError):
         "This database has demo accounts, so it cannot be served with SARABAN_ENV=production.",
     )
     recovery = (Text("ปิดบัญชีสาธิตด้วย `saraban user disable`", "Close the demo accounts with `saraban user disable`."),)
+
+
+class SecretKeyTooShort(DomainError):
+    """
+    `SARABAN_SECRET_KEY`, or the key kept in the data folder, has less than 32 bytes: whoever guesses it makes tokens for anybody.
+    Make one with `openssl rand -base64 48`; a damaged `signing.key` may be deleted, a new one is made.
+    """
+
+    kind, code = Kind.INVALID, "SECRET_KEY_TOO_SHORT"
+    says = Text(
+        "{name} มี {bytes} ไบต์ ต้องมีอย่างน้อย {least} ไบต์ สร้างได้ด้วยคำสั่ง `openssl rand -base64 48`",
+        "{name} has {bytes} bytes and needs at least {least}: make one with `openssl rand -base64 48`.",
+    )
+    recovery = (Text("ตั้งค่า SARABAN_SECRET_KEY ใหม่แล้วเริ่มระบบอีกครั้ง", "Set SARABAN_SECRET_KEY anew and start again."),)
 
 
 @dataclass
@@ -169,14 +184,25 @@ async def closing(system: System) -> AsyncIterator[System]:
 
 
 def signing_key(settings: Settings) -> str:
-    """This will give the configured key, or one kept in the data folder that only its owner can read."""
+    """
+    This will give the configured key, or one kept in the data folder that only its owner can read.
+
+    :raises SecretKeyTooShort: when it has less than 32 bytes
+    """
     given = settings.secret_key.get_secret_value()
     if given:
-        return given
+        return _long_enough(given, "SARABAN_SECRET_KEY")
     path = settings.data_dir / "signing.key"
     if not path.exists():
         _write_once(path, new_secret(48))
-    return path.read_text(encoding="ascii").strip()
+    return _long_enough(path.read_text(encoding="ascii").strip(), str(path))
+
+
+def _long_enough(key: str, name: str) -> str:
+    size = len(key.encode())
+    if size < LEAST_KEY_BYTES:
+        raise SecretKeyTooShort(values={"name": name, "bytes": size, "least": LEAST_KEY_BYTES})
+    return key
 
 
 def _write_once(path: Path, text: str) -> None:

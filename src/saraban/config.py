@@ -34,7 +34,10 @@ class Settings(BaseSettings):
         "", description="`redis://host:port/0`, or empty: locks in process, or in the database on MariaDB."
     )
     timezone: str = Field("Asia/Bangkok", description="Zone that decides the day and the year of a number.")
-    secret_key: SecretStr = Field(SecretStr(""), description="Signs tokens; empty: a key kept in the data folder.")
+    secret_key: SecretStr = Field(
+        SecretStr(""),
+        description="Signs tokens, 32 bytes or more (`openssl rand -base64 48`); empty: a key kept in the data folder.",
+    )
     access_token_minutes: int = Field(15, ge=1, description="Life of an access token.")
     refresh_token_days: int = Field(7, ge=1, description="Life of a refresh token.")
     lockout_attempts: int = Field(

@@ -42,6 +42,7 @@ def serve(
         refuse_production(settings)
     refuse_taken_port(settings.host, settings.port)
     prepare_folder()
+    _refuse_short_key(settings)
     share_measurements(settings)
     has_demo = _prepare(settings, demo=demo)
     _greet(settings, has_demo=has_demo)
@@ -57,6 +58,12 @@ def _settings() -> Settings:
         first = error.errors()[0]
         name = f"SARABAN_{str(first['loc'][0]).upper()}"
         raise stop(f"ค่า {name} ใช้ไม่ได้: {first['msg']}", f"The setting {name} cannot be used: {first['msg']}.") from None
+
+
+def _refuse_short_key(settings: Settings) -> None:
+    from saraban import bootstrap
+
+    bootstrap.signing_key(settings)
 
 
 def refuse_taken_port(host: str, port: int) -> None:

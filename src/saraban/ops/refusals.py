@@ -21,6 +21,7 @@ ELSEWHERE: Final = {
     "METHOD_NOT_ALLOWED": "an address of an operation, with a method that makes it none",
     "NUMBER_IMPORT_INTERRUPTED": "the outcome of an import, in its answer",
     "ROLE_SCOPE_MISMATCH": "saraban user grant",
+    "SECRET_KEY_TOO_SHORT": "the server's start, and every command",
     "TOO_MANY_PASSWORDS": "the page on which the own password is changed",
     "USERNAME_TAKEN": "saraban user create",
 }

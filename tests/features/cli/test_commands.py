@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 import typer
+from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncSession
 
 import saraban
@@ -288,6 +289,33 @@ class TestMigrate:
         assert command("migrate")[0] == 0
         assert command("migrate")[0] == 0
         assert command("user", "list")[0] == 0
+
+
+class TestSecretKey:
+    @pytest.mark.parametrize("key", ["x", "changeme", "ก" * 10])
+    @pytest.mark.parametrize("words", [("serve", "--demo"), ("worker", "--once"), ("user", "list")])
+    def test_that_is_too_short_is_refused_with_one_line_that_says_how_to_make_one(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], key: str
+    ) -> None:
+        monkeypatch.setenv("SARABAN_SECRET_KEY", key)
+        monkeypatch.setenv("SARABAN_PORT", str(free_port()))
+        config.load.cache_clear()
+
+        code, _, err = command(*words)
+
+        assert code == 3
+        said = f"SARABAN_SECRET_KEY has {len(key.encode())} bytes and needs at least 32"
+        assert err == f"saraban: {said}: make one with `openssl rand -base64 48`.\n"
+
+    def test_in_the_data_folder_is_long_enough_or_refused(self, settings: Settings) -> None:
+        own = settings.model_copy(update={"secret_key": SecretStr("")})
+        assert len(bootstrap.signing_key(own).encode()) >= 32
+        (settings.data_dir / "signing.key").write_text("")
+        with pytest.raises(bootstrap.SecretKeyTooShort, match=r"signing\.key has 0 bytes"):
+            bootstrap.signing_key(own)
+
+    def test_of_32_bytes_is_taken(self, settings: Settings) -> None:
+        assert bootstrap.signing_key(settings.model_copy(update={"secret_key": SecretStr("ก" * 11)})) == "ก" * 11
 
 
 class TestServe:

@@ -121,7 +121,7 @@ class TestServe:
 
     def test_believes_only_a_trusted_proxy(self, settings: Settings) -> None:
         forwarded = {"X-Forwarded-For": "203.0.113.9"}
-        wrong = {"username": "nobody", "password": "wrong"}
+        wrong = {"username": "viewer", "password": "wrong"}
         seen = {}
         for trusted in ("", "127.0.0.1"):
             with serving(settings, SARABAN_TRUSTED_PROXIES=trusted) as (_, address):
