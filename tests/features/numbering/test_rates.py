@@ -16,6 +16,8 @@ from saraban import config
 from saraban.app import create_app
 from saraban.cli.outcome import told
 from saraban.config import Settings
+from saraban.identity.models import User
+from saraban.identity.service.seed import demo_accounts
 from saraban.kit.limits import Charge, Limiter
 from saraban.numbering.models import NumberError
 from tests.conftest import PASSWORD, client_of
@@ -183,6 +185,23 @@ class TestServiceAccount:
 
         assert [answer.status_code for answer in answers] == expected
         assert ("RateLimit" in answers[0].headers) == (limit != "exempt")
+
+    async def test_of_the_demo_is_exempt(self, sign: Sign) -> None:
+        client = await sign("svc.loadtest")
+        project = await read_project(client)
+
+        assert [(await draw(client, project)).status_code for _ in range(8)] == [201] * 8
+
+    async def test_of_an_older_demo_is_exempt_too_unless_it_has_a_limit(self, narrow: FastAPI) -> None:
+        limits = []
+        for before in (None, 60):
+            async with narrow.state.db.writing() as session:
+                mine = User.username == "svc.loadtest"
+                await session.execute(sa.update(User).where(mine).values(draws_per_minute=before))
+                await demo_accounts(session)
+                limits.append(await session.scalar(sa.select(User.draws_per_minute).where(mine)))
+
+        assert limits == [0, 60]
 
     @pytest.mark.parametrize("limit", ["-1", "0", "ten", "1000001"])
     def test_is_not_given_what_is_no_limit(

@@ -110,6 +110,10 @@ async def demo_accounts(session: AsyncSession, *, password: str = PASSWORD) -> N
     for account in DEMO_ACCOUNTS:
         if account.username not in known:
             await _open_account(session, account, roles=roles, password_hash=await passwords.hash_password(password))
+    # A program draws more than a person may; a limit that somebody set stays.
+    services = [account.username for account in DEMO_ACCOUNTS if account.is_service]
+    unset = sa.and_(User.username.in_(services), User.draws_per_minute.is_(None))
+    await session.execute(sa.update(User).where(unset).values(draws_per_minute=0))
 
 
 async def _open_account(
