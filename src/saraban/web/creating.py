@@ -15,7 +15,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.service import Member
 from saraban.kit.clock import local_date
-from saraban.kit.errors import DomainError, Kind
+from saraban.kit.errors import DomainError, Kind, NotFound
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.idempotency import Answer, KeyInUse
 from saraban.kit.ids import new_id
@@ -25,8 +25,8 @@ from saraban.numbering.dependencies import charge_draw, charge_look
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeLine, ContractLine, MemberLine, SubTypeLine
 from saraban.projects.service import ProjectRef
-from saraban.web import words
-from saraban.web.forms import Faults, faults_of, filled, order_from, text, texts
+from saraban.web import reply, words
+from saraban.web.forms import Faults, faults_of, filled, id_of, order_from, text, texts
 from saraban.web.kinds import WebKind
 from saraban.web.page import Page, ThisPage
 from saraban.web.payloads import payload_of
@@ -148,8 +148,24 @@ async def new(path: str, page: ThisPage, session: ReadSession, clock: Now, reque
     shelf = shelf_at(path)
     page.caller.require_somewhere(shelf.web.create)
     given = [("projectPublicId", str(page.project))] if page.project else []
+    answered = id_of(request.query_params.get("replyTo"))
+    if answered is not None:
+        given = await _reply(page, session, clock, answered, request.query_params.get("in", ""))
     form: Form = ImmutableMultiDict([*given, *request.query_params.multi_items()])
     return await _form(page, session, shelf, clock, form)
+
+
+async def _reply(page: Page, session: AsyncSession, clock: Any, public_id: UUID, path: str) -> list[tuple[str, str]]:
+    """
+    The fields of a letter that answers what the reader received.
+
+    :raises NotFound: when there is nothing that the reader could answer
+    """
+    found = await shelf_at(path).read(session, caller=page.caller, public_id=public_id, clock=clock)
+    sender = await reply.sender(session, page.caller, found.data)
+    if sender is None:
+        raise NotFound("There is nothing here that the reader could answer.")
+    return reply.form_of(found.data, sender, page.language)
 
 
 @router.post("/{path}/new/choices")

@@ -17,7 +17,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
-from saraban.web import words
+from saraban.web import reply, words
 from saraban.web.creating import patiently
 from saraban.web.forms import Faults, faults_of, filled, order_from, text, texts
 from saraban.web.kinds import BY_NAME
@@ -84,6 +84,7 @@ async def _show(
         form=form or {},
         dialog=dialog if error and _is_for_the_form(error, form) else "",
         created=created,
+        may_reply=await reply.sender(session, page.caller, seen.document) is not None,
         happened=happened,
         next_task=await _next_task(page, session, subjects, public_id, clock) if happened else None,
         by_name=BY_NAME,

@@ -190,6 +190,10 @@ class ReferenceAnswer(Schema):
     document_type: str
     subject: str
     is_cancelled: bool
+    is_reply: bool = Field(
+        default=False,
+        description="The one that refers to the other was issued back to whoever wrote that: it answers it.",
+    )
 
 
 class DocumentAnswer(DocumentSummary):

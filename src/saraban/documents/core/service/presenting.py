@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
 from saraban.documents.core.domain.due import is_overdue
+from saraban.documents.core.domain.reply import Parties, answers
 from saraban.documents.core.domain.visibility import Reach, reach_of
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import links
@@ -257,19 +258,43 @@ async def number_format(session: AsyncSession, number: UUID | None) -> NumberFor
 async def _references(session: AsyncSession, *, caller: Caller, row: DocumentRow) -> dict[str, list[ReferenceAnswer]]:
     outgoing, incoming = await links.referenced(session, document_id=row.head.id)
     rows = await repository.visible(session, reach=reach(caller), public_ids={*outgoing, *incoming})
+    if not rows:
+        return {"references": [], "referenced_by": []}
+    parties = await _parties(session, [row, *rows.values()])
+    here = parties[row.head.id]
     return {
-        "references": [reference(rows[one]) for one in outgoing if one in rows],
-        "referenced_by": [reference(rows[one]) for one in incoming if one in rows],
+        "references": [
+            reference(one, is_reply=_stands(row) and answers(here, parties[one.head.id]))
+            for one in (rows[key] for key in outgoing if key in rows)
+        ],
+        "referenced_by": [
+            reference(one, is_reply=_stands(one) and answers(parties[one.head.id], here))
+            for one in (rows[key] for key in incoming if key in rows)
+        ],
     }
 
 
-def reference(row: DocumentRow) -> ReferenceAnswer:
+async def _parties(session: AsyncSession, rows: Sequence[DocumentRow]) -> dict[int, Parties]:
+    recipients = await repository.recipients(session, document_ids=[row.head.id for row in rows])
+    return {
+        row.head.id: Parties(row.head.originator_id, {one.organization.id for one in recipients[row.head.id]})
+        for row in rows
+    }
+
+
+def _stands(row: DocumentRow) -> bool:
+    """Nothing is answered by what was not issued, or is cancelled."""
+    return row.revision.issued_date is not None and row.head.cancelled_at is None
+
+
+def reference(row: DocumentRow, *, is_reply: bool = False) -> ReferenceAnswer:
     return ReferenceAnswer(
         public_id=row.head.public_id,
         document_number=row.revision.correspondence_number,
         document_type=row.type.type_code,
         subject=row.revision.subject,
         is_cancelled=row.head.cancelled_at is not None,
+        is_reply=is_reply,
     )
 
 

@@ -1,0 +1,68 @@
+"""A letter that was received is answered from its page, and says by which number."""
+
+import re
+
+import pytest
+import pytest_asyncio
+
+from saraban.web.reply import subject_of
+from tests.conftest import SignIn
+from tests.features.documents.conftest import Desk, desk_of
+from tests.features.web.conftest import Sit
+from tests.features.web.forms import selected
+
+
+@pytest_asyncio.fixture
+async def desk(signed_in: SignIn) -> Desk:
+    return await desk_of(signed_in)
+
+
+class TestReply:
+    @pytest.mark.parametrize(("language", "subject"), [("th", "อ้างถึง ขอเชิญประชุม"), ("en", "Re: ขอเชิญประชุม")])
+    async def test_opens_the_form_with_the_parties_turned_round(
+        self, sit: Sit, desk: Desk, language: str, subject: str
+    ) -> None:
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง.", subject="ขอเชิญประชุม"))
+        await desk.act("dc.contractor", letter, "submit")
+        public_id = re.search(r"[0-9a-f]{8}-[0-9a-f-]{27}", str(letter.get("data", letter)["publicId"]))
+        assert public_id
+        reader, writer = await sit("dc.consultant", language), await sit("dc.contractor", language)
+        address = f"/correspondences/{public_id[0]}"
+        link = re.search(r'href="([^"]*)" data-reply', (await reader.get(address)).text)
+        assert link
+        form = (await reader.get(link[1].replace("&amp;", "&"))).text
+
+        assert "data-reply" not in (await writer.get(address)).text
+        assert f'value="{subject}"' in form
+        assert (selected(form, "originatorOrganizationPublicId"), selected(form, "to")) == (
+            desk.organizations["คคง."],
+            desk.organizations["ผรม.2"],
+        )
+        assert f'name="reference" value="{public_id[0]}"' in form
+
+        names = ("key", "projectPublicId", "originatorOrganizationPublicId", "to", "reference")
+        typed = {name: selected(form, name) for name in names} | {
+            "subject": subject,
+            "correspondenceTypeCode": "LETTER",
+        }
+        written = await reader.post("/correspondences/new", data=typed)
+        answer = written.headers["location"].partition("?")[0]
+        in_draft = (await reader.get(address)).text
+        number = (await reader.get(f"/api/v1{answer}")).json()
+        number = number.get("data", number)["documentNumber"]
+        await desk.act("dc.consultant", (await reader.get(f"/api/v1{answer}")).json(), "submit")
+        shown = (await writer.get(address)).text.split('id="s-references"')[1].split("</section>")[0]
+
+        answered, replies = ("ตอบโดย", "ตอบหนังสือ") if language == "th" else ("answered by", "in reply to")
+        assert answered not in in_draft
+        assert answered in shown
+        assert number in shown
+        assert replies in (await reader.get(answer)).text.split('id="s-references"')[1]
+
+    def test_says_once_what_it_refers_to(self) -> None:
+        assert [subject_of(one, "en") for one in ("Piles", "Re: Piles", "อ้างถึง Piles")] == [
+            "Re: Piles",
+            "Re: Piles",
+            "อ้างถึง Piles",
+        ]
+        assert len(subject_of("x" * 500, "th")) == 500
