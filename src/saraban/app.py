@@ -36,6 +36,7 @@ from saraban.ops.frame import Frame
 from saraban.ops.queries import known_queries
 from saraban.ops.sampling import Sampler
 from saraban.projects import endpoints as projects
+from saraban.setup import endpoints as setup
 from saraban.web import pages
 from saraban.webhooks import endpoints as webhooks
 from saraban.worker import Job, Timer, Worker, seal_timers, standard_timers
@@ -44,6 +45,7 @@ from saraban.workflow import endpoints as workflow
 API = "/api/v1"
 FEATURES: Final[tuple[ModuleType, ...]] = (
     identity,
+    setup,  # before the projects that are addressed by their public ids
     projects,
     numbering,
     correspondence,

@@ -22,6 +22,7 @@ FAILED: Final = 1
 EXIT_CODES: Final[dict[Kind, int]] = {
     Kind.INVALID: 3,
     Kind.TOO_LARGE: 3,
+    Kind.UNSUPPORTED: 3,
     Kind.BEYOND: 3,
     Kind.UNAUTHENTICATED: 4,
     Kind.FORBIDDEN: 4,

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     GONE = "gone"
     STALE = "stale"
     TOO_LARGE = "too_large"
+    UNSUPPORTED = "unsupported"
     BEYOND = "beyond"
     THROTTLED = "throttled"
     BUSY = "busy"

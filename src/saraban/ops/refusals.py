@@ -62,6 +62,10 @@ _STEER = (
 OF: Final[dict[str, tuple[str, ...]]] = {
     "auth_log_in": ("INVALID_CREDENTIALS", "LOGIN_THROTTLED", "PASSWORDS_BUSY"),
     "auth_refresh": ("SESSION_ENDED",),
+    "projects_apply": (
+        *("PROJECT_FILE_NOT_YAML", "PROJECT_FILE_TOO_LARGE", "PROJECT_FILE_CONFLICT"),
+        *("NUMBER_TEMPLATE_INVALID", "FORMAT_IN_USE"),
+    ),
     "document_numbering_generate": (*_DRAW, "NOT_YOUR_ORGANIZATION"),
     "document_numbering_preview": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION"),
     "document_numbering_reserve": (*_DRAW, "NOT_YOUR_ORGANIZATION"),

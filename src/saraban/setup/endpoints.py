@@ -1,0 +1,88 @@
+"""A project from one file, over HTTP. People who are invited get their links by e-mail, never in the answer."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.http import Address, Db, Now
+from saraban.setup import service
+from saraban.setup.schemas import AppliedOut, DifferenceOut
+
+router = APIRouter()
+
+YAML: Final = "application/yaml"
+_EXAMPLE: Final = """\
+organizations: [{code: คคง., name: ที่ปรึกษา, nameEn: Consultant}]
+project: {code: LCBP3-C2, name: ท่าเรือแหลมฉบัง}
+members: [{organization: คคง., role: CONSULTANT}]
+"""
+_BODY: Final[dict[str, Any]] = {
+    "requestBody": {
+        "required": True,
+        "description": "A project file, at most 1 MB; its keys are described by docs/project.schema.json.",
+        "content": {YAML: {"schema": {"type": "string"}, "example": _EXAMPLE}},
+    }
+}
+
+
+class NotYaml(DomainError):
+    """A project file is sent as `application/yaml`."""
+
+    kind, code = Kind.UNSUPPORTED, "PROJECT_FILE_NOT_YAML"
+    says = Text("ต้องส่งไฟล์โครงการเป็น application/yaml", "Send the project file as application/yaml.")
+    recovery = (Text("ตั้ง Content-Type เป็น application/yaml", "Set the Content-Type to application/yaml."),)
+
+
+async def _content(request: Request, _caller: CurrentCaller) -> bytes:
+    """
+    Give the body, once it is known who sends it.
+
+    :raises NotYaml: for another content type
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != YAML:
+        raise NotYaml
+    return await request.body()
+
+
+@router.post("/projects/apply", tags=["projects"], summary="Apply a project file", openapi_extra=_BODY)
+async def apply(
+    caller: CurrentCaller,
+    content: Annotated[bytes, Depends(_content)],
+    db: Db,
+    clock: Now,
+    address: Address,
+    dry_run: Annotated[bool, Query(alias="dryRun", description="Say what it would do, and do nothing.")] = False,
+    prune: Annotated[bool, Query(description="Close what its lists leave out and nothing refers to.")] = False,
+    update_shared: Annotated[
+        bool, Query(alias="updateShared", description="Change organizations, types and accounts that differ, too.")
+    ] = False,
+) -> AppliedOut:
+    """
+    Make a project what a file says, all of it or nothing; a second time it changes nothing. For Super Admins.
+
+    What the file leaves out stays as it is. Each fault is named with its place in the file and its line.
+    """
+    now = clock.now()
+    found = await db.transact(
+        lambda session: service.apply(
+            session,
+            caller=caller,
+            content=content,
+            prune=prune,
+            update_shared=update_shared,
+            dry_run=dry_run,
+            now=now,
+            address=address,
+        )
+    )
+    changes = [
+        DifferenceOut(path=one.pointer, change=one.what.value, before=_plain(one.before), after=_plain(one.after))
+        for one in found.differences
+    ]
+    return AppliedOut(changes=changes, applied=found.applied)
+
+
+def _plain(values: Any) -> dict[str, Any] | None:
+    return None if values is None else dict(values)

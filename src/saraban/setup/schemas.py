@@ -1,0 +1,32 @@
+"""What the API answers about a project file."""
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from saraban.kit.schema import Schema
+
+_ADDED: Any = {
+    "path": "/contracts/C1/disciplines/STR",
+    "change": "add",
+    "before": None,
+    "after": {"code": "STR", "nameTh": "โครงสร้าง", "nameEn": "Structure"},
+}
+
+
+class DifferenceOut(Schema):
+    model_config = ConfigDict(json_schema_extra={"examples": [_ADDED]})
+
+    path: str = Field(description="Codes that name the thing, as a JSON pointer.")
+    change: Literal["add", "change", "close", "keep", "conflict"] = Field(
+        description="`keep`: left out of the file, and in use. `conflict`: only in a dry run, which nothing follows."
+    )
+    before: dict[str, Any] | None = Field(description="What differs, as it is there; null where there is nothing.")
+    after: dict[str, Any] | None = Field(description="The same as the file states it; null where it is closed.")
+
+
+class AppliedOut(Schema):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"changes": [_ADDED], "applied": True}]})
+
+    changes: list[DifferenceOut]
+    applied: bool = Field(description="False for a dry run.")

@@ -1,0 +1,63 @@
+"""`POST /api/v1/projects/apply`."""
+
+from typing import Any
+
+import httpx
+
+from tests.conftest import SignIn
+from tests.factories.projects import FULL
+
+PATH = "/api/v1/projects/apply"
+YAML = {"Content-Type": "application/yaml; charset=utf-8"}
+
+
+async def sent(client: httpx.AsyncClient, text: str, **query: Any) -> httpx.Response:
+    return await client.post(PATH, content=text.encode(), headers=YAML, params=query)
+
+
+async def test_answers_what_it_changed_and_a_second_time_nothing(signed_in: SignIn) -> None:
+    admin = await signed_in("admin")
+    dry = await sent(admin, FULL, dryRun="true")
+    first = await sent(admin, FULL)
+    second = await sent(admin, FULL)
+
+    assert (dry.status_code, first.status_code, second.status_code) == (200, 200, 200)
+    assert (dry.json()["applied"], first.json()["applied"]) == (False, True)
+    assert dry.json()["changes"] == first.json()["changes"]
+    assert {
+        "path": "/members/ทช.",
+        "change": "add",
+        "before": None,
+        "after": {"organization": "ทช.", "role": "OWNER"},
+    } in first.json()["changes"]
+    assert second.json() == {"changes": [], "applied": True}
+
+
+async def test_names_line_and_place_of_a_fault(signed_in: SignIn) -> None:
+    answer = await sent(
+        await signed_in("admin"), "project: {code: P, name: a}\nmembers:\n- {organization: X, role: BOSS}"
+    )
+
+    assert answer.status_code == 422
+    assert [(one["pointer"], one["detail"][:7]) for one in answer.json()["errors"]] == [("/members/0/role", "Line 3:")]
+
+
+async def test_a_difference_of_what_is_shared_is_a_conflict(signed_in: SignIn) -> None:
+    admin = await signed_in("admin")
+    text = "organizations: [{code: กทท., name: อื่น}]\nproject: {code: P, name: a}"
+    refused, dry = await sent(admin, text), await sent(admin, text, dryRun="true")
+    changed = await sent(admin, text, updateShared="true")
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "PROJECT_FILE_CONFLICT")
+    assert [one["change"] for one in dry.json()["changes"]] == ["conflict", "add"]
+    assert changed.json()["changes"][0]["change"] == "change"
+
+
+async def test_takes_yaml_from_super_admins_alone(signed_in: SignIn, client: httpx.AsyncClient) -> None:
+    admin, other = await signed_in("admin"), await signed_in("padmin")
+
+    assert (await admin.post(PATH, json={"project": {}})).status_code == 415
+    assert (await admin.post(PATH, content=b"x")).status_code == 415
+    assert (await sent(admin, "#" * 1_000_001)).status_code == 413
+    assert (await sent(other, FULL)).status_code == 403
+    assert (await sent(client, FULL)).status_code == 401
