@@ -16,7 +16,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-vi
 VENDOR := src/saraban/web/static/vendor/fonts.css
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help run test soak check bench bench-full format errors settings messages lock clean
+.PHONY: help run test soak check bench bench-full format errors settings schema messages lock clean
 
 help:  ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ errors: $(DONE)/installed  ## Write docs/errors.md from the error classes.
 
 settings: $(DONE)/installed  ## Write docs/settings.md from the settings.
 	$(BIN)/python scripts/write_pages.py settings
+
+schema: $(DONE)/installed  ## Write docs/project.schema.json from what a project file may say.
+	$(BIN)/python scripts/write_pages.py schema
 
 messages: $(DONE)/installed  ## Bring the Thai texts of the pages up to date with the templates; names what needs a translation.
 	$(BIN)/python scripts/messages.py

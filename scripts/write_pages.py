@@ -1,10 +1,12 @@
-"""Writes the pages of docs/ that are made from the code: `errors` from the error classes, `settings` from the settings."""
+"""Writes what in docs/ is made from the code: `errors` from the error classes, `settings`, the `schema` of project files."""
 
+import json
 import sys
 from pathlib import Path
 
 from saraban.config import Settings
 from saraban.ops import catalogue
+from saraban.setup.domain.project_file import json_schema
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -38,12 +40,17 @@ def shown(default: object) -> str:
     return f"`{text}`" if text else "(empty)"
 
 
-PAGES = {"errors": errors, "settings": settings}
+def schema() -> str:
+    return json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n"
+
+
+PAGES = {"errors": errors, "settings": settings, "schema": schema}
+FILES = {name: DOCS / f"{name}.md" for name in PAGES} | {"schema": DOCS / "project.schema.json"}
 
 
 def main() -> None:
     for name in sys.argv[1:] or PAGES:
-        (DOCS / f"{name}.md").write_text(PAGES[name](), encoding="utf-8")
+        FILES[name].write_text(PAGES[name](), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -177,3 +177,12 @@ class ProjectFile(FilePart):
     calendar: CalendarPart | None = None
     review_teams: list[TeamPart] | None = Field(None, max_length=100)
     people: list[PersonPart] | None = Field(None, max_length=MOST)
+
+
+def json_schema() -> dict[str, Any]:
+    """Describe a project file to editors and programs, in JSON Schema."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Saraban project file",
+        **{name: part for name, part in ProjectFile.model_json_schema().items() if name != "title"},
+    }

@@ -1,0 +1,13 @@
+"""What a project file may say, as editors read it."""
+
+import jsonschema_rs
+import pytest
+import yaml
+
+from saraban.setup.domain.project_file import json_schema
+from saraban.setup.service import templates
+
+
+@pytest.mark.parametrize("name", templates.NAMES)
+def test_the_templates_are_valid_by_the_schema(name: str) -> None:
+    jsonschema_rs.validate(json_schema(), yaml.safe_load(templates.template(name)))
