@@ -3,8 +3,10 @@ Door 1: the ASGI application. It gathers the routers, answers every fault as a p
 """
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import fields
 from datetime import datetime, timedelta
 from types import ModuleType
@@ -12,6 +14,7 @@ from typing import Any, Final
 
 from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
+from starlette.types import Lifespan
 
 import saraban
 from saraban import bootstrap, config
@@ -33,6 +36,7 @@ from saraban.numbering.service import ImportWork
 from saraban.ops import deliveries, logs, openapi, problems, readiness, switchboard
 from saraban.ops.endpoints import router as ops_router
 from saraban.ops.frame import Frame
+from saraban.ops.operator_messages import operator_message, printed
 from saraban.ops.queries import known_queries
 from saraban.ops.sampling import Sampler
 from saraban.projects import endpoints as projects
@@ -103,8 +107,29 @@ def served() -> Any:
     processes.end_with_parent()
     trusted = [address.strip() for address in config.load().trusted_proxies.split(",") if address.strip()]
     app = create_app()
+    app.router.lifespan_context = _ending_in_one_line(app.router.lifespan_context)
     collector.started()
     return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else app
+
+
+def _ending_in_one_line(lifespan: Lifespan[Any]) -> Lifespan[Any]:
+    """Have a process that cannot start say so in one line; Starlette and the server would print a traceback each."""
+
+    @asynccontextmanager
+    async def whole(app: FastAPI) -> AsyncIterator[Any]:
+        async with AsyncExitStack() as stack:
+            try:
+                state = await stack.enter_async_context(lifespan(app))
+            except Exception as error:
+                message = operator_message(error)
+                if message is None:
+                    raise
+                sys.stderr.write(printed(message, config.language()))
+                sys.stderr.flush()
+                os._exit(1)
+            yield state
+
+    return whole
 
 
 def new_worker(system: System) -> Worker:

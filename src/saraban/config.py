@@ -4,13 +4,72 @@ Settings, read from `SARABAN_…` environment variables and an optional `.env` f
 `docs/settings.md` lists every name with its default; a test keeps the two the same.
 """
 
+import logging
+import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def _refused(th: str, en: str) -> PydanticCustomError:
+    return PydanticCustomError("malformed", en, {"th": th})
+
+
+def _database_url(text: str) -> str:
+    """Refuse here what would end in a traceback of the driver, and never repeat it: it holds a password."""
+    if not text:
+        return text
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        url = None
+    backend = url.get_backend_name() if url else ""
+    if url and (backend == "sqlite" or (backend in {"mysql", "mariadb"} and url.database)):
+        return text
+    raise _refused(
+        "ต้องเป็น mysql://user:password@host:port/name โดยเขียนอักขระพิเศษในรหัสผ่านเป็น %40 %2F เป็นต้น หรือเว้นว่างเพื่อใช้ SQLite",
+        "This must be mysql://user:password@host:port/name, with special characters of the password written as %40, %2F, …; "
+        "or empty for SQLite.",
+    )
+
+
+def _redis_urls(text: str) -> str:
+    for one in filter(None, (part.strip() for part in text.split(","))):
+        try:
+            url = urlsplit(one)
+            good = bool(url.hostname) and (url.port or 1) > 0 and (url.path.strip("/") or "0").isdecimal()
+            good = url.scheme == "unix" or (url.scheme in {"redis", "rediss"} and good)
+        except ValueError:
+            good = False
+        if not good:
+            raise _refused("ต้องเป็น redis://host:port/0 หรือเว้นว่าง", "This must be redis://host:port/0, or empty.")
+    return text
+
+
+def _timezone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise _refused("ไม่มีเขตเวลานี้ ตัวอย่าง Asia/Bangkok", "There is no such time zone; one is Asia/Bangkok.") from None
+    return name
+
+
+def _log_level(name: str) -> str:
+    if name.upper() not in logging.getLevelNamesMapping():
+        raise _refused("ต้องเป็น DEBUG, INFO, WARNING หรือ ERROR", "This must be DEBUG, INFO, WARNING or ERROR.")
+    return name
+
+
+RedisUrls = Annotated[str, AfterValidator(_redis_urls)]
 
 
 class Settings(BaseSettings):
@@ -27,13 +86,15 @@ class Settings(BaseSettings):
     data_dir: Path = Field(
         Path("data"), description="Folder of the SQLite file, the uploaded files and the signing key."
     )
-    database_url: str = Field(
+    database_url: Annotated[str, AfterValidator(_database_url)] = Field(
         "", description="`mysql://user:password@host/name`, or empty for SQLite in the data folder."
     )
-    redis_url: str = Field(
+    redis_url: RedisUrls = Field(
         "", description="`redis://host:port/0`, or empty: locks in process, or in the database on MariaDB."
     )
-    timezone: str = Field("Asia/Bangkok", description="Zone that decides the day and the year of a number.")
+    timezone: Annotated[str, AfterValidator(_timezone)] = Field(
+        "Asia/Bangkok", description="Zone that decides the day and the year of a number."
+    )
     secret_key: SecretStr = Field(
         SecretStr(""),
         description="Signs tokens, 32 bytes or more (`openssl rand -base64 48`); empty: a key kept in the data folder.",
@@ -51,7 +112,9 @@ class Settings(BaseSettings):
         description="Failed log-ins of one address (IPv6: of its /64) in a minute, after which it waits; 0: no limit.",
     )
     lockout_minutes: int = Field(15, ge=1, description="How long a failed log-in counts for that.")
-    log_level: str = Field("INFO", description="Least severe level that is logged.")
+    log_level: Annotated[str, AfterValidator(_log_level)] = Field(
+        "INFO", description="Least severe level that is logged."
+    )
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="`console` is for people, `json` for programs; `auto`: `console` when stderr is a terminal."
     )
@@ -82,7 +145,7 @@ class Settings(BaseSettings):
     )
     db_pool_timeout: float = Field(2.0, gt=0, description="Seconds to wait for a free connection.")
     db_read_timeout: float = Field(15.0, gt=0, description="Seconds until a silent database connection counts as lost.")
-    lock_redis_urls: str = Field(
+    lock_redis_urls: RedisUrls = Field(
         "",
         description="Independent Redis masters for the series locks, commas between, an odd number: the lock is then held "
         "with a majority of them (Redlock). Empty: `SARABAN_REDIS_URL` alone.",
@@ -163,3 +226,11 @@ class Settings(BaseSettings):
 @lru_cache
 def load() -> Settings:
     return Settings()
+
+
+def language() -> str:
+    """Give `th` or `en` for the terminal: `SARABAN_LANG`, then what the terminal's locale says, then English."""
+    for name in ("SARABAN_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if chosen := os.environ.get(name, ""):
+            return "th" if chosen.lower().startswith("th") else "en"
+    return "en"

@@ -1,4 +1,4 @@
-"""`saraban audit seal | verify | export | purge`: exit code 0 for in order, 1 for tampered with, 2 for could not tell."""
+"""`saraban audit seal | verify | export | purge`: `verify` ends with 0 for in order, 1 for tampered with, 2 for could not tell."""
 
 import asyncio
 import gzip
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 import typer
 
 from saraban import config
-from saraban.cli.outcome import say, stop, with_system
+from saraban.cli.outcome import CANNOT_TELL, cannot_tell, say, stop, with_system
 
 if TYPE_CHECKING:
     from saraban.audit.service import Finding, Purged, Report
     from saraban.audit.service.verifying import Progress, Standing
     from saraban.bootstrap import System
 
-TAMPERED, CANNOT_TELL = 1, 2
+TAMPERED = 1
 
 Heads = Annotated[
     Path | None,
@@ -60,13 +60,16 @@ def verify(
     """
     if heads is not None and not heads.is_file():
         raise stop(f"ไม่มีแฟ้ม {heads}", f"There is no file {heads}.", code=CANNOT_TELL)
-    report = _verify_file(file, heads) if file is not None else _verify_database(heads)
+    with cannot_tell():
+        report = _verify_file(file, heads) if file is not None else _verify_database(heads)
     for standing in report.standings:
         typer.echo(_stands(standing))
     for finding in report.findings:
         sys.stderr.write(f"saraban: {_says(finding)}\n")
-    if report.findings:
+    if any(finding.what != "no_heads" for finding in report.findings):
         raise typer.Exit(TAMPERED)
+    if report.findings:
+        raise typer.Exit(CANNOT_TELL)
     typer.echo(say("ไม่พบการแก้ไข", "Nothing was changed."))
 
 
@@ -80,8 +83,7 @@ def _verify_database(heads: Path | None) -> "Report":
         with _bar() as progress:
             return await audit.verify(system.db, heads=head_file, progress=progress)
 
-    with _telling():
-        return with_system(work)
+    return with_system(work)
 
 
 def _verify_file(file: Path, heads: Path | None) -> "Report":
@@ -108,8 +110,7 @@ def export(
         saraban audit export audit.jsonl.gz
         saraban audit export -      to standard output
     """
-    with _telling():
-        rows = with_system(lambda system: _export(system, file))
+    rows = with_system(lambda system: _export(system, file))
     sys.stderr.write(say(f"ส่งออก {rows} แถว\n", f"{rows} rows written.\n"))
 
 
@@ -163,19 +164,6 @@ def purge(
         typer.echo(say(f"ไม่มีบล็อกที่เก่ากว่า {years} ปี", f"No block is older than {years} years."))
     elif not yes:
         typer.echo(say("ยังไม่ได้ลบ ใส่ --yes เพื่อลบ", "Nothing was deleted; say --yes to delete."))
-
-
-@contextmanager
-def _telling() -> Iterator[None]:
-    """A database that does not answer proves nothing either way."""
-    from saraban.kit.db import fault_of
-
-    try:
-        yield
-    except Exception as error:
-        if fault_of(error) is None and "no such table" not in str(error):
-            raise
-        raise stop("ติดต่อฐานข้อมูลไม่ได้", "The database does not answer.", code=CANNOT_TELL) from error
 
 
 @contextmanager

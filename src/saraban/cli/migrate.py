@@ -57,6 +57,17 @@ def prepare_folder() -> None:
     config.load().data_dir.mkdir(parents=True, exist_ok=True)
 
 
+def refuse_behind(url: str) -> None:
+    """This will end the command with one line unless the database stands at the newest revision."""
+    from saraban.kit import migrate as history
+
+    if history.current(url) != history.head():
+        raise stop(
+            "ฐานข้อมูลยังไม่เป็นรุ่นล่าสุด กรุณาสั่ง `saraban migrate` ก่อน",
+            "the database is not at the newest revision: run `saraban migrate` first.",
+        )
+
+
 def _goes_back(to: str, stands: str | None) -> bool:
     from alembic.script import ScriptDirectory
 

@@ -10,14 +10,14 @@ import typer
 
 from saraban.cli.doing import PAGE, every, system_at
 from saraban.cli.number_options import Project
-from saraban.cli.outcome import say, stop, with_system
+from saraban.cli.outcome import cannot_tell, say, with_system
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
     from saraban.numbering.service import Account, Discrepancy, Line, NumberRow, SeriesRow
     from saraban.numbering.service.verifying import Progress
 
-DISAGREES, CANNOT_TELL = 1, 2
+DISAGREES = 1
 
 
 def register(noun: typer.Typer) -> None:
@@ -125,14 +125,8 @@ def verify() -> None:
 
     Example: `saraban number verify`
     """
-    from saraban.kit.db import fault_of
-
-    try:
+    with cannot_tell():
         count, rows = with_system(_verify)
-    except Exception as error:
-        if fault_of(error) is None and "no such table" not in str(error):
-            raise
-        raise stop("ติดต่อฐานข้อมูลไม่ได้", "The database does not answer.", code=CANNOT_TELL) from error
     if count:
         typer.echo(say(f"พบข้อขัดแย้ง {count} รายการ", f"{count} discrepancies."))
         raise typer.Exit(DISAGREES)

@@ -1,8 +1,8 @@
 """How a command ends: exit codes by kind of outcome, one line on stderr in the language of the person at the keyboard."""
 
 import asyncio
-import os
 import sys
+import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import typer
 
 from saraban import config
-from saraban.kit.errors import DomainError, Invalid, Kind, Text
+from saraban.kit.errors import Invalid, Kind, Text
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FAILED: Final = 1
+CANNOT_TELL: Final = 2
 EXIT_CODES: Final[dict[Kind, int]] = {
     Kind.INVALID: 3,
     Kind.TOO_LARGE: 3,
@@ -36,12 +37,7 @@ EXIT_CODES: Final[dict[Kind, int]] = {
 }
 
 
-def language() -> str:
-    """This will give `th` or `en`: `SARABAN_LANG`, then what the terminal's locale says, then English."""
-    for name in ("SARABAN_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
-        if chosen := os.environ.get(name, ""):
-            return "th" if chosen.lower().startswith("th") else "en"
-    return "en"
+language = config.language
 
 
 def say(th: str, en: str) -> str:
@@ -60,23 +56,32 @@ def told(app: typer.Typer) -> int:
         app(prog_name="saraban")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED
-    except DomainError as error:
-        sys.stderr.write("".join(f"saraban: {line}\n" for line in lines_of(error)))
-        return EXIT_CODES[error.kind]
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        from saraban.kit.db import fault_of
+        from saraban.ops.operator_messages import operator_message, printed
 
-        if fault_of(error) is None and "no such table" not in str(error):
+        message = operator_message(error)
+        if message is None:
             raise
-        message = say(
-            "ติดต่อฐานข้อมูลไม่ได้ หรือยังไม่ได้สั่ง `saraban migrate`",
-            "The database does not answer, or `saraban migrate` has not run.",
-        )
-        sys.stderr.write(f"saraban: {message} ({type(error).__name__})\n")
-        return EXIT_CODES[Kind.BROKEN]
+        sys.stderr.write(printed(message, language()))
+        return EXIT_CODES[message.kind] if message.kind else FAILED
     return 0
+
+
+@contextmanager
+def cannot_tell() -> Iterator[None]:
+    """Whatever keeps a verification from its end, a bug too, must not look like what it found."""
+    from saraban.ops.operator_messages import operator_message, printed
+
+    try:
+        yield
+    except (typer.Exit, typer.Abort):
+        raise
+    except Exception as error:
+        message = operator_message(error)
+        sys.stderr.write(printed(message, language()) if message else traceback.format_exc())
+        raise typer.Exit(CANNOT_TELL) from error
 
 
 @contextmanager
@@ -100,15 +105,6 @@ def _typed(pointer: str, names: Mapping[str, str]) -> str:
         if field.endswith("/") and pointer.startswith(field):
             return f"{name} {pointer.removeprefix(field)}"
     return pointer
-
-
-def lines_of(error: DomainError) -> list[str]:
-    """One line for a rule; for bad input one for each field."""
-    spoken = language()
-    if error.fields:
-        return [f"{field.pointer.lstrip('/')}: {field.text.say(spoken, field.values)}" for field in error.fields]
-    words = error.words.say(spoken, error.values)
-    return [words if error.detail == error.words.say("en", error.values) else f"{words} ({error.detail})"]
 
 
 def with_system(work: "Callable[[System], Awaitable[T]]") -> T:

@@ -24,7 +24,8 @@ Settings come from SARABAN_… variables or a file .env; docs/settings.md lists 
 SARABAN_LANG=th changes the language of messages.
 
 Exit codes: 0 done, 1 not possible here, 2 wrong usage, 3 bad input, 4 not allowed,
-5 not found, 6 against a rule, 7 busy, 8 broken.
+5 not found, 6 against a rule, 7 busy, 8 broken. For `number verify` and `audit verify`
+1 is a finding and 2 that it could not tell.
 """,
 )
 

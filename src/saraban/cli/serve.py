@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import socket
 import sys
 from typing import Annotated, Any
@@ -10,9 +11,11 @@ import typer
 
 from saraban import config
 from saraban.cli.demo import refuse_production
-from saraban.cli.migrate import prepare_folder
+from saraban.cli.migrate import prepare_folder, refuse_behind
 from saraban.cli.outcome import say, stop, with_system
 from saraban.config import Settings
+
+_ROOM = 4 * 1024 * 1024  # bytes for the measurements of one process, which ends when it writes to them on a full disk
 
 
 def register(app: typer.Typer) -> None:
@@ -37,7 +40,7 @@ def serve(
     chosen = {"HOST": host, "PORT": port, "WORKERS": workers}
     os.environ.update({f"SARABAN_{name}": str(value) for name, value in chosen.items() if value is not None})
     config.load.cache_clear()
-    settings = _settings()
+    settings = config.load()
     if demo:
         refuse_production(settings)
     refuse_taken_port(settings.host, settings.port)
@@ -47,17 +50,6 @@ def serve(
     has_demo = _prepare(settings, demo=demo)
     _greet(settings, has_demo=has_demo)
     _run(settings)
-
-
-def _settings() -> Settings:
-    from pydantic import ValidationError
-
-    try:
-        return config.load()
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = f"SARABAN_{str(first['loc'][0]).upper()}"
-        raise stop(f"ค่า {name} ใช้ไม่ได้: {first['msg']}", f"The setting {name} cannot be used: {first['msg']}.") from None
 
 
 def _refuse_short_key(settings: Settings) -> None:
@@ -95,6 +87,8 @@ def share_measurements(settings: Settings) -> None:
         return
     folder = settings.data_dir.resolve() / "metrics" / str(settings.port)  # the port is ours, so nobody else's files
     folder.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(folder).free < settings.workers * _ROOM:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
     for left in folder.glob("*.db"):
         left.unlink(missing_ok=True)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
@@ -111,11 +105,8 @@ def _prepare(settings: Settings, *, demo: bool) -> bool:
         if stands != history.head():
             _say_now("กำลังเตรียมฐานข้อมูล…", "Preparing the database…")
         history.upgrade(url)
-    elif stands != history.head():
-        raise stop(
-            "ฐานข้อมูลยังไม่เป็นรุ่นล่าสุด กรุณาสั่ง `saraban migrate` ก่อน",
-            "the database is not at the newest revision: run `saraban migrate` first.",
-        )
+    else:
+        refuse_behind(url)
 
     async def check(system: bootstrap.System) -> bool:
         if demo:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from saraban import config
+from saraban.cli.migrate import prepare_folder, refuse_behind
 from saraban.cli.outcome import with_system
 from saraban.cli.serve import refuse_taken_port
 
@@ -35,6 +36,8 @@ def worker(
         saraban worker --once                   for a cron job, or after a restore
         saraban worker --metrics-port 9101      lets Prometheus see the outbox and the sealing of the audit trail
     """
+    prepare_folder()
+    refuse_behind(config.load().sqlalchemy_url)
     if metrics_port is not None:
         _show_measurements(metrics_port)
     with_system(lambda system: _work(system, once=once))
@@ -49,9 +52,11 @@ def _show_measurements(port: int) -> None:
 
 
 async def _work(system: "System", *, once: bool) -> None:
+    from saraban import bootstrap
     from saraban.app import new_worker
     from saraban.ops import logs
 
+    await bootstrap.refuse_demo_in_production(system)
     settings = config.load()
     logs.configure(level=settings.log_level, form=settings.log_format)
     worker = new_worker(system)

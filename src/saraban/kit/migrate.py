@@ -19,6 +19,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import event
 
 from saraban.kit.db import Database
+from saraban.kit.errors import RETRY, DomainError, Kind, Text
 
 T = TypeVar("T")
 
@@ -28,9 +29,46 @@ logging.getLogger("asyncmy").addFilter(lambda record: "ignored for PRIMARY key" 
 _PATIENCE = 3600.0  # a rebuild of a large table answers late
 
 
+class DatabaseNotUtf8mb4(DomainError):
+    """The MariaDB database has another character set, in which neither Thai nor codes are kept as they are."""
+
+    kind, code = Kind.CONFLICT, "DATABASE_NOT_UTF8MB4"
+    says = Text(
+        "ฐานข้อมูลใช้ชุดอักขระ {charset} สั่ง ALTER DATABASE `{name}` CHARACTER SET utf8mb4 แล้วสั่ง `saraban migrate` อีกครั้ง",
+        "The database has the character set {charset}: ALTER DATABASE `{name}` CHARACTER SET utf8mb4, then run "
+        "`saraban migrate` again.",
+    )
+    recovery = (
+        Text(
+            "เปลี่ยนชุดอักขระของฐานข้อมูลด้วย ALTER DATABASE", "Change the character set of the database with ALTER DATABASE."
+        ),
+    )
+
+
+class MigrationUnderWay(DomainError):
+    """Another process migrates the same database."""
+
+    kind, code = Kind.BUSY, "MIGRATION_UNDER_WAY"
+    says = Text(
+        "มีโปรเซสอื่นกำลังปรับรุ่นฐานข้อมูลนี้อยู่ รอให้เสร็จแล้วสั่งใหม่",
+        "Another process is migrating this database: wait for it, then try again.",
+    )
+    recovery = (RETRY,)
+
+
 def upgrade(url: str, revision: str = "head") -> None:
-    """This will bring a database up to `revision`; what is already there stays."""
-    _on(url, lambda connection: command.upgrade(_config(connection), revision))
+    """
+    This will bring a database up to `revision`; what is already there stays.
+
+    :raises DatabaseNotUtf8mb4: before anything is made
+    :raises MigrationUnderWay: when another process keeps at it for a minute
+    """
+
+    def work(connection: sa.Connection) -> None:
+        _refuse_other_charset(connection)
+        command.upgrade(_config(connection), revision)
+
+    _on(url, work)
 
 
 def downgrade(url: str, revision: str) -> None:
@@ -68,6 +106,15 @@ def _config(connection: sa.Connection | None = None) -> Config:
     return config
 
 
+def _refuse_other_charset(connection: sa.Connection) -> None:
+    """MariaDB commits each statement that makes a table: a database of the wrong kind would be left half made."""
+    if connection.dialect.name == "sqlite":
+        return
+    name, charset = connection.execute(sa.text("SELECT DATABASE(), @@character_set_database")).one()
+    if charset != "utf8mb4":
+        raise DatabaseNotUtf8mb4(values={"name": name, "charset": charset})
+
+
 def _on(url: str, work: Callable[[sa.Connection], T]) -> T:
     return asyncio.run(_run(url, work))
 
@@ -101,7 +148,7 @@ def _alone(connection: sa.Connection, work: Callable[[sa.Connection], T]) -> T:
             raise RuntimeError(f"{len(broken)} rows point at nothing, the first in table {broken[0][0]}")
         return done
     if connection.scalar(sa.text("SELECT GET_LOCK('saraban_migrate', 60)")) != 1:
-        raise RuntimeError("another process is migrating this database")
+        raise MigrationUnderWay
     try:
         return work(connection)
     finally:

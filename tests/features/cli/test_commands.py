@@ -383,7 +383,7 @@ class TestServe:
 
         code, _, err = command("serve")
 
-        assert code == 1
+        assert code == 3
         assert "SARABAN_PORT" in err
 
 

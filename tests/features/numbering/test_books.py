@@ -223,4 +223,4 @@ class TestVerify:
         code, _, err = command("verify")
 
         assert code == 2
-        assert "does not answer" in err
+        assert "saraban migrate" in err

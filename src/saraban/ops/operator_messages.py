@@ -1,0 +1,168 @@
+"""
+What whoever runs a command or a server is told when it cannot work: one line that says what to do, and no traceback.
+
+Nothing here repeats a setting's value or an address, which may hold a password.
+"""
+
+import errno
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+from sqlalchemy.exc import DBAPIError
+
+from saraban.kit.db import Fault, fault_of
+from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.faults import field_problems
+
+
+class OperatorMessage(NamedTuple):
+    """Its kind decides the exit code; without one the command is not possible here and now."""
+
+    kind: Kind | None
+    lines: tuple[Text, ...]
+
+
+_NO_SPACE = Text("ไม่มีพื้นที่ว่างในดิสก์ กรุณาเพิ่มพื้นที่แล้วสั่งใหม่", "There is no space left on the disk: make room, then try again")
+_FOLDER = Text(
+    "เขียนในโฟลเดอร์ข้อมูลไม่ได้ ให้สิทธิ์แก่บัญชีที่รัน Saraban หรือเปลี่ยน SARABAN_DATA_DIR",
+    "The data folder cannot be written: give the account that runs Saraban the right to, or change SARABAN_DATA_DIR",
+)
+_BEHIND = Text(
+    "ฐานข้อมูลยังไม่เป็นรุ่นล่าสุด กรุณาสั่ง `saraban migrate`", "The database is not at the newest revision: run `saraban migrate`"
+)
+_AWAY = Text(
+    "ติดต่อฐานข้อมูลไม่ได้ ตรวจสอบว่าฐานข้อมูลทำงานอยู่และ SARABAN_DATABASE_URL ถูกต้อง",
+    "The database does not answer: see that it runs and that SARABAN_DATABASE_URL is right",
+)
+_BUSY = Text("ฐานข้อมูลไม่ว่าง กรุณาสั่งใหม่ภายหลัง", "The database is busy: try again later")
+_PASSWORD = Text(
+    "ฐานข้อมูลไม่รับชื่อผู้ใช้หรือรหัสผ่าน แก้ SARABAN_DATABASE_URL โดยเขียนอักขระพิเศษในรหัสผ่านเป็น %40 %2F เป็นต้น",
+    "The database refuses the user or the password: correct SARABAN_DATABASE_URL, where special characters of a password "
+    "are written as %40, %2F, …",
+)
+_RIGHTS = Text(
+    "บัญชีฐานข้อมูลมีสิทธิ์ไม่พอ สั่ง GRANT ALL ON ฐานข้อมูล.* TO บัญชี",
+    "The account of the database lacks rights: GRANT ALL ON database.* TO account",
+)
+_NO_DATABASE = Text(
+    "ไม่มีฐานข้อมูลชื่อนี้ สั่ง CREATE DATABASE ชื่อ CHARACTER SET utf8mb4 หรือแก้ SARABAN_DATABASE_URL",
+    "There is no such database: CREATE DATABASE name CHARACTER SET utf8mb4, or correct SARABAN_DATABASE_URL",
+)
+_REVISION = Text(
+    "Saraban รุ่นนี้ไม่มีรุ่นฐานข้อมูลดังกล่าว ตรวจสอบ --to หรือติดตั้ง Saraban รุ่นใหม่กว่า",
+    "This Saraban has no such revision of the database: check --to, or install the newer Saraban that made it",
+)
+_BROKEN_FILE = Text(
+    "แฟ้มฐานข้อมูล SQLite เสียหายหรือไม่ใช่ฐานข้อมูล กู้คืนจากสำรอง หรือเปลี่ยน SARABAN_DATA_DIR",
+    "The file of the SQLite database is damaged or none: restore a copy, or change SARABAN_DATA_DIR",
+)
+_READ_ONLY = Text(
+    "ฐานข้อมูลเปิดแบบอ่านอย่างเดียว ปิด read_only หรือใช้เซิร์ฟเวอร์หลัก",
+    "The database is read-only: switch read_only off, or use the primary server",
+)
+_FILE = Text(
+    "ใช้แฟ้มหรือโฟลเดอร์นี้ไม่ได้ ตรวจสอบชื่อและสิทธิ์ (โฟลเดอร์ข้อมูลคือ SARABAN_DATA_DIR)",
+    "A file or folder cannot be used: check its name and rights; the data folder is SARABAN_DATA_DIR",
+)
+
+_BY_NUMBER: tuple[tuple[tuple[int, ...], Kind | None, Text], ...] = (
+    ((1045, 1130, 1698), Kind.UNAUTHENTICATED, _PASSWORD),
+    ((1044, 1142, 1143, 1227, 1370), Kind.FORBIDDEN, _RIGHTS),
+    ((1049,), Kind.NOT_FOUND, _NO_DATABASE),
+    ((1054, 1146), None, _BEHIND),
+    ((1021, 1114), Kind.BROKEN, _NO_SPACE),
+    ((1036, 1290), Kind.BROKEN, _READ_ONLY),
+)
+_BY_WORDS: tuple[tuple[str, Kind | None, Text], ...] = (
+    ("no such table", None, _BEHIND),
+    ("no such column", None, _BEHIND),
+    ("unable to open database file", Kind.FORBIDDEN, _FOLDER),
+    ("readonly database", Kind.FORBIDDEN, _FOLDER),
+    ("disk is full", Kind.BROKEN, _NO_SPACE),
+    ("not a database", Kind.BROKEN, _BROKEN_FILE),
+    ("malformed", Kind.BROKEN, _BROKEN_FILE),
+)
+_BY_FAULT = {
+    Fault.CONNECTION: (Kind.BROKEN, _AWAY),
+    Fault.POOL: (Kind.BUSY, _BUSY),
+    Fault.LOCK_WAIT: (Kind.BUSY, _BUSY),
+    Fault.COLLISION: (Kind.BUSY, _BUSY),
+}
+
+
+def operator_message(error: BaseException) -> OperatorMessage | None:
+    """Say what to do about a fault, or None for a bug, which keeps its traceback."""
+    if isinstance(error, DomainError):
+        return OperatorMessage(error.kind, _of_rule(error))
+    if isinstance(error, ValidationError):
+        return _of_settings(error) if error.title == "Settings" else None
+    if isinstance(error, DBAPIError) and (found := _of_database(error)):
+        return found
+    if isinstance(error, OSError) and (error.filename or error.errno in {errno.ENOSPC, errno.EDQUOT}):
+        return _of_file(error)
+    if type(error).__name__ == "CommandError" and type(error).__module__.startswith("alembic."):
+        return OperatorMessage(Kind.INVALID, (_with(_REVISION, _told(error)),))
+    fault = fault_of(error)
+    if fault is None:
+        return None
+    kind, text = _BY_FAULT[fault]
+    return OperatorMessage(kind, (_with(text, _told(error)),))
+
+
+def printed(message: OperatorMessage, language: str) -> str:
+    """Give its lines as they stand on stderr."""
+    return "".join(f"saraban: {line.say(language)}\n" for line in message.lines)
+
+
+def _of_rule(error: DomainError) -> tuple[Text, ...]:
+    """One line for a rule; for bad input one for each field."""
+    if error.fields:
+        return tuple(
+            Text(*(f"{field.pointer.lstrip('/')}: {field.text.say(one, field.values)}" for one in ("th", "en")))
+            for field in error.fields
+        )
+    words = Text(error.words.say("th", error.values), error.words.say("en", error.values))
+    return (words if error.detail == words.en else _with(words, error.detail, end=""),)
+
+
+def _of_settings(error: ValidationError) -> OperatorMessage:
+    lines = []
+    for one in error.errors(include_input=False, include_url=False):
+        field = str(one["loc"][0]) if one["loc"] else ""
+        name = field if field.isupper() else f"SARABAN_{field.upper()}"
+        text = field_problems([dict(one)])[0]
+        th, en = text.text.say("th", text.values), text.text.say("en", text.values)
+        lines.append(
+            Text(
+                f"ค่า {name} ใช้ไม่ได้: {th} (แก้ตัวแปรนี้หรือแฟ้ม .env)",
+                f"The setting {name} cannot be used: {en} Correct the variable or the file .env.",
+            )
+        )
+    return OperatorMessage(Kind.INVALID, tuple(lines))
+
+
+def _of_database(error: DBAPIError) -> OperatorMessage | None:
+    arguments: Any = error.orig.args if error.orig is not None else ()
+    number, words = arguments[:1], str(error.orig).lower()
+    found = [(kind, text) for numbers, kind, text in _BY_NUMBER if number and number[0] in numbers]
+    found += [(kind, text) for part, kind, text in _BY_WORDS if part in words]
+    return OperatorMessage(found[0][0], (_with(found[0][1], _told(error)),)) if found else None
+
+
+def _of_file(error: OSError) -> OperatorMessage:
+    told = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return OperatorMessage(Kind.BROKEN, (_with(_NO_SPACE, told),))
+    kind = Kind.NOT_FOUND if error.errno == errno.ENOENT else Kind.FORBIDDEN
+    return OperatorMessage(kind, (_with(_FILE, told),))
+
+
+def _told(error: BaseException) -> str:
+    """What the server or the system says: a short sentence in English, which names an account but no password."""
+    cause = getattr(error, "orig", None) or error
+    said = cause.args[1] if len(cause.args) > 1 else cause
+    return str(said).splitlines()[0][:200] if str(said) else type(cause).__name__
+
+
+def _with(text: Text, told: str, *, end: str = ".") -> Text:
+    return Text(f"{text.th} ({told})", f"{text.en} ({told}){end}")

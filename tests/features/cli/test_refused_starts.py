@@ -1,0 +1,230 @@
+"""
+What is wrong with the installation is said in one line that says what to do, in both languages, and never with a password.
+
+`tests/database/test_refused_starts.py` has what a MariaDB server refuses.
+"""
+
+import errno
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from saraban import config
+from saraban.cli.outcome import told
+from saraban.config import Settings
+from saraban.kit.errors import Kind
+from saraban.ops.operator_messages import operator_message
+from tests.terminal import Command, commands_of
+
+THAI = re.compile("[\u0e00-\u0e7f]")
+COMMANDS = ("serve", "worker", "migrate", "user list", "number verify", "audit verify")
+CANNOT_TELL = 2
+
+
+@pytest.fixture
+def command(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Command]:
+    with commands_of("", settings, monkeypatch, capfd):
+
+        def run(words: str, language: str = "en") -> tuple[int, str, str]:
+            monkeypatch.setenv("SARABAN_LANG", language)
+            monkeypatch.setattr(sys, "argv", ["saraban", *words.split()])
+            config.load.cache_clear()
+            code = told(_app())
+            printed = capfd.readouterr()
+            return code, printed.out, printed.err
+
+        yield run
+
+
+def _app() -> Any:
+    from saraban.cli.root import app
+
+    return app
+
+
+class TestASetting:
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("PORT", "many"),
+            ("WORKERS", "0"),
+            ("ENV", "prod"),
+            ("TIMEZONE", "Asia/Bankok"),
+            ("TIMEZONE", "Asia"),
+            ("TIMEZONE", "../../etc/passwd"),
+            ("LOG_LEVEL", "LOUD"),
+            ("DATABASE_URL", "s3cret"),
+            ("DATABASE_URL", "postgresql://u:s3cret@h/n"),
+            ("DATABASE_URL", "mysql://u:s3cret@h:port/n"),
+            ("DATABASE_URL", "mysql://u:s3cret@h"),
+            ("REDIS_URL", "s3cret"),
+            ("REDIS_URL", "redis://:s3cret@h:port/0"),
+            ("REDIS_URL", "redis://:s3cret@h/zero"),
+            ("REDIS_URL", "http://:s3cret@h/0"),
+            ("LOCK_REDIS_URLS", "redis://h/0, s3cret"),
+        ],
+    )
+    def test_that_cannot_be_used_is_named(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+    ) -> None:
+        monkeypatch.setenv(f"SARABAN_{name}", value)
+
+        for language in ("th", "en"):
+            code, _, err = command("user list", language)
+
+            assert (code, err.count("\n"), bool(THAI.search(err))) == (3, 1, language == "th"), err
+            assert f"SARABAN_{name}" in err
+            assert "s3cret" not in err
+
+    @pytest.mark.parametrize("words", COMMANDS)
+    def test_is_named_by_every_command(self, command: Command, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+        monkeypatch.setenv("SARABAN_TIMEZONE", "Nowhere")
+        monkeypatch.setenv("SARABAN_WORKERS", "none")
+
+        code, _, err = command(words)
+
+        assert code == (CANNOT_TELL if "verify" in words else 3)
+        assert [line.split()[3] for line in err.splitlines()] == ["SARABAN_WORKERS", "SARABAN_TIMEZONE"]
+
+    @pytest.mark.parametrize("value", ["", "mysql://u:p%40@h/n", "sqlite:///x.db", "mariadb://u@h:3307/n?x=1"])
+    def test_that_can_be_used_is_left_as_it_is(self, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+        monkeypatch.setenv("SARABAN_DATABASE_URL", value)
+        monkeypatch.setenv("SARABAN_REDIS_URL", "rediss://:p@h:6380/1")
+
+        assert Settings().database_url == value
+
+
+class TestTheDataFolder:
+    @pytest.mark.parametrize("words", COMMANDS)
+    def test_that_cannot_be_made_is_named(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str
+    ) -> None:
+        in_the_way = tmp_path / "file"
+        in_the_way.touch()
+        monkeypatch.setenv("SARABAN_DATA_DIR", str(in_the_way))
+
+        code, _, err = command(words)
+
+        assert (code, err.count("\n")) == (CANNOT_TELL if "verify" in words else 4, 1), err
+        assert str(in_the_way) in err
+
+    @pytest.mark.parametrize("words", ["number verify", "audit verify"])
+    def test_with_a_damaged_database_leaves_a_verification_open(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str
+    ) -> None:
+        (tmp_path / "saraban.db").write_bytes(os.urandom(8192))
+        monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path))
+
+        code, _, err = command(words)
+
+        assert (code, err.count("\n")) == (CANNOT_TELL, 1), err
+        assert "restore a copy" in err
+
+
+class TestVerify:
+    @pytest.mark.parametrize("words", ["number verify", "audit verify"])
+    def test_that_broke_off_is_no_finding(self, command: Command, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+        def fail(_settings: Settings) -> None:
+            raise RuntimeError("a bug")
+
+        monkeypatch.setattr("saraban.bootstrap.wire", fail)
+
+        code, _, err = command(words)
+
+        assert code == CANNOT_TELL
+        assert "RuntimeError: a bug" in err
+
+    def test_of_the_audit_without_its_heads_tells_nothing_of_the_tail(
+        self, command: Command, settings: Settings
+    ) -> None:
+        assert command("audit seal")[0] == 0
+        (settings.data_dir / "audit-heads.log").unlink()
+
+        assert command("audit verify")[0] == CANNOT_TELL
+
+
+class TestMigrate:
+    def test_to_a_revision_that_does_not_exist_is_refused(self, command: Command) -> None:
+        code, _, err = command("migrate --to nonsense")
+
+        assert (code, err.count("\n")) == (3, 1)
+        assert "nonsense" in err
+
+
+class TestWorker:
+    def test_refuses_demo_accounts_in_production(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SARABAN_ENV", "production")
+
+        code, _, err = command("worker --once")
+
+        assert (code, err.count("\n")) == (6, 1)
+        assert "demo accounts" in err
+
+    def test_refuses_a_database_that_is_behind(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path / "empty"))
+
+        code, _, err = command("worker --once")
+
+        assert (code, err.count("\n")) == (1, 1)
+        assert "saraban migrate" in err
+
+
+@pytest.mark.slow
+def test_a_process_of_the_server_says_it_in_one_line_too(settings: Settings) -> None:
+    """Its parent has looked before; what changed since then is told by the process that replaces another."""
+    start = "import asyncio; from saraban.app import served; app = served(); "
+    environment = {"SARABAN_ENV": "production", "SARABAN_DATA_DIR": str(settings.data_dir), "SARABAN_LANG": "en"}
+    ended = subprocess.run(
+        [sys.executable, "-c", f"{start} asyncio.run(app.router.lifespan_context(app).__aenter__())"],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1), ended.stderr
+    assert "demo accounts" in ended.stderr
+
+
+def _of_sqlite(words: str) -> DBAPIError:
+    return OperationalError("SELECT 1", None, sqlite3.OperationalError(words))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), Kind.BROKEN, "make room"),
+        (OSError(errno.EROFS, "Read-only file system", "/data/signing.key"), Kind.FORBIDDEN, "/data/signing.key"),
+        (PermissionError(errno.EACCES, "Permission denied", "/data"), Kind.FORBIDDEN, "SARABAN_DATA_DIR"),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "/data"), Kind.NOT_FOUND, "/data"),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), Kind.BROKEN, "does not answer"),
+        (_of_sqlite("database or disk is full"), Kind.BROKEN, "make room"),
+        (_of_sqlite("attempt to write a readonly database"), Kind.FORBIDDEN, "SARABAN_DATA_DIR"),
+        (_of_sqlite("unable to open database file"), Kind.FORBIDDEN, "SARABAN_DATA_DIR"),
+        (_of_sqlite("database is locked"), Kind.BUSY, "try again"),
+        (_of_sqlite("no such column: x"), None, "saraban migrate"),
+    ],
+)
+def test_a_fault_of_the_system_is_told_with_its_cure(error: Exception, kind: Kind | None, words: str) -> None:
+    message = operator_message(error)
+
+    assert message is not None
+    assert (message.kind, len(message.lines)) == (kind, 1)
+    assert words in message.lines[0].en
+    assert THAI.search(message.lines[0].th)
+
+
+def test_a_bug_keeps_its_traceback() -> None:
+    assert operator_message(ValueError("a bug")) is None
