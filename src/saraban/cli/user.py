@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from saraban.cli import user_import
 from saraban.cli.invitation import hand_out
 from saraban.cli.outcome import EXIT_CODES, say, stop, with_system
 from saraban.kit.errors import Kind
@@ -32,6 +33,7 @@ noun = typer.Typer(no_args_is_help=True, help="Invite people, open, close and un
 
 
 def register(app: typer.Typer) -> None:
+    user_import.register(noun)
     app.add_typer(noun, name="user")
 
 

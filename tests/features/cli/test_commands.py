@@ -184,6 +184,37 @@ class TestUserInvite:
         assert command("user", "invite", "somchai", "--again")[0] == 5
 
 
+class TestUserImport:
+    def test_writes_a_workbook_to_fill_in_and_takes_it_back(self, command: Command, tmp_path: Path) -> None:
+        file = tmp_path / "people.xlsx"
+
+        assert command("user", "import", "--template", str(file))[0] == 0
+        code, out, _ = command("user", "import", str(file), "--dry-run")
+        assert (code, out) == (0, "0 would be invited, 0 have an account already; nothing was changed.\n")
+
+    def test_prints_links_and_what_differs(self, command: Command, tmp_path: Path) -> None:
+        file = tmp_path / "people.csv"
+        file.write_text(
+            "username,email,organization,role,place\nmalee,m@example.org,คคง.,Viewer,คคง.\nviewer,v@example.org,กทท.,,\n"
+        )
+        code, out, _ = command("user", "import", str(file))
+
+        assert code == 0
+        assert "row 3: viewer has an account and stays as it is; the sheet differs in E-mail." in out
+        assert re.search(r"^malee: /invitations/\S{40,}$", out, re.MULTILINE)
+
+    def test_names_row_and_column(self, command: Command, tmp_path: Path) -> None:
+        file = tmp_path / "people.csv"
+        file.write_text("username,email,organization\nmalee,nowhere,คคง.\n")
+
+        assert command("user", "import", str(file)) == (
+            3,
+            "",
+            "saraban: row 2, E-mail: That is not an e-mail address.\n",
+        )
+        assert command("user", "import", str(tmp_path / "none.xlsx"))[0] == 3
+
+
 class TestNumberByHand:
     PARTIES = ("LETTER", "--from", "คคง.", "--to", "สคฉ.3")
     REASON = ("--reason", "Test numbers before the project began.")

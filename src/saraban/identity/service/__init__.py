@@ -7,8 +7,6 @@ from saraban.identity.service.accounts import (
     Account,
     RoleDoesNotFit,
     UsernameTaken,
-    choose_language,
-    chosen_language,
     create_user,
     grant_role,
     limit_draws,
@@ -28,7 +26,7 @@ from saraban.identity.service.callers import (
     system_caller,
     users_of,
 )
-from saraban.identity.service.delivery import Delivery, choose_delivery, deliveries
+from saraban.identity.service.delivery import Delivery, choose_delivery, choose_language, chosen_language, deliveries
 from saraban.identity.service.directory import list_organizations, read_organization
 from saraban.identity.service.first_run import AlreadySetUp, FirstAdministrator, FirstRun, NotSetUp, set_up
 from saraban.identity.service.invitations import INVITED as USER_INVITED
@@ -43,6 +41,7 @@ from saraban.identity.service.invitations import (
 )
 from saraban.identity.service.password_change import TooManyPasswords, change_password
 from saraban.identity.service.passwords import PasswordsBusy
+from saraban.identity.service.people_import import KnownPerson, PeopleImport, import_people
 from saraban.identity.service.profile import profile
 from saraban.identity.service.sessions import (
     Device,
@@ -69,12 +68,14 @@ __all__ = [
     "FirstRun",
     "Invitation",
     "InvitationEnded",
+    "KnownPerson",
     "LogInThrottle",
     "LogInThrottled",
     "Member",
     "NotSetUp",
     "NotSignedIn",
     "PasswordsBusy",
+    "PeopleImport",
     "RoleDoesNotFit",
     "SessionEnded",
     "SignedIn",
@@ -93,6 +94,7 @@ __all__ = [
     "find_caller",
     "forget_sessions",
     "grant_role",
+    "import_people",
     "invite_again",
     "invite_user",
     "limit_draws",

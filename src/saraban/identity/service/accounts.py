@@ -17,14 +17,13 @@ from saraban.events import service as events
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import acceptable_address, acceptable_name, acceptable_username, canonical_username
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.password import weakness
 from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Role, User, UserAssignment
 from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import invitations, tokens
 from saraban.identity.service import passwords, places, rights
 from saraban.identity.service.callers import display_name
-from saraban.kit.errors import DomainError, FieldProblem, Forbidden, Invalid, Kind, NotFound, Text, invalid
+from saraban.kit.errors import DomainError, Forbidden, Kind, NotFound, Text, invalid
 
 CHANGED = "account.changed"
 
@@ -81,7 +80,7 @@ async def create_user(
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
-    require_strong(password, acceptable_username(username))
+    passwords.require_strong(password, acceptable_username(username))
     user = await open_account(
         session,
         by=by,
@@ -185,7 +184,7 @@ async def set_password(
     :raises Invalid: when the password is too weak
     """
     user = await manageable(session, by=by, username=username, permission="user.edit")
-    require_strong(password, user.username)
+    passwords.require_strong(password, user.username)
     await replace_password(session, user, await passwords.hash_password(password), now=now)
     await record(session, "user.reset_password", user, by=by, address=address, now=now)
 
@@ -250,23 +249,28 @@ async def revoke_role(
     await _tell(session, user, now)
 
 
-async def chosen_language(session: AsyncSession, *, caller: Caller) -> str | None:
-    """This will give the language a user once chose, None before that: then the browser is asked."""
-    return await repository.chosen_language(session, user_id=caller.user_id)
-
-
-async def choose_language(session: AsyncSession, *, caller: Caller, language: str, now: datetime) -> None:
-    """This will remember in which language a user reads."""
-    if language not in {"th", "en"}:
-        raise invalid("/language", "unknown", "ภาษาต้องเป็น th หรือ en", "The language is th or en.")
-    await repository.choose_language(session, user_id=caller.user_id, language=language, now=now)
-
-
 def _require_no_more_than_own(by: Caller, role: str, scope: Scope) -> None:
     by.require("user.manage_assignments", scope)
     beyond = [name for name in sorted(catalogue.permissions_of(role)) if not by.may(name, scope)]
     if beyond:
         raise Forbidden(f"The role {role} may more than the one who gives it, for example {beyond[0]}.")
+
+
+async def wanted_role(
+    session: AsyncSession,
+    *,
+    by: Caller,
+    role: str,
+    organization_code: str | None = None,
+    project_code: str | None = None,
+    contract_code: str | None = None,
+) -> dict[str, Any]:
+    """
+    Give the columns of the assignment that `grant_role` would make.
+
+    :raises Invalid: for an unknown role or place
+    """
+    return (await _wanted(session, by, role, organization_code, project_code, contract_code)).where
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,13 +343,6 @@ async def replace_password(
     user.failed_attempts, user.locked_until = 0, now
     await invitations.close(session, user_id=user.user_id)
     await tokens.revoke_all(session, user_id=user.user_id, but=but, now=now)
-
-
-def require_strong(password: str, username: str, *, pointer: str = "/password") -> None:
-    """:raises Invalid: when a new password is too weak"""
-    why = weakness(password, username=username)
-    if why is not None:
-        raise Invalid("The password is too weak.", fields=[FieldProblem(pointer, "weak", why)])
 
 
 def _account(user: User, organization_code: str | None, roles: str | None) -> Account:

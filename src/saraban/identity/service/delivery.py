@@ -10,8 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.models import User, UserPreference
+from saraban.identity.repository import accounts
 from saraban.identity.repository import delivery as repository
 from saraban.identity.service.callers import display_name
+from saraban.kit.errors import invalid
 
 DIGEST_HOUR = 8
 
@@ -62,6 +64,18 @@ async def choose_delivery(
     row.quiet_from, row.quiet_until, row.channels = quiet_from, quiet_until, dict(channels)
     row.updated_at = now
     await session.flush()
+
+
+async def chosen_language(session: AsyncSession, *, caller: Caller) -> str | None:
+    """This will give the language a user once chose, None before that: then the browser is asked."""
+    return await accounts.chosen_language(session, user_id=caller.user_id)
+
+
+async def choose_language(session: AsyncSession, *, caller: Caller, language: str, now: datetime) -> None:
+    """This will remember in which language a user reads."""
+    if language not in {"th", "en"}:
+        raise invalid("/language", "unknown", "ภาษาต้องเป็น th หรือ en", "The language is th or en.")
+    await accounts.choose_language(session, user_id=caller.user_id, language=language, now=now)
 
 
 def _delivery(user: User, chosen: UserPreference | None) -> Delivery:

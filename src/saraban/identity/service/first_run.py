@@ -13,8 +13,8 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization
 from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import places
-from saraban.identity.service import rights
-from saraban.identity.service.accounts import create_user, grant_role, require_strong
+from saraban.identity.service import passwords, rights
+from saraban.identity.service.accounts import create_user, grant_role
 from saraban.identity.service.callers import load_caller, system_caller
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, Text
@@ -60,7 +60,7 @@ class FirstAdministrator:
         for rule in (
             lambda: acceptable_username(self.username),
             lambda: acceptable_address(self.email),
-            lambda: require_strong(self.password, self.username.strip()),
+            lambda: passwords.require_strong(self.password, self.username.strip()),
         ):
             try:
                 rule()

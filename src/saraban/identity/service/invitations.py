@@ -17,7 +17,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.models import User, UserInvitation
 from saraban.identity.repository import invitations as repository
 from saraban.identity.service import passwords
-from saraban.identity.service.accounts import manageable, open_account, record, replace_password, require_strong
+from saraban.identity.service.accounts import manageable, open_account, record, replace_password
 from saraban.identity.service.callers import display_name
 from saraban.identity.service.password_change import OF_ADDRESS, count_attempt
 from saraban.identity.service.tokens import digest
@@ -141,7 +141,7 @@ async def accept_invitation(
     await count_attempt(limiter, "invitation", address, OF_ADDRESS)
     async with db.reading() as session:
         invited = await read_invitation(session, token=token, now=now)
-    require_strong(password, invited.username)
+    passwords.require_strong(password, invited.username)
     password_hash = await passwords.hash_password(password)
 
     async def settle(session: AsyncSession) -> None:

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.identity.repository import accounts as repository
 from saraban.identity.service import passwords
-from saraban.identity.service.accounts import record, replace_password, require_strong
+from saraban.identity.service.accounts import record, replace_password
 from saraban.identity.service.tokens import NotSignedIn, digest
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
@@ -45,7 +45,7 @@ async def change_password(
     :raises TooManyPasswords: after too many tries
     """
     await count_attempt(limiter, "password", str(caller.public_id), OF_ACCOUNT)
-    require_strong(new, caller.username, pointer="/newPassword")
+    passwords.require_strong(new, caller.username, pointer="/newPassword")
     async with db.reading() as session:
         user = await repository.by_username(session, username=caller.username)
     if not await passwords.matches(current, user.password_hash if user is not None else None):

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from saraban.identity.domain.password import canonical
-from saraban.kit.errors import RETRY, DomainError, Kind, Text
+from saraban.identity.domain.password import canonical, weakness
+from saraban.kit.errors import RETRY, DomainError, FieldProblem, Invalid, Kind, Text
 from saraban.kit.ids import new_secret
 
 T = TypeVar("T")
@@ -69,6 +69,13 @@ async def _in_turn(work: Callable[..., T], *arguments: object) -> T:
         return await future
     finally:
         _under_way.discard(future)
+
+
+def require_strong(password: str, username: str, *, pointer: str = "/password") -> None:
+    """:raises Invalid: when a new password is too weak"""
+    why = weakness(password, username=username)
+    if why is not None:
+        raise Invalid("The password is too weak.", fields=[FieldProblem(pointer, "weak", why)])
 
 
 def _verify(password: str, password_hash: str | None) -> bool:
