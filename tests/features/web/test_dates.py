@@ -36,7 +36,7 @@ class TestDates:
         assert written.status_code == 303, written.text
         address = written.headers["location"].partition("?")[0]
 
-        assert (await browser.get(f"/api/v1{address}")).json()["dueDate"] == "2026-12-31"
+        assert (await browser.get(f"/api/v1{address}")).json()["data"]["dueDate"] == "2026-12-31"
         assert typed_in((await browser.get(f"{address}/edit")).text, "dueDate") == shown
 
     async def test_of_what_came_from_outside_are_kept_and_shown(self, sit: Sit) -> None:
@@ -47,7 +47,7 @@ class TestDates:
         )
         address = written.headers["location"].partition("?")[0]
         page, found = (await browser.get(address)).text, (await browser.get("/correspondences?q=0412/2569")).text
-        read = (await browser.get(f"/api/v1{address}")).json()
+        read = (await browser.get(f"/api/v1{address}")).json()["data"]
 
         names = ("documentDate", "senderNumber", "senderDate", "receivedDate")
         assert [read[name] for name in names] == ["2026-11-02", "วก 0412/2569", "2026-11-01", "2026-11-03"]
@@ -93,7 +93,7 @@ class TestDates:
         changed = await browser.post(
             f"{address}/edit", data=form | {"senderNumber": "ก 1", "senderDate": "", "receivedDate": "4/11/2568"}
         )
-        read = (await browser.get(f"/api/v1{address}")).json()
+        read = (await browser.get(f"/api/v1{address}")).json()["data"]
 
         assert (refused.status_code, changed.status_code) == (422, 303)
         assert [read[name] for name in ("senderNumber", "senderDate", "receivedDate")] == ["ก 1", None, "2025-11-04"]
