@@ -46,7 +46,14 @@ _WRITE = (
     "CORRESPONDENCE_TO_SELF",
     "WORKFLOW_NOT_DEFINED",
 )
-_EDIT = ("DOCUMENT_NOT_DRAFT", "DOCUMENT_CANCELLED", "NUMBER_ALREADY_DRAWN", "DOCUMENT_CHANGED")
+_EDIT = (
+    "DOCUMENT_NOT_DRAFT",
+    "DOCUMENT_CANCELLED",
+    "NUMBER_ALREADY_DRAWN",
+    "DOCUMENT_ALREADY_ISSUED",
+    "CORRESPONDENCE_TO_SELF",
+    "DOCUMENT_CHANGED",
+)
 _REVISE = (
     *("REVISION_PENDING", "DOCUMENT_CANCELLED", "WORKFLOW_NOT_DEFINED"),
     *("NUMBER_NOT_HELD", "NUMBER_TAKEN", "NUMBER_UNPRINTABLE"),
@@ -120,7 +127,7 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "rfas_withdraw_revision": _WITHDRAW,
     "rfas_renumber": (*_DRAW, *_RENUMBER),
     "transmittals_create": (*_WRITE, "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
-    "transmittals_edit": _EDIT,
+    "transmittals_edit": (*_EDIT, "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
     "transmittals_revise": _REVISE,
     "transmittals_cancel": _CANCEL,
     "transmittals_withdraw_revision": _WITHDRAW,

@@ -35,12 +35,12 @@ class TestEdit:
     async def test_keeps_what_the_number_prints(self, desk: Desk) -> None:
         rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
         client = await desk.as_("dc.contractor")
-        changes = {"disciplineCode": "STR", "recipients": desk.to("กทท.")}
+        changes = {"disciplineCode": "STR", "rfaTypeCode": "SDW"}
 
         answer = await client.patch(f"/api/v1/rfas/{rfa['publicId']}", json=changes)
 
         assert (answer.status_code, answer.json()["code"]) == (409, "NUMBER_ALREADY_DRAWN")
-        assert set(pointers(answer)) == {"/disciplineCode", "/recipients"}
+        assert set(pointers(answer)) == {"/disciplineCode", "/rfaTypeCode"}
 
     async def test_ends_with_the_draft(self, desk: Desk) -> None:
         rfa = await desk.write("dc.contractor", "rfas", desk.rfa())

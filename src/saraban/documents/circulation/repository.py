@@ -206,6 +206,11 @@ async def add_parts(session: AsyncSession, routings: Iterable[CirculationRouting
     await session.flush()
 
 
+async def replace_parts(session: AsyncSession, *, sheet_id: int, rows: Iterable[CirculationRouting]) -> None:
+    await session.execute(sa.delete(CirculationRouting).where(CirculationRouting.circulation_id == sheet_id))
+    await add_parts(session, rows)
+
+
 async def link_files(session: AsyncSession, *, sheet_id: int, attachment_ids: Sequence[int]) -> None:
     session.add_all(
         CirculationAttachment(circulation_id=sheet_id, attachment_id=attachment_id, is_main_document=place == 0)

@@ -55,6 +55,7 @@ class CirculationChanges(Schema):
     remarks: Prose | None = None
     deadline_date: Day | None = None
     priority: Priority | None = None
+    assignees: Annotated[list[Assignee], Field(min_length=1, max_length=100, description="All of them.")] | None = None
 
 
 class Response(Schema):

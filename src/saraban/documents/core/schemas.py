@@ -83,9 +83,12 @@ class DocumentChanges(Schema):
     priority: Priority | None = None
     add_attachment_public_ids: Ids = Field(default_factory=list)
     remove_attachment_public_ids: Ids = Field(default_factory=list)
+    recipients: Annotated[list[Recipient], Field(min_length=1, max_length=50)] | None = Field(
+        None, description="All of them. The main recipient, the first TO, is part of the number and stays."
+    )
+    reference_public_ids: Ids = Field(default_factory=list, description="All of them; those left out are taken away.")
     project_public_id: UUID | None = None
     originator_organization_public_id: UUID | None = None
-    recipients: Annotated[list[Recipient], Field(max_length=50)] | None = None
     correspondence_type_code: MasterCode | None = None
     discipline_code: MasterCode | None = None
     contract_public_id: UUID | None = None

@@ -118,6 +118,18 @@ async def standing(session: AsyncSession, *, revision_id: int) -> list[Standing]
     return [Standing(*row) for row in await session.execute(statement)]
 
 
+async def change(session: AsyncSession, *, document_id: int, purpose: str) -> None:
+    await session.execute(
+        sa.update(Transmittal).where(Transmittal.correspondence_id == document_id).values(purpose=purpose)
+    )
+
+
+async def replace_items(session: AsyncSession, *, document_id: int, items: Iterable[TransmittalItem]) -> None:
+    await session.execute(sa.delete(TransmittalItem).where(TransmittalItem.transmittal_id == document_id))
+    session.add_all(items)
+    await session.flush()
+
+
 async def issuer(session: AsyncSession, *, revision_id: int) -> Issuer:
     statement = (
         sa.select(Correspondence.originator_id, User.public_id)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary, NewDocument
+from saraban.documents.core.schemas import DocumentAnswer, DocumentChanges, DocumentSummary, NewDocument
 from saraban.kit.schema import Line, Schema
 from saraban.workflow.schemas import WorkflowItem
 
@@ -21,6 +21,13 @@ class Item(Schema):
 class NewTransmittal(NewDocument):
     purpose: Purpose = "FOR_INFORMATION"
     items: Annotated[list[Item], Field(min_length=1, max_length=100)]
+
+
+class TransmittalChanges(DocumentChanges):
+    """Its list can change until it is issued for the first time."""
+
+    purpose: Purpose | None = None
+    items: Annotated[list[Item], Field(min_length=1, max_length=100, description="All of them.")] | None = None
 
 
 class ItemAnswer(Schema):

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core import service as core
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Correspondence, CorrespondenceRevision
+from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.transmittal import repository
 from saraban.documents.transmittal.domain import TRANSMITTAL
 from saraban.documents.transmittal.models import Transmittal, TransmittalItem
@@ -19,6 +20,7 @@ from saraban.documents.transmittal.schemas import (
     ItemAnswer,
     NewTransmittal,
     TransmittalAnswer,
+    TransmittalChanges,
     TransmittalSummary,
 )
 from saraban.identity.domain.caller import Caller
@@ -114,8 +116,53 @@ def _check_standing(place: int, number: str, *, draft: bool, cancelled: datetime
         raise ItemIsDraft(values=values, fields=[FieldProblem(f"/items/{place}", "draft", ItemIsDraft.says, values)])
 
 
+async def _edited(
+    session: AsyncSession, caller: Caller, row: core.DocumentRow, changes: DocumentChanges
+) -> Mapping[str, tuple[Any, Any]]:
+    assert isinstance(changes, TransmittalChanges)  # the register says so
+    noted: dict[str, tuple[Any, Any]] = {}
+    for name in ("purpose", "items"):
+        if name in changes.model_fields_set and getattr(changes, name) is None:
+            raise invalid(f"/{name}", "required", "จำเป็นต้องระบุ", "This is required.")
+    if changes.purpose is not None:
+        noted["purpose"] = (
+            (await repository.purposes(session, document_ids={row.head.id}))[row.head.id],
+            changes.purpose,
+        )
+        await repository.change(session, document_id=row.head.id, purpose=changes.purpose)
+    if changes.items is not None:
+        noted["items"] = await _change_items(session, caller, row, changes.items)
+    return noted
+
+
+async def _change_items(
+    session: AsyncSession, caller: Caller, row: core.DocumentRow, asked: Sequence[Item]
+) -> tuple[Any, Any]:
+    """
+    :raises AlreadyIssued: what went with a revision that was issued stays what it was
+    """
+    before = [
+        f"{one.quantity} {one.public_id} {one.remarks or ''}".rstrip()
+        for one in await repository.carried(session, document_id=row.head.id)
+    ]
+    after = [f"{one.quantity} {one.document_public_id} {one.remarks or ''}".rstrip() for one in asked]
+    if before != after:
+        if await core.ever_issued(session, document_id=row.head.id):
+            raise core.AlreadyIssued(fields=[FieldProblem("/items", "issued", core.AlreadyIssued.says)])
+        items = await _check_items(session, caller=caller, project=row.project.public_id, asked=asked)
+        await repository.replace_items(session, document_id=row.head.id, items=_listed(row.head.id, items))
+    return before, after
+
+
 REGISTER = core.Register(
-    TRANSMITTAL, summary=TransmittalSummary, answer=TransmittalAnswer, in_list=_in_list, in_full=_in_full, moved=_moved
+    TRANSMITTAL,
+    summary=TransmittalSummary,
+    answer=TransmittalAnswer,
+    in_list=_in_list,
+    in_full=_in_full,
+    moved=_moved,
+    changes=TransmittalChanges,
+    edited=_edited,
 )
 
 
@@ -139,7 +186,7 @@ async def create(
     """
 
     async def prepare(session: AsyncSession) -> tuple[core.Sheet, core.Complete]:
-        items = await _check_items(session, caller=caller, order=order)
+        items = await _check_items(session, caller=caller, project=order.project_public_id, asked=order.items)
         sheet = await core.prepare(
             session,
             REGISTER,
@@ -167,14 +214,14 @@ async def create(
     )
 
 
-async def _check_items(session: AsyncSession, *, caller: Caller, order: NewTransmittal) -> _Items:
-    rows = await core.visible(session, caller=caller, public_ids=[item.document_public_id for item in order.items])
+async def _check_items(session: AsyncSession, *, caller: Caller, project: UUID, asked: Sequence[Item]) -> _Items:
+    rows = await core.visible(session, caller=caller, public_ids=[item.document_public_id for item in asked])
     found: _Items = []
     named: set[UUID] = set()
-    for place, item in enumerate(order.items):
+    for place, item in enumerate(asked):
         pointer = f"/items/{place}"
         row = rows.get(item.document_public_id)
-        if row is None or row.project.public_id != order.project_public_id:
+        if row is None or row.project.public_id != project:
             raise _unknown(place)
         if item.document_public_id in named:
             raise invalid(pointer, "duplicate", "ระบุเอกสารนี้ซ้ำ", "This document is named twice.")
@@ -188,19 +235,22 @@ async def _check_items(session: AsyncSession, *, caller: Caller, order: NewTrans
 def _beside(order: NewTransmittal, items: _Items) -> core.Complete:
     async def complete(session: AsyncSession, head: Correspondence, _revision: CorrespondenceRevision) -> None:
         row = Transmittal(correspondence_id=head.id, purpose=order.purpose, remarks=order.remarks)
-        carried = [
-            TransmittalItem(
-                transmittal_id=head.id,
-                item_correspondence_id=carries.head.id,
-                item_revision_id=carries.revision.id,
-                quantity=item.quantity,
-                remarks=item.remarks,
-            )
-            for carries, item in items
-        ]
-        await repository.add(session, row, carried)
+        await repository.add(session, row, _listed(head.id, items))
 
     return complete
+
+
+def _listed(document_id: int, items: _Items) -> list[TransmittalItem]:
+    return [
+        TransmittalItem(
+            transmittal_id=document_id,
+            item_correspondence_id=carries.head.id,
+            item_revision_id=carries.revision.id,
+            quantity=item.quantity,
+            remarks=item.remarks,
+        )
+        for carries, item in items
+    ]
 
 
 def subject(zone: ZoneInfo) -> core.DocumentSubject:

@@ -1,7 +1,7 @@
 """Changing a draft sheet, and cancelling a sheet by itself or together with the document it is about."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -12,11 +12,12 @@ from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.repository import PartRow, SheetRow
 from saraban.documents.circulation.schemas import CirculationAnswer, CirculationChanges
 from saraban.documents.circulation.service.answering import current
-from saraban.documents.circulation.service.creating import check_day
+from saraban.documents.circulation.service.creating import assignees_of, check_day, parts_of
 from saraban.documents.circulation.service.news import tell
 from saraban.documents.circulation.service.presenting import etag, full, part_of
 from saraban.documents.circulation.service.reading import find
 from saraban.documents.core import service as core
+from saraban.documents.core.domain.changes import changed
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
@@ -64,27 +65,81 @@ async def edit(
     :raises DocumentChanged: when `if_match` is not its version
     :raises NotADraft: once it has been started
     """
-    row, _, envelope = await current(session, caller=caller, public_id=public_id)
+    row, parts, envelope = await current(session, caller=caller, public_id=public_id)
     caller.require(domain.CREATE, _scope(row))
     if if_match is not None:
         core.check_version(if_match, etag(await full(session, caller=caller, row=row, now=now, zone=zone)))
     if envelope is None or not envelope.can_edit:
         raise core.NotADraft
     values = _values(changes, now, zone)
+    noted = changed(
+        {name: getattr(row.sheet, column) for name, column in _COLUMNS.items()},
+        {name: values[column] for name, column in _COLUMNS.items() if column in values},
+    )
+    if changes.assignees is not None:
+        noted |= await _change_assignees(session, row, parts, changes, now, zone)
     await repository.change(session, sheet_id=row.sheet.id, values={**values, "updated_at": now})
     row = await find(session, caller=caller, public_id=public_id)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
-    await tell(session, "edited", "edit", caller=caller, row=row, address=address, now=now, details=details)
+    await tell(
+        session,
+        "edited",
+        "edit",
+        caller=caller,
+        row=row,
+        address=address,
+        now=now,
+        details=details,
+        audited={"changes": noted},
+    )
     return await full(session, caller=caller, row=row, now=now, zone=zone)
 
 
 def _values(changes: CirculationChanges, now: datetime, zone: ZoneInfo) -> dict[str, Any]:
     given = changes.model_fields_set
-    for name in ("subject", "priority"):
+    for name in ("subject", "priority", "assignees"):
         if name in given and getattr(changes, name) is None:
             raise invalid(f"/{name}", "required", "จำเป็นต้องระบุ", "This is required.")
     check_day(changes.deadline_date, local_date(now, zone), "/deadlineDate")
-    return {_COLUMNS[name]: getattr(changes, name) for name in given}
+    return {_COLUMNS[name]: getattr(changes, name) for name in given & _COLUMNS.keys()}
+
+
+async def _change_assignees(
+    session: AsyncSession,
+    row: SheetRow,
+    parts: list[PartRow],
+    changes: CirculationChanges,
+    now: datetime,
+    zone: ZoneInfo,
+) -> dict[str, dict[str, Any]]:
+    """
+    Ask these people, in this order; give what was and what is, for the audit trail.
+
+    :raises NotADraft: once somebody has answered
+    """
+    asked = changes.assignees or []
+    deadline = changes.deadline_date if "deadline_date" in changes.model_fields_set else row.sheet.deadline_date
+    before = [_said(one.user.public_id if one.user else None, one.routing.kind, one.routing.due_date) for one in parts]
+    after = [_said(one.user_public_id, one.kind, one.due_date) for one in asked]
+    noted = changed({"assignees": before}, {"assignees": after})
+    if noted:
+        if any(one.routing.status != "PENDING" for one in parts):
+            raise core.NotADraft
+        sheet = row.sheet
+        people = await assignees_of(
+            session,
+            asked,
+            deadline=deadline,
+            organization_id=sheet.organization_id,
+            project_id=sheet.project_id,
+            today=local_date(now, zone),
+        )
+        await repository.replace_parts(session, sheet_id=sheet.id, rows=parts_of(sheet, people, now))
+    return noted
+
+
+def _said(person: UUID | None, kind: str, due: date | None) -> str:
+    return f"{kind} {person} {due or ''}".rstrip()
 
 
 async def cancel(

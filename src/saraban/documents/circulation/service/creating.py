@@ -14,7 +14,7 @@ from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.domain.visibility import may_see
 from saraban.documents.circulation.models import Circulation, CirculationRouting
 from saraban.documents.circulation.repository import SheetRow
-from saraban.documents.circulation.schemas import NewCirculation
+from saraban.documents.circulation.schemas import Assignee, NewCirculation
 from saraban.documents.circulation.service.news import tell
 from saraban.documents.circulation.service.presenting import etag, facts_of, full, reach
 from saraban.documents.core import service as core
@@ -118,7 +118,18 @@ async def _check(
     today = local_date(now, zone)
     check_day(order.deadline_date, today, "/deadlineDate")
     correspondence = await _document(session, caller, order, organization.id)
-    return _Checked(plan, correspondence, await _assignees(session, order, organization.id, project.id, today))
+    return _Checked(
+        plan,
+        correspondence,
+        await assignees_of(
+            session,
+            order.assignees,
+            deadline=order.deadline_date,
+            organization_id=organization.id,
+            project_id=project.id,
+            today=today,
+        ),
+    )
 
 
 def check_day(day: date | None, today: date, pointer: str) -> None:
@@ -149,13 +160,22 @@ async def _document(session: AsyncSession, caller: Caller, order: NewCirculation
     return row.head.id
 
 
-async def _assignees(
-    session: AsyncSession, order: NewCirculation, organization_id: int, project_id: int, today: date
+async def assignees_of(
+    session: AsyncSession,
+    asked: Sequence[Assignee],
+    *,
+    deadline: date | None,
+    organization_id: int,
+    project_id: int,
+    today: date,
 ) -> list[tuple[int, str, date | None]]:
+    """
+    :raises Invalid: naming who is no active member, may not see the sheets, is named twice, or is asked for too early a day
+    """
     members = {member.public_id: member for member in await identity.users_of(session, frozenset({organization_id}))}
-    people = await identity.load_callers(session, {one.user_public_id for one in order.assignees} & members.keys())
+    people = await identity.load_callers(session, {one.user_public_id for one in asked} & members.keys())
     found: list[tuple[int, str, date | None]] = []
-    for place, one in enumerate(order.assignees):
+    for place, one in enumerate(asked):
         pointer = f"/assignees/{place}"
         member = members.get(one.user_public_id)
         if member is None:
@@ -175,7 +195,7 @@ async def _assignees(
         if any(member.user_id == user_id for user_id, _, _ in found):
             raise invalid(f"{pointer}/userPublicId", "duplicate", "ระบุผู้รับผิดชอบรายนี้ซ้ำ", "This person is named twice.")
         check_day(one.due_date, today, f"{pointer}/dueDate")
-        due = (one.due_date or order.deadline_date) if one.kind in domain.MUST_ANSWER else None
+        due = (one.due_date or deadline) if one.kind in domain.MUST_ANSWER else None
         found.append((member.user_id, one.kind, due))
     return found
 
@@ -191,7 +211,7 @@ async def _write(
     address: str,
 ) -> SheetRow:
     sheet = await _write_sheet(session, caller, order, checked, issued, public_id, now)
-    await repository.add_parts(session, _parts(sheet, checked, now))
+    await repository.add_parts(session, parts_of(sheet, checked.assignees, now))
     if order.attachment_public_ids:
         rows = await attachments.claim(
             session, caller=caller, public_ids=order.attachment_public_ids, pointer="/attachmentPublicIds", now=now
@@ -246,7 +266,9 @@ async def _write_sheet(
     return sheet
 
 
-def _parts(sheet: Circulation, checked: _Checked, now: datetime) -> list[CirculationRouting]:
+def parts_of(
+    sheet: Circulation, assignees: Sequence[tuple[int, str, date | None]], now: datetime
+) -> list[CirculationRouting]:
     return [
         CirculationRouting(
             circulation_id=sheet.id,
@@ -259,7 +281,7 @@ def _parts(sheet: Circulation, checked: _Checked, now: datetime) -> list[Circula
             created_at=now,
             updated_at=now,
         )
-        for place, (user_id, kind, due) in enumerate(checked.assignees, start=1)
+        for place, (user_id, kind, due) in enumerate(assignees, start=1)
     ]
 
 

@@ -23,11 +23,13 @@ async def tell(
     address: str,
     now: datetime,
     details: dict[str, object] | None = None,
+    audited: dict[str, object] | None = None,
     concerned: Iterable[UUID] = (),
 ) -> None:
     """
     This will record `document.<event>` and write the audit row `circulation.<action>`.
 
+    :param audited: details for the audit trail alone
     :param concerned: people who are told of the event
     """
     said = {"documentNumber": row.sheet.circulation_no, **(details or {})}
@@ -55,7 +57,7 @@ async def tell(
         caller=caller,
         entity_type=domain.KIND,
         entity_id=str(row.sheet.public_id),
-        details=said,
+        details={**said, **(audited or {})},
         address=address,
         now=now,
     )

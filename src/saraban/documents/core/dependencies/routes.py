@@ -82,7 +82,6 @@ def _reading(router: APIRouter, register: Register, page: type[Schema], words: W
 
 
 def _drafting(router: APIRouter, register: Register) -> None:
-    @router.patch("/{publicId}", response_model=register.envelope, summary="Change a draft")
     async def edit(
         public_id: PathId,
         body: DocumentChanges,
@@ -108,6 +107,9 @@ def _drafting(router: APIRouter, register: Register) -> None:
             )
         )
         return document(answer)
+
+    edit.__annotations__["body"] = register.changes
+    router.patch("/{publicId}", response_model=register.envelope, summary="Change a draft")(edit)
 
 
 def _revising(router: APIRouter, register: Register) -> None:

@@ -37,6 +37,25 @@ async def add_references(session: AsyncSession, *, document_id: int, targets: It
     )
 
 
+async def replace_recipients(session: AsyncSession, *, document_id: int, recipients: Iterable[tuple[int, str]]) -> None:
+    link = CorrespondenceRecipient
+    await session.execute(sa.delete(link).where(link.correspondence_id == document_id))
+    await add_recipients(session, document_id=document_id, recipients=recipients)
+    await session.flush()
+
+
+async def replace_references(
+    session: AsyncSession, *, document_id: int, gone: Collection[int], targets: Iterable[int]
+) -> None:
+    """Take some references of a document away, and add others."""
+    link = CorrespondenceReference
+    await session.execute(
+        sa.delete(link).where(link.src_correspondence_id == document_id, link.tgt_correspondence_id.in_(gone))
+    )
+    await add_references(session, document_id=document_id, targets=targets)
+    await session.flush()
+
+
 async def link_files(
     session: AsyncSession, *, revision_id: int, attachment_ids: Sequence[int], main_first: bool
 ) -> None:

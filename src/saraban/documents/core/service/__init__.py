@@ -19,7 +19,6 @@ from saraban.documents.core.service.editing import (
     DocumentChanged,
     DocumentIsCancelled,
     NotADraft,
-    NumberAlreadyDrawn,
     RevisionPending,
     check_version,
     edit,
@@ -40,8 +39,18 @@ from saraban.documents.core.service.presenting import (
     reach,
     reference,
 )
-from saraban.documents.core.service.reading import Search, find, known_to, listing, read, revisions, visible
+from saraban.documents.core.service.reading import (
+    Search,
+    ever_issued,
+    find,
+    known_to,
+    listing,
+    read,
+    revisions,
+    visible,
+)
 from saraban.documents.core.service.register import Follower, Reached, Register
+from saraban.documents.core.service.relations import AlreadyIssued, NumberAlreadyDrawn
 from saraban.documents.core.service.renumbering import RENUMBERS, Renumbering, numbered_anew, renumber, replaced
 from saraban.documents.core.service.subject import DocumentSubject, ids_of
 from saraban.documents.core.service.withdrawing import NoDraftRevision, withdraw_revision
@@ -51,6 +60,7 @@ Followers = Sequence[Follower]
 __all__ = [
     "CARRIED",
     "RENUMBERS",
+    "AlreadyIssued",
     "CancelOnlyDraft",
     "CarriedNumbers",
     "Complete",
@@ -84,6 +94,7 @@ __all__ = [
     "document_files",
     "edit",
     "etag",
+    "ever_issued",
     "file_answer",
     "find",
     "history",

@@ -75,7 +75,7 @@ async def originator_of(
 
 
 async def recipients_of(
-    session: AsyncSession, *, project: ProjectRef, originator: OrganizationRef, asked: Sequence[AskedRecipient]
+    session: AsyncSession, *, project: ProjectRef, originator_id: int, asked: Sequence[AskedRecipient]
 ) -> list[tuple[OrganizationRef, str]]:
     """
     This will give the recipients in their order, the first TO being the main one.
@@ -89,7 +89,7 @@ async def recipients_of(
         organization = await projects.find_member(
             session, project=project, public_id=one.organization_public_id, pointer=pointer
         )
-        if organization.id == originator.id:
+        if organization.id == originator_id:
             raise SentToSelf(fields=[FieldProblem(pointer, "self", _SELF)])
         if any(organization.id == other.id for other, _ in found):
             raise invalid(pointer, "duplicate", "ระบุผู้รับรายนี้ซ้ำ", "This recipient is named twice.")
@@ -166,7 +166,7 @@ async def prepare(
         stated=order.originator_organization_public_id,
         pointer="/originatorOrganizationPublicId",
     )
-    recipients = await recipients_of(session, project=project, originator=originator, asked=order.recipients)
+    recipients = await recipients_of(session, project=project, originator_id=originator.id, asked=order.recipients)
     today = local_date(now, zone)
     check_dates(document=order.document_date, sent=order.sender_date, received=order.received_date, today=today)
     check_due(order.due_date, order.document_date, today=today)

@@ -17,48 +17,26 @@ from saraban.documents.core.repository import links, writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import DocumentAnswer, DocumentChanges, NewRevision
 from saraban.documents.core.service.checking import check_dates, check_due
+from saraban.documents.core.service.facts import facts_of
 from saraban.documents.core.service.presenting import day_of, end_of_day, envelopes, etag, full, start_of_day
 from saraban.documents.core.service.reading import find
 from saraban.documents.core.service.recording import begin, claim_files, tell
 from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.relations import alias, change_relations, check_printed
 from saraban.documents.core.service.rights import require_create, require_edit
 from saraban.identity.domain.caller import Caller
 from saraban.kit import etags
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
-from saraban.kit.errors import REFRESH, DomainError, FieldProblem, Kind, Text, invalid
+from saraban.kit.errors import REFRESH, DomainError, Kind, Text, invalid
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
 from saraban.workflow.schemas import WorkflowEnvelope
 
-_PRINTED = (
-    "project_public_id",
-    "originator_organization_public_id",
-    "recipients",
-    "correspondence_type_code",
-    "discipline_code",
-    "contract_public_id",
-    "sub_type_code",
-    "rfa_type_code",
-)
 _REQUIRED = ("subject", "priority")
 _PLAIN = ("subject", "body", "description", "remarks", "document_date", "sender_number", "sender_date", "priority")
-_FIXED = Text(
-    "ส่วนนี้อยู่ในเลขที่เอกสารซึ่งออกไปแล้ว จึงแก้ไขไม่ได้", "This is part of the number, which has been drawn, and cannot change."
-)
-
-
-class NumberAlreadyDrawn(DomainError):
-    """What a number prints cannot change once it is drawn (ruling N8)."""
-
-    kind, code = Kind.CONFLICT, "NUMBER_ALREADY_DRAWN"
-    says = Text(
-        "ออกเลขที่เอกสารแล้ว จึงเปลี่ยนคู่สัญญา ประเภท หรือสาขางานไม่ได้",
-        "The number has been drawn; parties, type and discipline cannot change any more.",
-    )
-    recovery = (Text("ยกเลิกเอกสารนี้แล้วสร้างฉบับใหม่", "Cancel this document and write a new one."),)
 
 
 class NotADraft(DomainError):
@@ -131,19 +109,27 @@ async def edit(
 
     :raises DocumentChanged: when `if_match` is not its version
     :raises NumberAlreadyDrawn: when a change touches what the number prints
+    :raises AlreadyIssued: when it touches what others have been given for good
     :raises NotADraft: once it has been submitted
     """
     row, envelope = await current(session, register, caller=caller, public_id=public_id, zone=zone)
     require_edit(caller, register.kind, row.head)
     await _check_version(session, register, caller, row, if_match, now, zone)
-    _check_printed(changes)
+    check_printed(changes)
     if envelope is None or not envelope.can_edit or not row.revision.is_current:
         raise NotADraft
     values = _values(changes, row, now, zone)
-    noted = _changed(changes, values, row, zone)
+    related = await change_relations(session, caller=caller, row=row, changes=changes)
+    related = {**related, **await register.edited(session, caller, row, changes)}
+    noted = _changed(changes, values, row, zone) | changed(
+        {name: before for name, (before, _) in related.items()}, {name: after for name, (_, after) in related.items()}
+    )
     await _change_files(session, caller, row, changes, now)
     await writes.change_revision(session, revision_id=row.revision.id, values={**values, "updated_by": caller.user_id})
     row = await find(session, register.kind, caller=caller, public_id=public_id)
+    if related:
+        facts = (await facts_of(session, register.kind, rows=[row], zone=zone))[str(row.revision.public_id)]
+        await workflow.refresh_waiting(session, entity_type=register.kind.entity_type, facts=facts, now=now)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
     await tell(
         session,
@@ -181,23 +167,11 @@ def check_version(if_match: str, present: str) -> None:
         raise DocumentChanged
 
 
-def _check_printed(changes: DocumentChanges) -> None:
-    touched = [name for name in _PRINTED if name in changes.model_fields_set]
-    if touched:
-        raise NumberAlreadyDrawn(
-            fields=[FieldProblem(f"/{_alias(name)}", "already_printed", _FIXED) for name in touched]
-        )
-
-
-def _alias(name: str) -> str:
-    return DocumentChanges.model_fields[name].alias or name
-
-
 def _values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone: ZoneInfo) -> dict[str, Any]:
     given = changes.model_fields_set
     for name in _REQUIRED:
         if name in given and getattr(changes, name) is None:
-            raise invalid(f"/{_alias(name)}", "required", "จำเป็นต้องระบุ", "This is required.")
+            raise invalid(f"/{alias(name)}", "required", "จำเป็นต้องระบุ", "This is required.")
     values = {name: getattr(changes, name) for name in _PLAIN if name in given}
     if "due_date" in given:
         values["due_date"] = end_of_day(changes.due_date, zone)
@@ -229,8 +203,8 @@ def _changed(
     changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, zone: ZoneInfo
 ) -> dict[str, dict[str, Any]]:
     """What the audit trail keeps of an edit; taken before anything is written."""
-    after = {_alias(name): value for name, value in values.items() if name in _PLAIN}
-    before = {_alias(name): getattr(row.revision, name) for name in values if name in _PLAIN}
+    after = {alias(name): value for name, value in values.items() if name in _PLAIN}
+    before = {alias(name): getattr(row.revision, name) for name in values if name in _PLAIN}
     if "due_date" in values:
         before["dueDate"], after["dueDate"] = day_of(row.revision.due_date, zone), changes.due_date
     if "received_date" in values:

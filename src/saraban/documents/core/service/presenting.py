@@ -305,5 +305,6 @@ _NOT_VERSIONED = {"is_overdue", "references", "referenced_by"}
 def etag(answer: WorkflowEnvelope[DocumentAnswer]) -> str:
     """This will give the document's version as an ETag: another text as soon as anything in it has changed."""
     text = answer.data.model_dump_json(exclude=_NOT_VERSIONED)
+    text += ",".join(sorted(str(one.public_id) for one in answer.data.references))
     step = answer.workflow.version_no if answer.workflow else 0
     return f'"{hashlib.sha256(f"{step}|{text}".encode()).hexdigest()[:32]}"'

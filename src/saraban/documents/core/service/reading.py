@@ -172,6 +172,10 @@ async def revisions(
     return RevisionList(items=items)
 
 
+async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
+    return await repository.ever_issued(session, document_id=document_id)
+
+
 async def known_to(
     session: AsyncSession, *, organization_id: int, author: UUID, public_ids: Collection[UUID]
 ) -> set[UUID]:

@@ -14,7 +14,7 @@ from saraban.documents.core.domain.kind import Kind
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import CorrespondenceRevision
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary
+from saraban.documents.core.schemas import DocumentAnswer, DocumentChanges, DocumentSummary
 from saraban.identity.domain.caller import Caller
 from saraban.kit.bulk import Statement
 from saraban.workflow.domain.outcome import NOTHING, Meaning
@@ -22,6 +22,7 @@ from saraban.workflow.schemas import WorkflowEnvelope
 
 Extras = Callable[[AsyncSession, Sequence[DocumentRow], Reach], Awaitable[Mapping[int, Mapping[str, Any]]]]
 Revised = Callable[[AsyncSession, CorrespondenceRevision], Awaitable[None]]
+Edited = Callable[[AsyncSession, Caller, DocumentRow, DocumentChanges], Awaitable[Mapping[str, tuple[Any, Any]]]]
 TypeCode = Callable[[AsyncSession, DocumentRow], Awaitable[str]]
 
 
@@ -65,6 +66,12 @@ async def document_type(_session: AsyncSession, row: DocumentRow) -> str:
     return row.type.type_code
 
 
+async def nothing_else(
+    _session: AsyncSession, _caller: Caller, _row: DocumentRow, _changes: DocumentChanges
+) -> Mapping[str, tuple[Any, Any]]:
+    return {}
+
+
 async def no_own_row(_session: AsyncSession, _revision: CorrespondenceRevision) -> None:
     return None
 
@@ -76,6 +83,8 @@ class Register:
     :param in_full: the same for one document
     :param moved: sets the subtype's own status columns of revisions for a workflow state that they have reached
     :param revised: adds the subtype's own row for a new revision
+    :param changes: what can be changed of a draft
+    :param edited: changes what is the subtype's own, and gives what was and what is by field
     :param type_code: by which of its documents differ in the workflow they start on: the document type, or one of its own
     """
 
@@ -87,6 +96,8 @@ class Register:
     moved: Moved = no_own_status
     revised: Revised = no_own_row
     type_code: TypeCode = document_type
+    changes: type[DocumentChanges] = DocumentChanges
+    edited: Edited = nothing_else
 
     @property
     def envelope(self) -> type[WorkflowEnvelope[DocumentAnswer]]:
