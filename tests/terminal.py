@@ -3,13 +3,16 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
+import typer
 
 from saraban import config
 from saraban.cli.outcome import told
 from saraban.config import Settings
 
+DEMO = ("--project", "LCBP3-C2")
 Command = Callable[..., tuple[int, str, str]]
 
 
@@ -17,7 +20,11 @@ Command = Callable[..., tuple[int, str, str]]
 def commands_of(
     noun: str, settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Iterator[Command]:
-    """`command("verify")` then gives the exit code, stdout and stderr of `saraban <noun> verify`, in English."""
+    """
+    `command("verify")` then gives the exit code, stdout and stderr of `saraban <noun> verify`, in English.
+
+    What is done in a project is done in the demo's, unless another one is named.
+    """
     from saraban.cli.root import app
 
     monkeypatch.setenv("SARABAN_DATA_DIR", str(settings.data_dir))
@@ -26,10 +33,23 @@ def commands_of(
     config.load.cache_clear()
 
     def run(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["saraban", noun, *(str(word) for word in words)])
+        typed = [noun, *(str(word) for word in words)]
+        monkeypatch.setattr(sys, "argv", ["saraban", *typed, *(DEMO if needs_project(typed) else ())])
         code = told(app)
         printed = capfd.readouterr()
         return code, printed.out, printed.err
 
     yield run
     config.load.cache_clear()
+
+
+def needs_project(words: list[str]) -> bool:
+    """Whether a command has to name a project and does not."""
+    from saraban.cli.root import app
+
+    command: Any = typer.main.get_command(app)
+    named = [word for word in words if not word.startswith("-")]
+    while named and named[0] in getattr(command, "commands", {}):
+        command = command.commands[named.pop(0)]
+    required = any(one.name == "project" and (one.required or command.name == "list") for one in command.params)
+    return required and not {"--project", "--own"} & set(words)

@@ -41,8 +41,8 @@ def register(app: typer.Typer) -> None:
 def preview(
     kind: Type,
     originator: Originator,
+    project: Project,
     recipient: Recipient = None,
-    project: Project = "LCBP3-C2",
     contract: Contract = None,
     discipline: Discipline = None,
     rfa_type: RfaType = None,
@@ -53,8 +53,8 @@ def preview(
 
     Examples:
 
-        saraban number preview LETTER --from คคง. --to สคฉ.3
-        saraban number preview RFA --from ผรม.2 --to คคง. --contract LCBP3-C2 \\
+        saraban number preview LETTER --from คคง. --to สคฉ.3 --project LCBP3-C2
+        saraban number preview RFA --from ผรม.2 --to คคง. --contract LCBP3-C2 --project LCBP3-C2 \\
             --discipline TER --rfa-type RPT
     """
     codes = {

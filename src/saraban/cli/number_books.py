@@ -26,14 +26,14 @@ def register(noun: typer.Typer) -> None:
 
 
 def series(
+    project: Project,
     text: Annotated[str | None, typer.Argument(help="Only series whose name contains this.")] = None,
-    project: Project = "LCBP3-C2",
 ) -> None:
     """List the series of a project, how far each has counted, and its highest number where that is another.
 
     Examples:
 
-        saraban number series
+        saraban number series --project LCBP3-C2
         saraban number series คคง. --project LCBP3-C2
     """
     rows = with_system(lambda system: _series(system, project, text))
@@ -59,7 +59,7 @@ async def _series(system: "System", project: str, text: str | None) -> "list[Ser
 
 def account(
     name: Annotated[str, typer.Argument(metavar="SERIES", help="As `saraban number series` lists it.")],
-    project: Project = "LCBP3-C2",
+    project: Project,
     first: Annotated[int, typer.Option("--from", min=1, help="Begin with this sequence.")] = 1,
     *,
     holes: Annotated[bool, typer.Option("--holes", help="Only what has no number.")] = False,
@@ -68,8 +68,8 @@ def account(
 
     Examples:
 
-        saraban number account "คคง.-สคฉ.3-{SEQ}-2569"
-        saraban number account "คคง.-สคฉ.3-{SEQ}-2569" --from 100 --holes
+        saraban number account "คคง.-สคฉ.3-{SEQ}-2569" --project LCBP3-C2
+        saraban number account "คคง.-สคฉ.3-{SEQ}-2569" --from 100 --holes --project LCBP3-C2
     """
 
     async def work(system: "System") -> None:

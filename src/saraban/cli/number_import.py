@@ -42,7 +42,7 @@ def template(file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx
 def import_(
     file: Annotated[Path, typer.Argument(help="XLSX, or CSV in UTF-8.")],
     account: As,
-    project: Project = "LCBP3-C2",
+    project: Project,
     result: Annotated[Path | None, typer.Option(help="Write each line with what came of it: .xlsx or .csv")] = None,
     *,
     commit: Annotated[bool, typer.Option("--commit", help="Import; without it, only say what would happen.")] = False,
@@ -57,8 +57,8 @@ def import_(
 
     Examples:
 
-        saraban number import legacy.xlsx --as padmin --result result.xlsx
-        saraban number import legacy.xlsx --as padmin --commit --move-counters
+        saraban number import legacy.xlsx --project LCBP3-C2 --as padmin --result result.xlsx
+        saraban number import legacy.xlsx --project LCBP3-C2 --as padmin --commit --move-counters
     """
     if not _sheet(file).is_file():
         raise stop("ไม่พบไฟล์", "There is no such file.")
@@ -163,7 +163,7 @@ def _report(outcome: "Outcome", *, commit: bool) -> None:
 
 def export(
     file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx or .csv")],
-    project: Project = "LCBP3-C2",
+    project: Project,
     kind: Annotated[str | None, typer.Option("--type", help="Only numbers of this kind of document.")] = None,
     series: Annotated[str | None, typer.Option(help="Only this series.")] = None,
 ) -> None:
@@ -171,8 +171,8 @@ def export(
 
     Examples:
 
-        saraban number export ledger.xlsx
-        saraban number export letters.csv --type LETTER
+        saraban number export ledger.xlsx --project LCBP3-C2
+        saraban number export letters.csv --type LETTER --project LCBP3-C2
     """
 
     async def work(system: "System") -> int:

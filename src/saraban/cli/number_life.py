@@ -41,13 +41,13 @@ def void(
     number: Annotated[str, typer.Argument(help="The number as it is printed.")],
     account: As,
     reason: Reason,
-    project: Project = "LCBP3-C2",
+    project: Project,
 ) -> None:
     """Make a confirmed number void that no document carries; it is never issued again.
 
     Examples:
 
-        saraban number void คคง.-สคฉ.3-0042-2569 --as padmin --reason "Drawn for the wrong recipient"
+        saraban number void คคง.-สคฉ.3-0042-2569 --project LCBP3-C2 --as padmin --reason "Drawn for the wrong recipient"
     """
 
     async def step(session: "AsyncSession", caller: "Caller", now: datetime) -> str:
@@ -65,14 +65,14 @@ def reset(
     series: Annotated[str, typer.Argument(help="The series, such as คคง.-สคฉ.3-{SEQ}-2569.")],
     account: As,
     reason: LongReason,
+    project: Project,
     to: Annotated[int, typer.Option(min=0, help="The next number is looked for after this one.")] = 0,
-    project: Project = "LCBP3-C2",
 ) -> None:
     """Set a counter back (Super Admins): free sequences are used, issued numbers are stepped over.
 
     Examples:
 
-        saraban number reset "คคง.-สคฉ.3-{SEQ}-2569" --as admin --reason "Test numbers before the project began"
+        saraban number reset "คคง.-สคฉ.3-{SEQ}-2569" --project LCBP3-C2 --as admin --reason "Test numbers before the project began"
     """
 
     async def step(session: "AsyncSession", caller: "Caller", now: datetime) -> tuple[int, int]:
@@ -99,12 +99,12 @@ def override(
     originator: Originator,
     account: As,
     reason: Reason,
+    project: Project,
     sequence: Annotated[
         int | None, typer.Option(min=1, max=LARGEST_STATED, help="The sequence that is stated.")
     ] = None,
     number: Annotated[str | None, typer.Option(help="Instead: the number as it is printed.")] = None,
     recipient: Recipient = None,
-    project: Project = "LCBP3-C2",
     contract: Contract = None,
     discipline: Discipline = None,
     rfa_type: RfaType = None,
@@ -129,12 +129,12 @@ def override(
 
     Examples:
 
-        saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 42 --as padmin --reason "From the paper register"
-        saraban number override LETTER --from คคง. --to สคฉ.3 --number คคง.-สคฉ.3-0042-2569 --move-counter \\
+        saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 42 --project LCBP3-C2 --as padmin --reason "From the paper register"
+        saraban number override LETTER --from คคง. --to สคฉ.3 --number คคง.-สคฉ.3-0042-2569 --move-counter --project LCBP3-C2 \\
             --as padmin --reason "From the paper register"
-        saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 7 --issued-on 2026-08-14 \\
+        saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 7 --issued-on 2026-08-14 --project LCBP3-C2 \\
             --as padmin --reason "From the paper register"
-        saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 7 --year 2568 \\
+        saraban number override LETTER --from คคง. --to สคฉ.3 --sequence 7 --year 2568 --project LCBP3-C2 \\
             --as padmin --reason "From the paper register"
     """
     codes: dict[str, object] = {

@@ -43,10 +43,12 @@ def register(noun: typer.Typer) -> None:
     noun.add_typer(ranges, name="range")
 
 
-def list_(project: Project = "LCBP3-C2") -> None:
+def list_(
+    project: Project,
+) -> None:
     """List the ranges of a project, the released ones too, newest first.
 
-    Example: `saraban number range list`
+    Example: `saraban number range list --project LCBP3-C2`
     """
     rows, codes = with_system(lambda system: _ranges(system, project))
     for row in rows:
@@ -74,12 +76,12 @@ def create(
     first: Annotated[int, typer.Option(min=1, max=LARGEST_STATED, help="First sequence of the range.")],
     account: As,
     reason: Reason,
+    project: Project,
     last: Annotated[
         int | None,
         typer.Option(min=1, max=LARGEST_STATED, help="Last sequence of the range; the first one if left out."),
     ] = None,
     recipient: Recipient = None,
-    project: Project = "LCBP3-C2",
     contract: Contract = None,
     discipline: Discipline = None,
     rfa_type: RfaType = None,
@@ -97,9 +99,9 @@ def create(
 
     Examples:
 
-        saraban number range create LETTER --from คคง. --to สคฉ.3 --first 100 --last 199 --for คคง. \\
+        saraban number range create LETTER --from คคง. --to สคฉ.3 --first 100 --last 199 --for คคง. --project LCBP3-C2 \\
             --as padmin --reason "For the site office"
-        saraban number range create LETTER --from คคง. --to สคฉ.3 --first 13 --barred --as padmin --reason "Unlucky"
+        saraban number range create LETTER --from คคง. --to สคฉ.3 --first 13 --barred --project LCBP3-C2 --as padmin --reason "Unlucky"
     """
     codes = {"discipline_code": discipline, "rfa_type_code": rfa_type, "sub_type_code": sub_type}
 

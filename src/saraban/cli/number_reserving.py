@@ -45,8 +45,8 @@ def reserve(
     kind: Type,
     originator: Originator,
     account: As,
+    project: Project,
     recipient: Recipient = None,
-    project: Project = "LCBP3-C2",
     contract: Contract = None,
     discipline: Discipline = None,
     rfa_type: RfaType = None,
@@ -62,8 +62,8 @@ def reserve(
 
     Examples:
 
-        saraban number reserve LETTER --from คคง. --to สคฉ.3 --as dc.consultant
-        saraban number reserve RFA --from ผรม.2 --contract LCBP3-C2 --discipline TER --rfa-type RPT --as dc.contractor
+        saraban number reserve LETTER --from คคง. --to สคฉ.3 --project LCBP3-C2 --as dc.consultant
+        saraban number reserve RFA --from ผรม.2 --contract LCBP3-C2 --discipline TER --rfa-type RPT --project LCBP3-C2 --as dc.contractor
     """
     codes = {
         "discipline_code": discipline,
@@ -93,12 +93,16 @@ def reserve(
     typer.echo(f"  {say('จองไว้ถึง', 'until')}: {issued.expires_at.astimezone(zone):%Y-%m-%d %H:%M:%S}")
 
 
-def confirm(number: _Reserved, account: As, project: Project = "LCBP3-C2") -> None:
+def confirm(
+    number: _Reserved,
+    account: As,
+    project: Project,
+) -> None:
     """Make a number that the account reserved final, for no document; again, it says the same.
 
     Examples:
 
-        saraban number confirm คคง.-สคฉ.3-0042-2569 --as dc.consultant
+        saraban number confirm คคง.-สคฉ.3-0042-2569 --project LCBP3-C2 --as dc.consultant
     """
 
     async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> str:
@@ -111,12 +115,17 @@ def confirm(number: _Reserved, account: As, project: Project = "LCBP3-C2") -> No
     typer.echo(say(f"ยืนยัน {confirmed} แล้ว", f"{confirmed} is confirmed."))
 
 
-def cancel(number: _Reserved, account: As, reason: Reason = "No longer needed.", project: Project = "LCBP3-C2") -> None:
+def cancel(
+    number: _Reserved,
+    account: As,
+    project: Project,
+    reason: Reason = "No longer needed.",
+) -> None:
     """Give a number up that the account reserved; it stays in the ledger and is not issued again.
 
     Examples:
 
-        saraban number cancel คคง.-สคฉ.3-0042-2569 --as dc.consultant --reason "The letter was never written"
+        saraban number cancel คคง.-สคฉ.3-0042-2569 --project LCBP3-C2 --as dc.consultant --reason "The letter was never written"
     """
 
     async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> str:

@@ -33,11 +33,12 @@ def register(app: typer.Typer) -> None:
 
 @noun.command()
 def calendar(
-    year: Annotated[int, typer.Argument(metavar="YEAR", min=1900, max=2200, help="A.D.")], project: Project = "LCBP3-C2"
+    year: Annotated[int, typer.Argument(metavar="YEAR", min=1900, max=2200, help="A.D.")],
+    project: Project,
 ) -> None:
     """List the weekend and the special days of a year.
 
-    Example: `saraban project calendar 2026`
+    Example: `saraban project calendar 2026 --project LCBP3-C2`
     """
     answer = with_system(lambda system: _read(system, project, year))
     typer.echo(say("วันหยุดประจำสัปดาห์", "Weekend") + ": " + (", ".join(answer.weekend) or "-"))
@@ -59,11 +60,11 @@ async def _read(system: "System", project: str, year: int) -> "CalendarAnswer":
 def weekend(
     days: Annotated[list[str], typer.Argument(metavar="WEEKDAY…", help="SATURDAY, SUNDAY, …")],
     account: As,
-    project: Project = "LCBP3-C2",
+    project: Project,
 ) -> None:
     """Say on which weekdays a project does not work.
 
-    Example: `saraban project weekend SUNDAY --as padmin`
+    Example: `saraban project weekend SUNDAY --project LCBP3-C2 --as padmin`
     """
     from saraban.projects import service as projects
     from saraban.projects.domain.calendar import WEEKDAYS
@@ -86,13 +87,13 @@ def add_day(
     account: As,
     name_th: Annotated[str, typer.Option(help="What the day is called in Thai.")],
     name_en: Annotated[str, typer.Option(help="What the day is called in English.")],
-    project: Project = "LCBP3-C2",
+    project: Project,
     *,
     working: Annotated[bool, typer.Option("--working", help="It is worked; without this, it is a holiday.")] = False,
 ) -> None:
     """Make a day a holiday of the project, or a day that it works although it is a holiday or weekend.
 
-    Example: `saraban project add-day 2028-01-03 --name-th ชดเชยวันขึ้นปีใหม่ --name-en "New Year" --as padmin`
+    Example: `saraban project add-day 2028-01-03 --name-th ชดเชยวันขึ้นปีใหม่ --name-en "New Year" --project LCBP3-C2 --as padmin`
     """
     from saraban.projects import service as projects
     from saraban.projects.schemas import NewCalendarDay
@@ -104,10 +105,14 @@ def add_day(
 
 
 @noun.command("remove-day")
-def remove_day(day: DayOf, account: As, project: Project = "LCBP3-C2") -> None:
+def remove_day(
+    day: DayOf,
+    account: As,
+    project: Project,
+) -> None:
     """Take back what a project said of a day; weekend and public holidays decide again.
 
-    Example: `saraban project remove-day 2028-01-03 --as padmin`
+    Example: `saraban project remove-day 2028-01-03 --project LCBP3-C2 --as padmin`
     """
     from saraban.projects import service as projects
 

@@ -8,7 +8,7 @@ import typer
 from saraban.cli.codes import project_named
 from saraban.cli.doing import done_as
 from saraban.cli.number_options import As, Project
-from saraban.cli.outcome import say
+from saraban.cli.outcome import say, stop
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -34,21 +34,24 @@ def register(app: typer.Typer) -> None:
 
 def list_(
     account: As,
-    project: Project = "LCBP3-C2",
+    project: Annotated[str | None, typer.Option(help="Code of the project; needed without --own.")] = None,
     mine: Annotated[bool, typer.Option("--own", help="The account's own, in place of a project's.")] = False,
 ) -> None:
-    """List the webhooks of a project, newest first.
+    """List the webhooks of a project, newest first; or the account's own.
 
     Examples:
 
-        saraban webhook list --as padmin
+        saraban webhook list --project LCBP3-C2 --as padmin
         saraban webhook list --own --as dc.contractor
     """
+
+    if project is None and not mine:
+        raise stop("ระบุ --project หรือ --own", "Say --project, or --own for the account's own.", code=2)
 
     async def work(session: "AsyncSession", caller: "Caller", _now: "datetime") -> "list[Webhook]":
         from saraban.webhooks import service as webhooks
 
-        if mine:
+        if project is None:
             return (await webhooks.listing_own(session, caller=caller, cursor=None, limit=100)).items
         place = await project_named(session, project)
         page = await webhooks.listing(session, caller=caller, project_public_id=place, cursor=None, limit=100)
@@ -66,18 +69,18 @@ def list_(
 def create(
     url: Annotated[str, typer.Argument(help="Address that begins with https://.")],
     account: As,
+    project: Project,
     event: Annotated[list[str] | None, typer.Option(help="Event to tell of; several times; all when left out.")] = None,
     topic: Annotated[list[str] | None, typer.Option(help="Topic of `workflow.webhook`; several times.")] = None,
     description: Annotated[str, typer.Option(help="What it is for.")] = "",
-    project: Project = "LCBP3-C2",
 ) -> None:
     """Have an address told of the project's events; prints the secret that messages are signed with.
 
     Examples:
 
-        saraban webhook create https://hooks.example.com/saraban --as padmin
-        saraban webhook create https://hooks.example.com/rfa --event workflow.transitioned --as padmin
-        saraban webhook create https://hooks.example.com/erp --event workflow.webhook --topic drawings.approved --as padmin
+        saraban webhook create https://hooks.example.com/saraban --project LCBP3-C2 --as padmin
+        saraban webhook create https://hooks.example.com/rfa --event workflow.transitioned --project LCBP3-C2 --as padmin
+        saraban webhook create https://hooks.example.com/erp --event workflow.webhook --topic drawings.approved --project LCBP3-C2 --as padmin
     """
 
     async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> "Webhook":

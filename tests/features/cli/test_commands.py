@@ -27,6 +27,7 @@ from saraban.workflow.models import WorkflowDefinition
 from saraban.workflow.service import Subjects
 from tests.factories.letterbox import Letterbox, office_in
 from tests.features.cli.conftest import Command
+from tests.terminal import DEMO
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -96,7 +97,7 @@ class TestHelp:
 
 class TestNumberPreview:
     def test_shows_the_number_that_comes_next(self, command: Command) -> None:
-        words = "number preview RFA --from ผรม.2 --to คคง. --contract LCBP3-C2 --discipline TER --rfa-type RPT"
+        words = "number preview RFA --project LCBP3-C2 --from ผรม.2 --to คคง. --contract LCBP3-C2 --discipline TER --rfa-type RPT"
 
         code, out, _ = command(*words.split())
 
@@ -104,12 +105,12 @@ class TestNumberPreview:
         assert re.fullmatch(r"LCBP3-C2-RFA-TER-RPT-\d{4}-A", out.splitlines()[0])
 
     def test_draws_nothing(self, command: Command) -> None:
-        words = ["number", "preview", "LETTER", "--from", "คคง.", "--to", "สคฉ.3"]
+        words = ["number", "preview", "LETTER", *DEMO, "--from", "คคง.", "--to", "สคฉ.3"]
 
         assert command(*words) == command(*words)
 
     def test_names_what_is_unknown_in_one_line(self, command: Command) -> None:
-        code, out, err = command("number", "preview", "RFA", "--from", "ผรม.9")
+        code, out, err = command("number", "preview", "RFA", *DEMO, "--from", "ผรม.9")
 
         assert (code, out) == (3, "")
         assert err == "saraban: from: “ผรม.9” is not known here.\n"
@@ -117,7 +118,7 @@ class TestNumberPreview:
     def test_speaks_thai(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SARABAN_LANG", "th")
 
-        assert "ไม่พบ “ผรม.9”" in command("number", "preview", "RFA", "--from", "ผรม.9")[2]
+        assert "ไม่พบ “ผรม.9”" in command("number", "preview", "RFA", *DEMO, "--from", "ผรม.9")[2]
 
 
 class TestUser:
@@ -216,14 +217,14 @@ class TestUserImport:
 
 
 class TestNumberByHand:
-    PARTIES = ("LETTER", "--from", "คคง.", "--to", "สคฉ.3")
+    PARTIES = ("LETTER", *DEMO, "--from", "คคง.", "--to", "สคฉ.3")
     REASON = ("--reason", "Test numbers before the project began.")
 
     def test_is_stated_made_void_and_the_counter_set_back(self, command: Command) -> None:
         stated = command("number", "override", *self.PARTIES, "--sequence", "42", "--as", "padmin", *self.REASON)
         number = stated[1].strip()
-        voided = command("number", "void", number, "--as", "padmin", *self.REASON)
-        twice = command("number", "void", number, "--as", "padmin", *self.REASON)
+        voided = command("number", "void", number, *DEMO, "--as", "padmin", *self.REASON)
+        twice = command("number", "void", number, *DEMO, "--as", "padmin", *self.REASON)
         again = command("number", "override", *self.PARTIES, "--sequence", "42", "--as", "padmin", *self.REASON)
 
         assert (stated[0], "-0042-" in number) == (0, True)
@@ -232,12 +233,12 @@ class TestNumberByHand:
         assert number in again[2]
 
     def test_goes_by_the_rights_of_the_account_that_is_named(self, command: Command) -> None:
-        series = ("number", "reset", "คคง.-สคฉ.3-{SEQ}-2569", *self.REASON)
+        series = ("number", "reset", "คคง.-สคฉ.3-{SEQ}-2569", *DEMO, *self.REASON)
 
         assert command(*series, "--as", "padmin")[0] == 4
         assert command(*series, "--as", "nobody")[0] == 3
         assert command(*series, "--as", "admin")[0] == 3, "the series has no counter yet"
-        assert command("number", "reset", "x", "--as", "admin", "--reason", "short")[0] == 2
+        assert command("number", "reset", "x", *DEMO, "--as", "admin", "--reason", "short")[0] == 2
 
 
 class TestAuditShow:
@@ -616,3 +617,18 @@ async def _two_letters_under_an_old_version(settings: Settings) -> Letterbox:
                     letter = await office.start(office.letter(), code="LETTERS")
                     await office.act(letter.instance_public_id, "send", by="dc.contractor")
     return office.box
+
+
+class TestProject:
+    def test_is_never_assumed(self, command: Command) -> None:
+        """Nineteen commands once acted on the demo's project when none was named."""
+        from saraban.cli.root import app
+
+        taking = [one for one in commands(typer.main.get_command(app)) if any(p.name == "project" for p in one.params)]
+        assumed = [one.name for one in taking if any(p.name == "project" and p.default for p in one.params)]
+        code, _, err = command("number", "series")
+
+        assert assumed == []
+        assert sum(p.required for one in taking for p in one.params if p.name == "project") == 18
+        assert (code, "--project" in err) == (2, True)
+        assert command("webhook", "list", "--as", "admin")[0] == 2

@@ -12,6 +12,7 @@ from saraban.config import Settings
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import working_days_after
 from tests.conftest import SignIn
+from tests.terminal import DEMO
 
 HOLIDAY = {"nameTh": "หยุดไซต์งานปลายปี", "nameEn": "Site closed"}
 
@@ -105,14 +106,14 @@ class TestTerminal:
         monkeypatch.setattr(config, "load", lambda: settings)
         monkeypatch.setenv("SARABAN_LANG", "en")
         run = CliRunner().invoke
-        named = ["--name-th", "ปิดไซต์", "--name-en", "Site closed", "--as", "padmin"]
+        named = ["--name-th", "ปิดไซต์", "--name-en", "Site closed", "--as", "padmin", *DEMO]
 
         assert run(app, ["project", "add-day", "2026-12-30", *named]).exit_code == 0
-        assert run(app, ["project", "weekend", "sunday", "--as", "padmin"]).exit_code == 0
-        shown = run(app, ["project", "calendar", "2026"]).output
+        assert run(app, ["project", "weekend", "sunday", "--as", "padmin", *DEMO]).exit_code == 0
+        shown = run(app, ["project", "calendar", "2026", *DEMO]).output
         assert "Weekend: SUNDAY" in shown
         assert "2026-12-30  HOLIDAY  PROJECT  Site closed" in shown
-        assert run(app, ["project", "remove-day", "2026-12-30", "--as", "padmin"]).exit_code == 0
-        assert "2026-12-30" not in run(app, ["project", "calendar", "2026"]).output
-        assert run(app, ["project", "remove-day", "yesterday", "--as", "padmin"]).exit_code != 0
-        assert run(app, ["project", "weekend", "someday", "--as", "padmin"]).exit_code != 0
+        assert run(app, ["project", "remove-day", "2026-12-30", "--as", "padmin", *DEMO]).exit_code == 0
+        assert "2026-12-30" not in run(app, ["project", "calendar", "2026", *DEMO]).output
+        assert run(app, ["project", "remove-day", "yesterday", "--as", "padmin", *DEMO]).exit_code != 0
+        assert run(app, ["project", "weekend", "someday", "--as", "padmin", *DEMO]).exit_code != 0
