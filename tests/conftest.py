@@ -74,6 +74,7 @@ LONG = (
         for subject in ["batches", "books", "imports", "killing", "machine", "migrations", "server", "workers"]
     ),
     "tests/features/api/test_bad_input.py",
+    "tests/features/api/test_contract.py",
 )
 
 

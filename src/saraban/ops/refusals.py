@@ -94,7 +94,7 @@ OF: Final[dict[str, tuple[str, ...]]] = {
     "document_numbering_read_import": ("RATE_LIMITED",),
     "document_numbering_commit_import": ("NUMBER_IMPORT_NOT_CHECKED",),
     "document_numbering_import_result": ("RATE_LIMITED", "NUMBER_IMPORT_UNDER_WAY"),
-    "document_numbering_account": ("RATE_LIMITED",),
+    "document_numbering_account": ("RATE_LIMITED", "NOT_FOUND"),
     "document_numbering_list_errors": ("RATE_LIMITED",),
     "document_numbering_list_ranges": ("RATE_LIMITED",),
     "document_numbering_list_formats": ("RATE_LIMITED",),
