@@ -12,6 +12,8 @@ from saraban.ops.catalogue import loaded_errors
 
 # Not given by any operation of the API: by the command line alone, by the server's start, or by every address.
 ELSEWHERE: Final = {
+    "ALREADY_SET_UP": "saraban setup",
+    "DATABASE_NOT_UTF8MB4": "saraban migrate, saraban setup",
     "DEMO_IN_PRODUCTION": "the server's start",
     "DEMO_MISSING": "saraban demo",
     "DEMO_NOT_FOR_PRODUCTION": "saraban demo, saraban serve --demo",
@@ -19,7 +21,10 @@ ELSEWHERE: Final = {
     "HTTP_ERROR": "a request that is no operation, such as one whose head cannot be read",
     "INVITATION_ENDED": "the page on which an invited person sets the password",
     "METHOD_NOT_ALLOWED": "an address of an operation, with a method that makes it none",
+    "MIGRATION_UNDER_WAY": "saraban migrate, saraban setup",
+    "NOT_SET_UP": "every page until `saraban setup`",
     "NUMBER_IMPORT_INTERRUPTED": "the outcome of an import, in its answer",
+    "RFA_WITHOUT_FILES": "the page of an RFA, which asks first",
     "ROLE_SCOPE_MISMATCH": "saraban user grant",
     "SECRET_KEY_TOO_SHORT": "the server's start, and every command",
     "TOO_MANY_PASSWORDS": "the page on which the own password is changed",
