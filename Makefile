@@ -16,10 +16,12 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-vi
 VENDOR := src/saraban/web/static/vendor/fonts.css
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help run test soak check bench bench-full format errors settings schema messages lock clean
+.PHONY: help install run test soak check bench bench-full format errors settings schema messages lock clean
 
 help:  ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(DONE)/installed $(VENDOR)  ## Install what a server needs into .venv, and nothing else; docs/setup.md goes on from there.
 
 run: $(DONE)/installed $(VENDOR)  ## Install what is missing, load the demo project once, and serve it (SARABAN_PORT, SARABAN_DATA_DIR).
 	@exec $(BIN)/saraban serve --demo

@@ -1,0 +1,212 @@
+"""
+The first day without the demo: an empty database in production, a project from a template, people invited, and requests
+for approval that two organizations decide about, over the pages and over the API, on each database.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from playwright.async_api import Browser, FilePayload, Page, expect
+
+from tests.conftest import SIGNING_KEY
+from tests.journeys.conftest import Person
+from tests.processes import RunningSaraban
+from tests.servers import running_mariadb
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.servers,
+    pytest.mark.slow,
+    pytest.mark.timeout(180),
+    pytest.mark.asyncio(loop_scope="session"),
+]
+
+SECRET = "Piles-and-piers-2569"
+NUMBER = "TPW-01-RFA-BRG-MAT-000{}-A"
+PEOPLE = [
+    {"username": "somsri", "organization": "ผรจ.", "roles": [("Document Control", "Organization", "ผรจ.")]},
+    {"username": "prasit", "organization": "ปคง.", "roles": [("Contract Admin", "Contract", "TPW-01-C1")]},
+    {"username": "wichai", "organization": "กรม", "roles": [("Contract Admin", "Contract", "TPW-01-C1")]},
+]
+CONTRACTOR, CONSULTANT, OWNER = (str(person["username"]) for person in PEOPLE)
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A server that was set up by hand, and the links that its people were invited with."""
+
+    address: str
+    invitations: dict[str, str]
+
+
+def command(folder: Path, *words: str, text: str = "", **settings: str) -> str:
+    """Run the product's command as an operator does, and give what it prints."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SARABAN_")} | settings
+    done = subprocess.run(
+        [Path(sys.executable).with_name("saraban"), *words],
+        input=text,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def project_file(folder: Path) -> Path:
+    """A project administrator's file: the template, with people."""
+    content = yaml.safe_load(command(folder, "project", "template", "thai-public-works"))
+    content["people"] = [
+        {
+            "username": person["username"],
+            "email": f"{person['username']}@example.org",
+            "firstName": "คุณ",
+            "lastName": person["username"],
+            "organization": person["organization"],
+            "roles": [dict(zip(("role", "level", "place"), role, strict=True)) for role in person["roles"]],
+        }
+        for person in PEOPLE
+    ]
+    path = folder / "project.yaml"
+    path.write_text(yaml.safe_dump(content, allow_unicode=True, sort_keys=False), "utf-8")
+    return path
+
+
+@pytest.fixture(params=["sqlite", "mariadb"])
+def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield ""
+        return
+    with running_mariadb() as server:
+        yield server.create("saraban")
+
+
+@pytest.fixture
+def installation(database_url: str, tmp_path: Path) -> Iterator[Installation]:
+    settings = {"env": "production", "secret_key": SIGNING_KEY, "database_url": database_url}
+    running = RunningSaraban(tmp_path / "data", **settings)
+    variables = {f"SARABAN_{name.upper()}": value for name, value in settings.items()}
+    variables |= {
+        "SARABAN_DATA_DIR": str(tmp_path / "data"),
+        "SARABAN_PUBLIC_URL": running.address,
+        "SARABAN_LANG": "en",
+    }
+    printed = command(
+        tmp_path,
+        *("setup", "--username", "root", "--email", "root@example.org", "--organization", "กรม", "--password-stdin"),
+        *("--project", str(project_file(tmp_path))),
+        text=SECRET,
+        **variables,
+    )
+    lines = (line.split(": ", 1) for line in printed.splitlines() if "/invitations/" in line)
+    exported = command(tmp_path, "project", "export", "TPW-01", **variables)
+    (tmp_path / "exported.yaml").write_text(exported, "utf-8")
+    assert "Nothing changes" in command(tmp_path, "project", "apply", "exported.yaml", **variables)
+    with running:
+        yield Installation(running.address, dict(lines))
+
+
+class TestFirstDay:
+    async def test_ends_with_requests_that_two_organizations_approved(
+        self, installation: Installation, browser: Browser
+    ) -> None:
+        people = {name: await self.accept(browser, installation, name) for name in (CONTRACTOR, CONSULTANT, OWNER)}
+
+        page = people[CONTRACTOR].page
+        await self.write(page, NUMBER.format(1))
+        await self.decide(page, "submit", "รอตรวจสอบ")
+        for name, state in ((CONSULTANT, "รออนุมัติ"), (OWNER, "อนุมัติแล้ว")):
+            page = people[name].page
+            await page.goto(f"{installation.address}/inbox")
+            await page.click(f'#inbox a:has-text("{NUMBER.format(1)}")')
+            await self.decide(page, "approve", state)
+        assert [fault for person in people.values() for fault in person.complaints] == []
+
+        await self.over_the_api(installation)
+        for person in people.values():
+            await person.page.context.close()
+
+    async def accept(self, browser: Browser, installation: Installation, name: str) -> Person:
+        """Open the link that somebody was given, choose a password and sign in with it."""
+        context = await browser.new_context(locale="th-TH")
+        person = Person(await context.new_page(), installation.address)
+        page = person.page
+        page.set_default_timeout(15_000)
+        await page.goto(installation.invitations[name])
+        for field in await page.locator("input[type=password]").all():
+            await field.fill(SECRET)
+        await page.click("[data-submit]")
+        await page.wait_for_load_state()
+        if await page.locator("#password").count():
+            await page.fill("#username", name)
+            await page.fill("#password", SECRET)
+            await page.keyboard.press("Enter")
+        await page.wait_for_url("**/inbox")
+        return person
+
+    async def write(self, page: Page, number: str) -> None:
+        await page.goto(page.url.replace("/inbox", "/rfas/new"))
+        await page.select_option("[name=rfaTypeCode]", "MAT")
+        await page.select_option("[name=disciplineCode]", "BRG")
+        await expect(page.locator("#number [data-number]")).to_have_text(number)
+        await page.fill("[name=subject]", "ขออนุมัติใช้เหล็กเสริม SD50")
+        sent = FilePayload(
+            name="ใบรับรองเหล็กเสริม.pdf", mimeType="application/pdf", buffer=b"%PDF-1.4\ntrailer<<>>\n%%EOF\n"
+        )
+        await page.set_input_files("form#create input[type=file]", sent)
+        await expect(page.locator(".upload-row.is-done")).to_have_count(1)
+        await page.click("form#create [data-submit]")
+        await expect(page.locator("#document-number")).to_have_text(number)
+
+    async def decide(self, page: Page, action: str, state: str) -> None:
+        await page.click(f'.banner [data-action="{action}"]')
+        await page.locator(f"#act-{action} [data-submit]").click()
+        await expect(page.locator(".banner .badge-state").first).to_have_text(state)
+
+    async def over_the_api(self, installation: Installation) -> None:
+        async with httpx.AsyncClient(base_url=f"{installation.address}/api/v1") as client:
+            tokens = {name: await self.token(client, name) for name in (CONTRACTOR, CONSULTANT, OWNER)}
+
+            async def ask(who: str, method: str, path: str, body: Any = None) -> Any:
+                headers = {"Authorization": f"Bearer {tokens[who]}"}
+                answer = await client.request(method, path, json=body, headers=headers)
+                assert answer.is_success, answer.text
+                return answer.json()
+
+            project = (await ask(CONTRACTOR, "GET", "/projects"))["items"][0]["publicId"]
+            parties = (await ask(CONTRACTOR, "GET", f"/projects/{project}"))["organizations"]
+            consultant = next(one["publicId"] for one in parties if one["organizationCode"] == "ปคง.")
+            rfa = await ask(
+                CONTRACTOR,
+                "POST",
+                "/rfas",
+                {
+                    "projectPublicId": project,
+                    "recipients": [{"organizationPublicId": consultant, "recipientType": "TO"}],
+                    "subject": "ขออนุมัติใช้ปูนซีเมนต์",
+                    "disciplineCode": "BRG",
+                    "rfaTypeCode": "MAT",
+                },
+            )
+            assert rfa["data"]["documentNumber"] == NUMBER.format(2)
+            steps = f"/workflow/instances/{rfa['workflow']['instancePublicId']}/transitions"
+            reached = [
+                (await ask(who, "POST", steps, {"action": action}))["workflow"]["currentState"]
+                for who, action in ((CONTRACTOR, "submit"), (CONSULTANT, "approve"), (OWNER, "approve"))
+            ]
+            assert reached == ["pending_review", "pending_approval", "approved"]
+
+    async def token(self, client: httpx.AsyncClient, name: str) -> str:
+        answer = await client.post("/auth/login", json={"username": name, "password": SECRET})
+        assert answer.is_success, answer.text
+        return str(answer.json()["accessToken"])
