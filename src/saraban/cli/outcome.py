@@ -34,6 +34,7 @@ EXIT_CODES: Final[dict[Kind, int]] = {
     Kind.THROTTLED: 7,
     Kind.BUSY: 7,
     Kind.BROKEN: 8,
+    Kind.FULL: 8,
 }
 
 

@@ -7,6 +7,7 @@ allocator commit.
 """
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -108,9 +109,12 @@ class Fault(StrEnum):
     LOCK_WAIT = "lock_wait"  # a lock was held by another for too long: the same, but it has cost its time already
     CONNECTION = "connection"  # the outcome of a commit under way is unknown
     POOL = "pool"  # no connection became free in time
+    FULL = "full"  # no room on the disk: nothing was written, and it works again when there is some
 
 
 _LOCK_WAIT = 1205
+_FULL = {1021, 1114}
+_NO_ROOM = ("database or disk is full", "no space left on device", "errcode: 28", "got error 28")
 _COLLISIONS = {1020, 1213}
 _LOST = {1053, 1152, 1927, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031}
 
@@ -119,6 +123,8 @@ def fault_of(error: BaseException) -> Fault | None:
     """This will say which expected database fault `error` is, or None when it is a bug or a broken rule."""
     if isinstance(error, PoolTimeout):
         return Fault.POOL
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return Fault.FULL
     if isinstance(error, OSError) and not isinstance(error, FileNotFoundError | PermissionError):
         return Fault.CONNECTION
     if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
@@ -129,11 +135,18 @@ def fault_of(error: BaseException) -> Fault | None:
     if number in _COLLISIONS:
         return Fault.COLLISION
     text = str(error.orig).lower()
+    if number in _FULL or any(words in text for words in _NO_ROOM) or _is_refused_page(error.orig):
+        return Fault.FULL
     if "database is locked" in text or "database table is locked" in text:
         return Fault.LOCK_WAIT
     if error.connection_invalidated or number in _LOST or "lost connection" in text or "not connected" in text:
         return Fault.CONNECTION
     return None
+
+
+def _is_refused_page(error: object) -> bool:
+    """SQLite shares a file between its readers, and calls it an I/O error when that cannot grow."""
+    return getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE"
 
 
 def broken_constraint(error: IntegrityError, *names: str) -> bool:

@@ -27,6 +27,7 @@ class Kind(StrEnum):
     THROTTLED = "throttled"
     BUSY = "busy"
     BROKEN = "broken"
+    FULL = "full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,23 @@ class Forbidden(DomainError):
     kind, code = Kind.FORBIDDEN, "PERMISSION_DENIED"
     says = Text("คุณไม่มีสิทธิ์ดำเนินการนี้", "You may not do this.")
     recovery = (Text("ขอสิทธิ์จากผู้ดูแลโครงการ", "Ask the project administrator for the permission."),)
+
+
+class DiskFull(DomainError):
+    """
+    There is no room left where the database, the uploaded files or temporary files are kept. Nothing of what was asked for was
+    written. Make room: the server goes on by itself, and `/health/ready` says when.
+    """
+
+    kind, code = Kind.FULL, "DISK_FULL"
+    says = Text(
+        "พื้นที่จัดเก็บข้อมูลของระบบเต็ม จึงยังไม่ได้บันทึก",
+        "The system's disk is full. Nothing was saved.",
+    )
+    recovery = (
+        Text("แจ้งผู้ดูแลระบบให้เพิ่มพื้นที่จัดเก็บ", "Tell the administrator to make room on the disk."),
+        Text("เมื่อมีพื้นที่แล้ว ให้ทำรายการอีกครั้ง", "When there is room, do it again."),
+    )
 
 
 def invalid(pointer: str, code: str, th: str, en: str, **values: object) -> Invalid:

@@ -25,6 +25,7 @@ STATUS: dict[Kind, int] = {
     Kind.THROTTLED: 429,
     Kind.BUSY: 503,
     Kind.BROKEN: 500,
+    Kind.FULL: 507,
 }
 
 TITLES: dict[Kind, str] = {
@@ -41,6 +42,7 @@ TITLES: dict[Kind, str] = {
     Kind.THROTTLED: "Too Many Requests",
     Kind.BUSY: "Service Unavailable",
     Kind.BROKEN: "Internal Server Error",
+    Kind.FULL: "Insufficient Storage",
 }
 
 

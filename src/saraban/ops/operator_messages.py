@@ -84,6 +84,7 @@ _BY_WORDS: tuple[tuple[str, Kind | None, Text], ...] = (
 )
 _BY_FAULT = {
     Fault.CONNECTION: (Kind.BROKEN, _AWAY),
+    Fault.FULL: (Kind.FULL, _NO_SPACE),
     Fault.POOL: (Kind.BUSY, _BUSY),
     Fault.LOCK_WAIT: (Kind.BUSY, _BUSY),
     Fault.COLLISION: (Kind.BUSY, _BUSY),

@@ -21,6 +21,7 @@ from saraban.kit.errors import (
     ASK_ADMIN,
     CHECK_INPUT,
     RETRY,
+    DiskFull,
     DomainError,
     FieldProblem,
     Forbidden,
@@ -188,6 +189,9 @@ def from_fault(error: BaseException) -> DomainError:
     if fault in {Fault.POOL, Fault.COLLISION, Fault.LOCK_WAIT}:
         log.warning("database_busy", fault=fault, error=type(error).__name__)
         return DatabaseBusy(retry_after=2)
+    if fault is Fault.FULL:
+        log.error("disk_full", error=str(error)[:300])
+        return DiskFull()
     log.error("database_lost" if fault else "unexpected_error", exc_info=_exc_info(error))
     return DatabaseLost() if fault else Unexpected("An unexpected fault; the log has it under the trace id.")
 

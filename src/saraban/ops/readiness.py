@@ -42,6 +42,8 @@ class Dependency:
 def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Dependency]:
     async def database() -> str:
         await db.ping()
+        if db.is_sqlite:
+            await asyncio.to_thread(_ask_for_room, Path(db.url.database or ".").parent)
         return "answers"
 
     async def migrations() -> str:
@@ -84,14 +86,19 @@ def worker(is_running: Callable[[], bool] | None) -> Dependency:
     return Dependency("worker", check, essential=False)
 
 
+def _ask_for_room(folder: Path) -> None:
+    if shutil.disk_usage(folder).free < ROOM:
+        raise NotWell("less than 50 MB are free")
+
+
 def _try_folder(folder: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     probe = folder / f".probe-{new_id().hex}"
     try:
         probe.write_bytes(b"saraban")
-        probe.unlink()
     except OSError as fault:
         raise NotWell(f"the folder cannot be written ({fault.strerror})") from fault
-    if shutil.disk_usage(folder).free < ROOM:
-        raise NotWell("less than 50 MB are free")
+    finally:
+        probe.unlink(missing_ok=True)
+    _ask_for_room(folder)
     return "can be written"

@@ -32,6 +32,7 @@ ELSEWHERE: Final = {
 }
 
 ALWAYS: Final = ("UNEXPECTED_ERROR", "DATABASE_ERROR", "DATABASE_BUSY")
+WRITES: Final = ("DISK_FULL",)
 INPUT: Final = ("VALIDATION_ERROR", "REQUEST_TOO_LARGE")
 SIGNED_IN: Final = ("UNAUTHORIZED", "PERMISSION_DENIED")
 WITH_COOKIE: Final = ("CROSS_SITE_REQUEST",)
@@ -228,7 +229,7 @@ def codes_of(operation: dict[str, Any], path: str, method: str, *, needs_caller:
     """This will give every code that an operation can answer with, each once."""
     takes = {parameter["name"] for parameter in operation.get("parameters", [])}
     own = OF.get(operation["operationId"], ())
-    groups: list[tuple[str, ...]] = [own, ALWAYS]
+    groups: list[tuple[str, ...]] = [own, ALWAYS, WRITES if method != "get" else ()]
     if path.startswith("/api/"):
         groups.append(INPUT)
     if "/document-numbering" in path:

@@ -21,7 +21,7 @@ from saraban.kit.trace import trace_id
 
 MOST_FIELDS = 300
 Work = Callable[[AsyncSession], Awaitable[None]]
-_ELSEWHERE = frozenset({Kind.NOT_FOUND, Kind.UNAUTHENTICATED, Kind.BROKEN})
+_ELSEWHERE = frozenset({Kind.NOT_FOUND, Kind.UNAUTHENTICATED, Kind.BROKEN, Kind.FULL})
 
 # A pointer's first part is the name of the field, except where one field of the request is several of the form.
 _FIELD_OF = {

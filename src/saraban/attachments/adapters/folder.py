@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -33,7 +34,8 @@ class FolderStorage:
             await asyncio.to_thread(_settle, file, draft, place)
         except BaseException:
             # Not awaited in steps: a cancelled request must not leave its draft behind.
-            file.close()
+            with suppress(OSError):  # on a full disk it tries once more to write what it holds
+                file.close()
             draft.unlink(missing_ok=True)
             raise
 

@@ -397,4 +397,4 @@ def _failure_of(error: Exception) -> Failure | None:
         ours = broken_constraint(error, *repository.NUMBER_CONSTRAINTS, *repository.TOKEN_CONSTRAINTS)
         return Failure.TAKEN if ours else None
     fault = fault_of(error)
-    return _FAILURES[fault] if fault else None
+    return _FAILURES.get(fault) if fault else None  # a full disk is nobody's to wait for

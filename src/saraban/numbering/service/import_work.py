@@ -20,8 +20,8 @@ from saraban.attachments.domain.storage import Storage
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
-from saraban.kit.db import Database, fault_of
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.db import Database, Fault, fault_of
+from saraban.kit.errors import DiskFull, DomainError, Kind, Text
 from saraban.kit.ids import new_id
 from saraban.numbering.repository import imports as rows
 from saraban.numbering.repository.imports import ImportRow
@@ -124,7 +124,9 @@ class ImportWork:
         except DomainError as error:
             await self._failed(turn, error)
         except Exception as error:
-            if fault_of(error) is None:  # a database that is away only ends the turn: the lease runs out
+            if fault_of(error) is Fault.FULL:
+                await self._failed(turn, DiskFull())
+            elif fault_of(error) is None:  # a database that is away only ends the turn: the lease runs out
                 await self._failed(turn, error)
             raise
         return True

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from xlsxwriter import Workbook
+from xlsxwriter.exceptions import FileCreateError
 
 from saraban.kit.errors import invalid
 from saraban.kit.spreadsheets import DANGEROUS, read_rows
@@ -90,7 +91,10 @@ class Sheet:
         if self._file is not None:
             self._file.close()
         if self._book is not None:
-            self._book.close()
+            try:
+                self._book.close()
+            except FileCreateError as error:
+                raise error.args[0] from None  # what the system said, a full disk for example
 
     def add(self, cells: Sequence[object]) -> None:
         self._put(cells, bold=False)
