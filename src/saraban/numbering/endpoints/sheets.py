@@ -1,14 +1,13 @@
 """`/document-numbering/ledger` and `/document-numbering/imports`: numbers as spreadsheets."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from starlette.background import BackgroundTask
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response, StreamingResponse
 
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Db, Now
@@ -17,6 +16,7 @@ from saraban.numbering.service import exporting, workbook
 
 router = APIRouter(route_class=KeptRoute)
 SheetForm = Annotated[Literal["xlsx", "csv"], Query(alias="format")]
+_CHUNK = 1 << 16
 MEDIA = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "csv": "text/csv; charset=utf-8",
@@ -81,10 +81,22 @@ async def _sent(name: str, form: str, rows: AsyncIterator[list[object]]) -> Resp
 
 
 def _file(path: Path, form: str, folder: TemporaryDirectory[str]) -> Response:
-    return FileResponse(
-        path,
-        filename=path.name,
-        media_type=MEDIA[form],
-        headers={"Cache-Control": "private, no-store"},
-        background=BackgroundTask(folder.cleanup),
-    )
+    """
+    The sheet, read here and not by its path: the server would open that after the folder is gone.
+
+    An open file can be read to its end when its folder is removed, so that nothing stays behind however the request ends.
+    """
+    sheet = path.open("rb")
+    headers = {
+        "Cache-Control": "private, no-store",
+        "Content-Disposition": f'attachment; filename="{path.name}"',
+        "Content-Length": str(path.stat().st_size),
+    }
+    folder.cleanup()
+    return StreamingResponse(_chunks(sheet), media_type=MEDIA[form], headers=headers)
+
+
+def _chunks(sheet: BinaryIO) -> Iterator[bytes]:
+    with sheet:
+        while chunk := sheet.read(_CHUNK):
+            yield chunk

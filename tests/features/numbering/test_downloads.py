@@ -1,0 +1,34 @@
+"""Sheets that are made for one request, asked of a real server by many at once."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.features.numbering.test_endpoints import read_project
+from tests.processes import RunningSaraban, sign_in
+
+pytestmark = pytest.mark.servers
+AT_ONCE = 30
+NUMBERING = "/api/v1/document-numbering"
+
+
+async def test_of_many_at_once_every_one_arrives_whole(tmp_path: Path, demo_folder: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    shutil.copy(demo_folder / "saraban.db", folder)
+    with RunningSaraban(folder) as server:
+        async with httpx.AsyncClient(base_url=server.address, timeout=60) as client:
+            await sign_in(client, "admin")
+            ledger = {"projectPublicId": (await read_project(client)).id, "format": "csv"}
+            answers = await asyncio.gather(
+                *(client.get(f"{NUMBERING}/imports/template") for _ in range(AT_ONCE)),
+                *(client.get(f"{NUMBERING}/ledger/export", params=ledger) for _ in range(AT_ONCE)),
+            )
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert all(len(answer.content) == int(answer.headers["content-length"]) > 0 for answer in answers)
+    assert {answer.content[:2] for answer in answers[:AT_ONCE]} == {b"PK"}
+    assert 'filename="ledger.csv"' in answers[-1].headers["content-disposition"]
