@@ -163,7 +163,7 @@ class Settings(BaseSettings):
     )
     reservation_minutes: int = Field(5, ge=1, le=1440, description="How long a reserved number waits to be confirmed.")
     number_error_days: int = Field(
-        90, ge=1, le=3650, description="Days that refused and failed calls about numbers are kept to be read."
+        2557, ge=2557, description="Days that refused and failed calls about numbers are kept; seven years at least."
     )
     collision_retries: int = Field(10, ge=0, description="Further attempts after a deadlock, at once.")
     draw_limit_user: int = Field(10, ge=0, description="Numbers that one account may draw in a minute; 0: no limit.")

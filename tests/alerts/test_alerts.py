@@ -15,6 +15,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 import saraban.app  # noqa: F401  loads every feature, and with it every metric
+from saraban.numbering.service.metrics import GENERATED
 from saraban.workflow.service.observe import DURATION, TRANSITIONS
 from tests.servers import program
 
@@ -246,6 +247,10 @@ class TestMetrics:
             *("docnum_sequence_utilization_ratio", "docnum_redis_up", "saraban_db_pool_connections"),
         }
         assert wanted <= exported()
+
+    def test_of_generation_tell_refusals_and_failures_apart(self) -> None:
+        assert set(GENERATED) == {"success", "refused", "failed"}
+        assert any("sum by (le, outcome)" in one for one in _expressions(DASHBOARDS[0]))
 
     def test_of_ruling_w7_are_there_with_their_labels_and_buckets(self) -> None:
         assert TRANSITIONS._labelnames == ("workflow_code", "action", "outcome")

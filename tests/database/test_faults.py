@@ -182,6 +182,7 @@ class TestHeldLock:
 
     async def test_that_stays_is_refused_with_words_and_a_time_to_retry(self, world: World, redis_url: str) -> None:
         before = metric("docnum_error_total", type="LOCK_TIMEOUT", scenario="2")
+        failed = metric("docnum_generate_seconds_count", outcome="failed")
         plan = await world.plan(world.letter())
         async with redis_locks(redis_url, ttl=30) as locks:
             allocator = numbering.Allocator(
@@ -196,6 +197,7 @@ class TestHeldLock:
         assert {one.says.th for one in refused if isinstance(one, NumberingBusy)} == {"ระบบกำลังยุ่ง กรุณาลองใหม่ภายหลัง"}
         assert await errors(world) == ["LOCK_TIMEOUT"] * 5
         assert metric("docnum_error_total", type="LOCK_TIMEOUT", scenario="2") == before + 5
+        assert metric("docnum_generate_seconds_count", outcome="failed") == failed + 5
         assert await world.ledger() == []
 
 

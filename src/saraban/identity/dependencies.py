@@ -76,7 +76,9 @@ async def current_caller(request: Request) -> Caller:
     :raises NotSignedIn: without a usable token, or when the account has been closed since
     """
     callers: Callers = request.app.state.callers
-    caller = await callers.load(token_issuer(request).subject(_presented(request)))
+    subject = token_issuer(request).subject(_presented(request))
+    request.state.has_token = True  # known even where the database cannot say whose it is
+    caller = await callers.load(subject)
     request.state.caller = caller  # the access log names who asked
     return caller
 

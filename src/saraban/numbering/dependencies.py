@@ -10,12 +10,13 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.service import NotSignedIn
 from saraban.kit.db import Fault, fault_of
 from saraban.kit.errors import DomainError, Invalid
 from saraban.kit.http import at_once, client_address
 from saraban.kit.limits import Tally
 from saraban.numbering.domain.retry import NumberingFailed
-from saraban.numbering.service import Allocator, RateLimited, Rates
+from saraban.numbering.service import Allocator, RateLimited, Rates, metrics
 from saraban.numbering.service.rates import check
 
 
@@ -61,7 +62,7 @@ LOOKS = [Depends(charge_look)]
 
 
 class KeptRoute(APIRoute):
-    """Every call about numbering is kept, the refused ones too, whoever refuses them (ruling N15)."""
+    """Every refusal of a call about numbering is kept, whoever refuses it, if the caller is signed in."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -97,7 +98,11 @@ def _keep_later(request: Request, refusal: DomainError) -> None:
 
 
 async def _keep(request: Request, refusal: DomainError) -> None:
+    """Rows are not for strangers to write: they are kept for seven years."""
     caller = getattr(request.state, "caller", None)
+    if caller is None and (isinstance(refusal, NotSignedIn) or not getattr(request.state, "has_token", False)):
+        metrics.UNAUTHENTICATED.inc()
+        return
     await allocator(request).failures.refused(
         refusal,
         context={"request": f"{request.method} {request.url.path}"},

@@ -147,6 +147,7 @@ def _report(scope: Scope, status: int, seconds: float) -> None:
         status=status or 500,
         milliseconds=round(seconds * 1000, 1),
         user=str(caller.public_id) if caller is not None else None,
+        address=scope["client"][0] if scope.get("client") else None,
     )
 
 

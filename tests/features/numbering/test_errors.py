@@ -8,6 +8,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
+from prometheus_client import REGISTRY
 
 from saraban.attachments.adapters import MemoryStorage
 from saraban.kit.db import Database
@@ -24,34 +25,30 @@ __all__ = ["command", "db", "rows"]
 ERRORS = f"{BASE}/logs/errors"
 
 
-async def refuse_two(app: FastAPI, signed_in: SignIn) -> list[httpx.Response]:
-    """This will have a stranger refused and somebody who asks for what is not there."""
-    client = await signed_in("dc.consultant")
-    project = await read_project(client)
-    async with client_of(app) as stranger:
-        return [
-            await stranger.post(GENERATE, json=project.letter()),
-            await client.post(GENERATE, json=project.letter(correspondenceTypeCode="NONE")),
-        ]
+async def refuse_two(signed_in: SignIn) -> list[httpx.Response]:
+    """Have two people refused who ask for what is not there."""
+    clients = [await signed_in("dc.contractor"), await signed_in("dc.consultant")]
+    project = await read_project(clients[0])
+    return [await client.post(GENERATE, json=project.letter(correspondenceTypeCode="NONE")) for client in clients]
 
 
 class TestList:
-    async def test_tells_operators_who_was_refused_what(self, app: FastAPI, signed_in: SignIn) -> None:
-        stranger, unknown = await refuse_two(app, signed_in)
+    async def test_tells_operators_who_was_refused_what(self, signed_in: SignIn) -> None:
+        answers = await refuse_two(signed_in)
         admin = await signed_in("admin")
 
         items = (await admin.get(ERRORS)).json()["items"]
 
-        assert (stranger.status_code, unknown.status_code) == (401, 422)
+        assert [answer.status_code for answer in answers] == [422, 422]
         assert [(one["username"], one["context"]["code"]) for one in items] == [
             ("dc.consultant", "VALIDATION_ERROR"),
-            (None, "UNAUTHORIZED"),
+            ("dc.contractor", "VALIDATION_ERROR"),
         ]
         assert {one["errorType"] for one in items} == {"VALIDATION_ERROR"}
         assert items[0]["context"]["request"] == f"POST {GENERATE}"
 
-    async def test_is_narrowed_and_turned_over(self, app: FastAPI, signed_in: SignIn) -> None:
-        stranger, _ = await refuse_two(app, signed_in)
+    async def test_is_narrowed_and_turned_over(self, signed_in: SignIn) -> None:
+        one, _ = await refuse_two(signed_in)
         admin = await signed_in("admin")
 
         async def found(**params: Any) -> list[Any]:
@@ -61,9 +58,9 @@ class TestList:
 
         first = (await admin.get(ERRORS, params={"limit": 1})).json()
         assert await found(username="dc.consultant") == ["dc.consultant"]
-        assert await found(traceId=stranger.headers["x-trace-id"]) == [None]
+        assert await found(traceId=one.headers["x-trace-id"]) == ["dc.contractor"]
         assert await found(errorType="LOCK_TIMEOUT") == []
-        assert await found(limit=1, cursor=first["nextCursor"]) == [None]
+        assert await found(limit=1, cursor=first["nextCursor"]) == ["dc.contractor"]
         assert (await admin.get(ERRORS, params={"errorType": "SHRUG"})).status_code == 422
 
     @pytest.mark.parametrize("username", ["padmin", "dc.consultant"])
@@ -73,13 +70,61 @@ class TestList:
         assert (await client.get(ERRORS)).status_code == 403
 
 
+class TestStrangers:
+    async def test_write_no_rows_and_are_counted(self, app: FastAPI, signed_in: SignIn, db: Database) -> None:
+        project = await read_project(await signed_in("dc.consultant"))
+        forged = {"Authorization": "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x"}
+        before = counted()
+
+        async with client_of(app) as stranger:
+            answers = [
+                await stranger.post(GENERATE, json=project.letter()),
+                await stranger.post(GENERATE, json={}, headers=forged),
+                await stranger.get(f"{BASE}/configs"),
+            ]
+
+        assert [answer.status_code for answer in answers] == [401, 401, 401]
+        assert await count(db, NumberError) == 0
+        assert counted() - before == 3
+
+    async def test_leave_their_address_in_the_access_log(self, app: FastAPI, caplog: pytest.LogCaptureFixture) -> None:
+        async with client_of(app) as stranger:
+            await stranger.get(f"{BASE}/configs")
+
+        (line,) = [one.msg for one in caplog.records if one.name == "saraban.access"]
+        assert isinstance(line, dict)
+        assert line["address"]
+
+
+def counted() -> float:
+    return REGISTRY.get_sample_value("docnum_unauthenticated_total") or 0.0
+
+
+class TestDurations:
+    async def test_of_refusals_are_measured_apart(self, signed_in: SignIn) -> None:
+        admin = await signed_in("admin")
+        project = await read_project(admin)
+        short = {"template": "{ORIGINATOR}-M-{SEQ:1}", "overflow": "refuse", "correspondenceTypeCode": "MEMO"}
+        await admin.put(f"{BASE}/configs", json={"projectPublicId": project.id} | short)
+        before = [measured(outcome) for outcome in ("success", "refused")]
+
+        for _ in range(10):
+            last = await admin.post(GENERATE, json=project.letter(correspondenceTypeCode="MEMO"))
+
+        assert (last.status_code, last.json()["code"]) == (409, "SEQUENCE_EXHAUSTED")
+        assert [measured(outcome) for outcome in ("success", "refused")] == [before[0] + 9, before[1] + 1]
+
+
+def measured(outcome: str) -> float:
+    return REGISTRY.get_sample_value("docnum_generate_seconds_count", {"outcome": outcome}) or 0.0
+
+
 class TestPurge:
-    async def test_forgets_rows_that_are_older_than_the_setting(
-        self, app: FastAPI, signed_in: SignIn, db: Database
-    ) -> None:
-        await refuse_two(app, signed_in)
+    async def test_forgets_rows_that_are_older_than_the_setting(self, signed_in: SignIn, db: Database) -> None:
+        await refuse_two(signed_in)
         now = present()
-        old = sa.update(NumberError).where(NumberError.user_id.is_(None)).values(created_at=now - timedelta(days=31))
+        first = sa.select(sa.func.min(NumberError.id)).scalar_subquery()
+        old = sa.update(NumberError).where(NumberError.id == first).values(created_at=now - timedelta(days=31))
         await db.transact(lambda session: session.execute(old))
 
         left = []

@@ -157,7 +157,6 @@ class Allocator:
             )
             raise
         metrics.SUCCESS.inc()
-        metrics.GENERATE.observe(member.elapsed)
         if self.failures.waiting:
             self.failures.write()
         return answer

@@ -34,6 +34,7 @@ _TYPES: dict[type[DomainError], tuple[str, str]] = {
     NumberingFailed: ("DB_ERROR", "4"),
     SequenceExhausted: ("SEQUENCE_EXHAUSTED", "none"),
 }
+FAILURES = frozenset({NumberingBusy, NumberingConflict, NumberingFailed})  # ours, not the caller's
 
 
 class FailureLog:

@@ -26,8 +26,13 @@ _ERRORS = (
 
 GENERATE = Histogram(
     "docnum_generate_seconds",
-    "From the request for a number to its commit.",
+    "From the request for a number to its commit, or to the refusal or failure that ended it.",
+    ["outcome"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 35),
+)
+GENERATED = {outcome: GENERATE.labels(outcome) for outcome in ("success", "refused", "failed")}
+UNAUTHENTICATED = Counter(
+    "docnum_unauthenticated_total", "Calls about numbers without a valid token; nothing else is kept of them."
 )
 SUCCESS = Counter("docnum_success_total", "Numbers issued.")
 ERROR = Counter("docnum_error_total", "Numbers refused or failed.", ["type", "scenario"])

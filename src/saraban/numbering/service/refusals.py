@@ -1,4 +1,4 @@
-"""What numbering refused and where it failed (ruling N15): read by operators, forgotten after a while."""
+"""What numbering refused and where it failed: read by operators, forgotten after seven years or more."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -12,7 +12,7 @@ from saraban.numbering.repository import refused
 from saraban.numbering.repository.refused import ErrorRow
 
 READS = "system.view_logs"
-KEEP_ERRORS: Final = timedelta(days=90)
+KEEP_ERRORS: Final = timedelta(days=2557)  # seven years, as the audit
 _BATCH = 1000
 
 

@@ -15,7 +15,10 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.clock import stopwatch
+from saraban.kit.errors import DomainError
 from saraban.numbering.domain.retry import Attempts
+from saraban.numbering.service import metrics
+from saraban.numbering.service.failures import FAILURES
 from saraban.numbering.service.ledger import Course, Draw, Issued
 
 Work = Callable[[AsyncSession, Issued], Awaitable[Any]]
@@ -75,10 +78,13 @@ class Member:
     def succeed(self, answer: Any) -> None:
         if not self.answer.done():
             self.answer.set_result(answer)
+            metrics.GENERATED["success"].observe(self.elapsed)
 
     def fail(self, error: BaseException) -> None:
         if not self.answer.done():
             self.answer.set_exception(error)
+            refused = isinstance(error, DomainError) and type(error) not in FAILURES
+            metrics.GENERATED["refused" if refused else "failed"].observe(self.elapsed)
 
     async def run(self, work: Work, session: AsyncSession, issued: Issued) -> Any:
         """This will run the caller's part in the caller's context: its trace belongs to its rows."""
