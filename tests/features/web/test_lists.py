@@ -1,5 +1,7 @@
 """Inbox, registers and notifications as people see them."""
 
+from dataclasses import fields
+
 import pytest
 from fastapi import FastAPI
 
@@ -104,7 +106,7 @@ async def deliver(app: FastAPI) -> None:
     from saraban.bootstrap import System
 
     state = app.state
-    system = System(**{name: getattr(state, name) for name in System.__dataclass_fields__})
+    system = System(**{one.name: getattr(state, one.name) for one in fields(System) if one.init})
     await new_worker(system).drain()
 
 

@@ -108,7 +108,7 @@ class TestVoid:
 
         answer = await browser.post(f"{number['page']}/void", data={"reason": WHY})
 
-        assert answer.status_code == 404
+        assert answer.status_code == 403
         assert (await state_of(app, number["page"])).document_number_status == "CONFIRMED"
 
 
