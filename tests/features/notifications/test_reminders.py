@@ -87,6 +87,28 @@ class TestReminders:
 
         assert await reminded(app, worker, morning(date(2025, 12, 2))) == 0
 
+    async def test_end_when_an_rfi_has_its_response_though_nobody_has_closed_it(
+        self, app: FastAPI, desk: Desk, worker: Worker
+    ) -> None:
+        questions = [
+            await desk.write("dc.contractor", "correspondences", desk.letter("คคง.", correspondenceTypeCode="RFI"))
+            for _ in range(2)
+        ]
+        for one in questions:
+            await desk.act("dc.contractor", one, "submit")
+        await desk.act("dc.consultant", questions[0], "respond", comment="+2.50")
+        async with app.state.db.writing() as session:
+            due = {"due_date": morning(DUE, 23).astimezone(UTC), "issued_date": ISSUED}
+            numbers = [one["documentNumber"] for one in questions]
+            await session.execute(
+                sa.update(CorrespondenceRevision)
+                .where(CorrespondenceRevision.correspondence_number.in_(numbers))
+                .values(due)
+            )
+        await worker.drain()
+
+        assert await reminded(app, worker, morning(date(2026, 3, 2))) == 1
+
     async def test_go_on_anew_when_the_due_date_is_moved(
         self, app: FastAPI, worker: Worker, rfa: dict[str, Any]
     ) -> None:

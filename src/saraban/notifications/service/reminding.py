@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.documents.correspondence.domain import CORRESPONDENCE
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.kit.calendar import day_in_words, local_date
@@ -86,9 +87,14 @@ async def _of_steps(session: AsyncSession, subjects: Subjects, steps: Sequence[S
 
 
 def _is_for(due: Due, waits: Running, zone: ZoneInfo) -> bool:
-    """Of a step's day and the document's, the earlier is reminded of; of one day, the step's."""
+    """
+    Of a step's day and the document's, the earlier is reminded of; of one day, the step's. An answer that is there was
+    due, and is due no more.
+    """
     if due.of_step:
         return waits.due_on == due.due
+    if waits.state in CORRESPONDENCE.answered:
+        return False
     return waits.due_on is None or _day(due.due, zone) < waits.due_on
 
 
