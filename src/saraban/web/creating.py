@@ -75,7 +75,7 @@ async def choices(session: AsyncSession, *, caller: Caller, kind: WebKind, form:
     named = UUID(contract) if contract else None
     where: dict[str, Any] = {"caller": caller, "project_public_id": project.public_id, "contract_public_id": named}
     types = [one for one in await projects.correspondence_types(session) if one.code in kind.types]
-    people = await _people(session, project, originator) if "assignees" in kind.asks else ()
+    people = await people_of(session, project, originator) if "assignees" in kind.asks else ()
     others = [one for one in detail.organizations if str(one.public_id) != originator]
     return Choices(
         projects=known,
@@ -104,7 +104,7 @@ async def _acts_for(session: AsyncSession, caller: Caller) -> dict[UUID, int]:
     return {one.public_id: place for place, one in enumerate(ordered)}
 
 
-async def _people(session: AsyncSession, project: ProjectRef, originator: str) -> tuple[Member, ...]:
+async def people_of(session: AsyncSession, project: ProjectRef, originator: str) -> tuple[Member, ...]:
     """Who can be asked by a sheet that stays inside one organization."""
     if not originator:
         return ()

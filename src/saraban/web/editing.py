@@ -1,18 +1,23 @@
 """A draft changed in the browser, unless somebody else changed it since the form was opened."""
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request
+from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.service import Member
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
+from saraban.projects import service as projects
+from saraban.web.creating import people_of
 from saraban.web.document import TOLD_HERE
 from saraban.web.forms import Faults, faults_of, filled, order_from, text
-from saraban.web.page import ThisPage
-from saraban.web.payloads import DATES
+from saraban.web.page import Page, ThisPage
+from saraban.web.payloads import changes_of, form_of
 from saraban.web.shelf import Desk, Shelf
 from saraban.web.shelves import shelf_at
 from saraban.web.visit import PageRoute
@@ -20,29 +25,45 @@ from saraban.web.visit import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 
+@dataclass(frozen=True, slots=True)
+class DraftChoices:
+    """Whom a draft may be sent to besides the main recipient, or who may be asked by a sheet."""
+
+    others: list[Any]
+    people: tuple[Member, ...] = ()
+
+
+async def _choices(session: AsyncSession, page: Page, shelf: Shelf, document: Any) -> DraftChoices:
+    project = document.project
+    if shelf.web.is_sheet:
+        place = await projects.find_project(session, public_id=project.public_id, pointer="/projectPublicId")
+        return DraftChoices([], await people_of(session, place, str(document.originator.public_id)))
+    detail = await projects.read_project(session, caller=page.caller, public_id=project.public_id)
+    main = next(one.public_id for one in document.recipients if one.recipient_type == "TO")
+    known = {one.public_id: one for one in (*detail.organizations, *document.recipients)}
+    return DraftChoices([one for key, one in known.items() if key not in {main, document.originator.public_id}])
+
+
+async def _show(
+    page: Page, session: AsyncSession, shelf: Shelf, found: Any, *, error: DomainError | None = None, form: Any = None
+) -> Response:
+    return page.show(
+        "edit.html",
+        status=status_of(error) if error else 200,
+        kind=shelf.web,
+        document=found.data,
+        choices=await _choices(session, page, shelf, found.data),
+        etag=shelf.etag(found) if form is None else text(form, "version") or "",
+        form=form_of(shelf.web, found.data) if form is None else form,
+        faults=faults_of(error, page.language) if error else Faults(),
+    )
+
+
 @router.get("/{path}/{public_id}/edit")
 async def edit_form(path: str, public_id: UUID, page: ThisPage, session: ReadSession, clock: Now) -> Response:
     shelf = shelf_at(path)
     found = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
-    return page.show(
-        "edit.html",
-        kind=shelf.web,
-        document=found.data,
-        etag=shelf.etag(found),
-        form=_values(shelf, found.data),
-        faults=Faults(),
-    )
-
-
-def _values(shelf: Shelf, document: Any) -> dict[str, str]:
-    found = {"subject": document.subject, "remarks": document.remarks or "", "priority": document.priority}
-    found[shelf.web.due_field] = document.due_date.isoformat() if document.due_date else ""
-    if shelf.web.is_sheet:
-        return found
-    dates = {"documentDate": document.document_date, "senderDate": document.sender_date}
-    dates["receivedDate"] = document.received_date
-    found |= {name: day.isoformat() if day else "" for name, day in dates.items()}
-    return found | {"body": document.body or "", "senderNumber": document.sender_number or ""}
+    return await _show(page, session, shelf, found)
 
 
 @router.post("/{path}/{public_id}/edit")
@@ -51,22 +72,13 @@ async def edit(path: str, public_id: UUID, page: ThisPage, db: Db, clock: Now, r
     shelf = shelf_at(path)
     form = await filled(request)
     desk = Desk(db, request, page.caller, clock, page.address, None)
-    names = ["subject", "remarks", "priority", shelf.web.due_field, *([] if shelf.web.is_sheet else ["body", *DATES])]
     try:
-        changes = order_from(request, shelf.changes, {name: text(form, name) for name in names})
+        changes = order_from(request, shelf.changes, changes_of(shelf.web, form))
         await shelf.edit(desk, public_id, changes, text(form, "version"))
     except DomainError as error:
         if error.kind not in TOLD_HERE:
             raise
         async with db.reading() as session:
             found = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
-        return page.show(
-            "edit.html",
-            status=status_of(error),
-            kind=shelf.web,
-            document=found.data,
-            etag=text(form, "version") or "",
-            form=form,
-            faults=faults_of(error, page.language),
-        )
+            return await _show(page, session, shelf, found, error=error, form=form)
     return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)

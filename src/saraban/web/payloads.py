@@ -1,10 +1,11 @@
 """What the fields of a form are called in the request that the same service takes from the API."""
 
+from datetime import date
 from typing import Any
 
 from starlette.datastructures import ImmutableMultiDict
 
-from saraban.web.forms import text, texts
+from saraban.web.forms import figure, text, texts
 from saraban.web.kinds import WebKind
 
 Form = ImmutableMultiDict[str, Any]
@@ -42,8 +43,73 @@ def payload_of(kind: WebKind, form: Form) -> dict[str, Any]:
     if "purpose" in kind.asks:
         found["purpose"] = text(form, "purpose") or "FOR_INFORMATION"
     if "items" in kind.asks:
-        found["items"] = [{"documentPublicId": one} for one in texts(form, "item")]
+        found["items"] = [_item(form, one) for one in texts(form, "item")]
     return found
+
+
+def changes_of(kind: WebKind, form: Form) -> dict[str, Any]:
+    """Give what the form of a draft says of all that can change in it; what was left empty is taken away."""
+    plain = ("subject", "remarks", "priority", kind.due_field, *(() if kind.is_sheet else ("body", *DATES)))
+    found: dict[str, Any] = {name: text(form, name) for name in plain}
+    whole = payload_of(kind, form)
+    stands = {
+        "to": ("recipients",),
+        "purpose": ("purpose",),
+        "picks": ("items" if "items" in kind.asks else "referencePublicIds",),
+    }
+    lists = [name for field, names in stands.items() if field in form for name in names]
+    lists += ["assignees"] if any(name.startswith("part-") for name in form) else []
+    return found | {name: whole[name] for name in lists if name in whole}
+
+
+def form_of(kind: WebKind, document: Any) -> Form:
+    """Give the form of a draft as it stands."""
+    found: list[tuple[str, Any]] = [
+        ("subject", document.subject),
+        ("remarks", document.remarks),
+        ("priority", document.priority),
+    ]
+    found.append((kind.due_field, document.due_date))
+    if kind.is_sheet:
+        for one in document.assignees:
+            if one.user is not None:
+                found += [(f"part-{one.user.public_id}", one.kind), (f"due-{one.user.public_id}", one.due_date)]
+    else:
+        found += _said(document)
+    return ImmutableMultiDict([(name, _typed(value)) for name, value in found])
+
+
+def _said(document: Any) -> list[tuple[str, Any]]:
+    found = [
+        ("body", document.body),
+        ("senderNumber", document.sender_number),
+        ("documentDate", document.document_date),
+    ]
+    found += [("senderDate", document.sender_date), ("receivedDate", document.received_date)]
+    fields = ["to"]
+    for one in document.recipients:
+        found.append(("cc" if one.recipient_type == "CC" else fields[-1], one.public_id))
+        fields += ["alsoTo"] if one.recipient_type == "TO" else []
+    for one in document.references:
+        found += [("reference", one.public_id), ("referenceLabel", f"{one.document_number} {one.subject}")]
+    found.append(("purpose", getattr(document, "purpose", None)))
+    for one in getattr(document, "items", ()):
+        at = one.document_public_id
+        found += [("item", at), ("itemLabel", f"{one.document_number} {one.subject}")]
+        found += [(f"copies-{at}", one.quantity), (f"note-{at}", one.remarks)]
+    return found
+
+
+def _typed(value: Any) -> str:
+    if isinstance(value, date):
+        return value.isoformat()
+    return "" if value is None else str(value)
+
+
+def _item(form: Form, document: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"documentPublicId": document}
+    copies, note = text(form, f"copies-{document}"), text(form, f"note-{document}")
+    return found | ({"quantity": figure(copies)} if copies else {}) | ({"remarks": note} if note else {})
 
 
 def _recipients(form: Form) -> list[dict[str, str]]:

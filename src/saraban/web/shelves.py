@@ -20,7 +20,7 @@ from saraban.documents.correspondence.schemas import NewCorrespondence
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import NewRfa
 from saraban.documents.transmittal import service as transmittals
-from saraban.documents.transmittal.schemas import NewTransmittal
+from saraban.documents.transmittal.schemas import NewTransmittal, TransmittalChanges
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
 from saraban.kit.errors import NotFound
@@ -168,7 +168,9 @@ SHELVES: dict[str, Shelf] = {
         KINDS["correspondences"], correspondences.REGISTER, NewCorrespondence, correspondences.create
     ),
     "rfas": DocumentShelf(KINDS["rfas"], rfas.REGISTER, NewRfa, rfas.create),
-    "transmittals": DocumentShelf(KINDS["transmittals"], transmittals.REGISTER, NewTransmittal, transmittals.create),
+    "transmittals": DocumentShelf(
+        KINDS["transmittals"], transmittals.REGISTER, NewTransmittal, transmittals.create, TransmittalChanges
+    ),
     "circulations": SHEETS,
 }
 

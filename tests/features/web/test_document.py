@@ -7,10 +7,14 @@ import re
 import httpx
 import pytest
 
-from tests.conftest import SignIn
+from tests.conftest import SignIn, unwrapped
+from tests.features.documents.conftest import Desk, desk
+from tests.features.documents.test_circulations import order
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden, new_rfa
 from tests.features.workflow.test_definitions import RFA
+
+__all__ = ["desk"]
 
 UNKNOWN = "01930b5e-0000-7000-8000-0000000000ff"
 
@@ -224,6 +228,54 @@ class TestChanges:
         assert late.status_code == 412
         assert "มีผู้แก้ไขเอกสารนี้หลังจากที่คุณเปิดดู" in late.text
         assert "เรื่องที่มาทีหลัง" in late.text
+
+    async def test_a_draft_is_edited_whole_with_the_fields_of_a_new_one(self, sit: Sit, desk: Desk) -> None:
+        first, second = [await desk.write("dc.consultant", "correspondences", desk.letter("ผรม.2")) for _ in range(2)]
+        for one in (first, second):
+            await desk.act("dc.consultant", one, "submit")
+        body = desk.transmittal(first["publicId"], recipients=desk.to("ผรม.2", cc=("สคฉ.3",)))
+        sheet = await desk.write("dc.consultant", "transmittals", body)
+        browser, address = await sit("dc.consultant"), f"/transmittals/{sheet['publicId']}"
+        page = (await browser.get(f"{address}/edit")).text
+        version = re.search(r'name="version" value="([^"]*)"', page)
+        assert version
+        form = {
+            "version": version[1].replace("&#34;", '"'),
+            "subject": "นำส่งฉบับแก้",
+            "priority": "HIGH",
+            "to": desk.organizations["ผรม.2"],
+            "cc": desk.organizations["ผรม.1"],
+            "purpose": "FOR_REVIEW",
+            "picks": "item",
+            "item": second["publicId"],
+            f"copies-{second['publicId']}": "4",
+        }
+
+        wrong = await browser.post(f"{address}/edit", data=form | {f"copies-{second['publicId']}": "0"})
+        saved = await browser.post(f"{address}/edit", data=form)
+
+        assert f'name="cc" value="{desk.organizations["สคฉ.3"]}" checked' in page
+        assert f'name="copies-{first["publicId"]}" value="1"' in page
+        assert (wrong.status_code, 'class="fault"' in wrong.text) == (422, True)
+        assert saved.status_code == 303, saved.text
+        read = unwrapped(await desk.read("dc.consultant", "transmittals", sheet["publicId"]))
+        assert [(one["documentPublicId"], one["quantity"]) for one in read["items"]] == [(second["publicId"], 4)]
+        assert [one["organizationCode"] for one in read["recipients"]] == ["ผรม.2", "ผรม.1"]
+        assert (read["purpose"], read["subject"]) == ("FOR_REVIEW", "นำส่งฉบับแก้")
+
+    async def test_the_people_of_a_draft_sheet_are_edited(self, sit: Sit, desk: Desk) -> None:
+        sheet = await desk.write("dc.consultant", "circulations", await order(desk))
+        first, second = [one["user"]["publicId"] for one in sheet["assignees"]]
+        browser, address = await sit("dc.consultant"), f"/circulations/{sheet['publicId']}"
+        page = (await browser.get(f"{address}/edit")).text
+        form = {"subject": "เวียนใหม่", "priority": "LOW", f"part-{first}": "", f"part-{second}": "MAIN"}
+
+        saved = await browser.post(f"{address}/edit", data=form)
+
+        assert f'name="part-{first}"' in page
+        assert saved.status_code == 303, saved.text
+        read = unwrapped(await desk.read("dc.consultant", "circulations", sheet["publicId"]))
+        assert [(one["user"]["publicId"], one["kind"]) for one in read["assignees"]] == [(second, "MAIN")]
 
     async def test_cancelling_needs_a_reason(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")

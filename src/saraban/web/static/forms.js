@@ -1,7 +1,12 @@
 // Filling in: documents picked from a search, dates in words, drafts that outlive a closed window.
 import { $, all, language, make, remover, words } from "./dom.js";
 
-// Picking documents that were found.
+// Picking documents that were found; of those that go along it is said in how many copies.
+const copies = (picker, id) => {
+  if (!picker.dataset.tCopies) return [];
+  const input = make("input", { class: "form-control", type: "number", min: "1", max: "10000", name: `copies-${id}`, value: "1" });
+  return [make("label", { class: "copies" }, `${picker.dataset.tCopies} `, input)];
+};
 document.addEventListener("click", (event) => {
   const found = event.target.closest("[data-pick]");
   if (!found) return;
@@ -14,7 +19,7 @@ document.addEventListener("click", (event) => {
     list.append(make("li", { class: "picked" },
       make("input", { type: "hidden", name, value: found.dataset.pick }),
       make("input", { type: "hidden", name: `${name}Label`, value: label }),
-      make("span", {}, label), remover(`${picker.dataset.tRemove} ${found.dataset.number}`)));
+      make("span", {}, label), ...copies(picker, found.dataset.pick), remover(`${picker.dataset.tRemove} ${found.dataset.number}`)));
   }
   $(".found-list", picker).replaceChildren();
   const input = $("input[type=search]", picker);
