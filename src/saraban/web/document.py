@@ -88,7 +88,7 @@ async def _show(
         happened=happened,
         next_task=await _next_task(page, session, subjects, public_id, clock) if happened else None,
         by_name=BY_NAME,
-        meanwhile=seen.since(version_in(form)) if error and error.kind in _OVERTAKEN else (),
+        meanwhile=seen.since(version_in(form)) if _is_overtaken(error, dialog) else (),
         asked=lambda action: asked(seen.values, form or {}, action),
         keys=_keys(),
     )
@@ -105,6 +105,11 @@ async def _next_task(
 def _is_for_the_form(error: DomainError, form: Any) -> bool:
     """What can be put right in the dialog that was sent; a condition that read its values is about them."""
     return error.kind is Kind.INVALID or (isinstance(error, ConditionNotMet) and text(form, "judged") is not None)
+
+
+def _is_overtaken(error: DomainError | None, dialog: str) -> bool:
+    """Whether a step was refused because of another one; the version of a branch counts its own answers alone."""
+    return error is not None and error.kind in _OVERTAKEN and dialog.startswith("act-")
 
 
 def _keys() -> Callable[[], str]:
