@@ -34,7 +34,7 @@ async def log_in(body: LogIn, db: Db, tokens: Tokens, throttle: Throttle, device
     Opens a session with user name and password.
 
     After repeated failures an address has to wait: 429 `LOGIN_THROTTLED` with `Retry-After`. Failures from elsewhere delay the
-    answer by at most 5 seconds. A server that checks too many passwords at once says 503 `PASSWORDS_BUSY`.
+    answer by at most 4 seconds. A server that checks too many passwords at once says 503 `PASSWORDS_BUSY`.
     """
     opened = await service.log_in(
         db, issuer=tokens, throttle=throttle, username=body.username, password=body.password, device=device

@@ -22,7 +22,7 @@ class ThrottleRules:
     attempts: int = 5
     minutes: int = 15
     of_address: int = 10
-    longest: float = 5.0
+    longest: float = 4.0
     least: float = 0.3
 
 
