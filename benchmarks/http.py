@@ -100,24 +100,50 @@ class Site:
             one["publicId"] for one in project["contracts"] if one["contractCode"] == project["projectCode"]
         )
 
-    def request(self, path: str, kind: str = "LETTER") -> bytes:
-        """This will give the bytes that ask for a number of this kind."""
-        order = {
-            "projectPublicId": self._project["publicId"],
-            "correspondenceTypeCode": kind,
-            "originatorOrganizationPublicId": self._organizations["คคง."],
-            "recipientOrganizationPublicId": self._organizations["ผรม.2"],
+    def request(self, path: str) -> bytes:
+        """Give the bytes that ask for the number of a letter."""
+        return self._post(
+            path,
+            {
+                "projectPublicId": self._project["publicId"],
+                "correspondenceTypeCode": "LETTER",
+                "originatorOrganizationPublicId": self._organizations["คคง."],
+                "recipientOrganizationPublicId": self._organizations["ผรม.2"],
+            },
+        )
+
+    def document(self, register: str, carried: str = "") -> bytes:
+        """Give the bytes that create a document; `carried` is the document that a transmittal sends."""
+        return self._post(f"/api/v1/{register}", self.draft(register, carried))
+
+    def draft(self, register: str, carried: str = "") -> dict[str, Any]:
+        more: dict[str, dict[str, Any]] = {
+            "correspondences": {"correspondenceTypeCode": "LETTER"},
+            "rfas": {"contractPublicId": self._contract, "rfaTypeCode": "SDW", "disciplineCode": "BUD"},
+            "transmittals": {
+                "contractPublicId": self._contract,
+                "subTypeCode": "GEN",
+                "items": [{"documentPublicId": carried}],
+            },
         }
-        if kind == "RFA":
-            order |= {"contractPublicId": self._contract, "rfaTypeCode": "SDW", "disciplineCode": "BUD"}
-        if kind == "TRANSMITTAL":
-            order |= {"contractPublicId": self._contract, "subTypeCode": "GEN"}
+        recipients = [{"organizationPublicId": self._organizations["คคง."], "recipientType": "TO"}]
+        head = {"projectPublicId": self._project["publicId"], "recipients": recipients, "subject": "Load test"}
+        return head | more[register]
+
+    def _post(self, path: str, order: dict[str, Any]) -> bytes:
         body = orjson.dumps(order)
         head = (
             f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {self._token}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         )
         return head.encode() + body
+
+    async def created(self, register: str) -> str:
+        """Create one document, and give its public id."""
+        headers = {"Authorization": f"Bearer {self._token}"}
+        async with httpx.AsyncClient(base_url=f"http://{HOST}:{self.port}", timeout=30, headers=headers) as client:
+            answer = await client.post(f"/api/v1/{register}", json=self.draft(register))
+            return str(answer.raise_for_status().json()["data"]["publicId"])
 
     @property
     def generate(self) -> bytes:

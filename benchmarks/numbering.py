@@ -238,11 +238,12 @@ async def over_http(b: Bench) -> list[Row]:
 
 
 async def load_test(b: Bench) -> list[Row]:
-    """The specification's load: 50 a second for a minute, 100 for half a minute; four RFAs to three and three others."""
-    mix = ["RFA"] * 4 + ["TRANSMITTAL"] * 3 + ["LETTER"] * 3
+    """The specification's load: 50 documents a second for a minute, 100 for half a minute; four RFAs to three and three."""
+    mix = ["rfas"] * 4 + ["transmittals"] * 3 + ["correspondences"] * 3
     rows: list[Row] = []
     async with _site(b) as site, http.Clients(site.port, 100) as clients:
-        draw = clients.sending([site.request(f"{http.API}/generate", kind) for kind in mix])
+        carried = await site.created("correspondences")
+        draw = clients.sending([site.document(register, carried) for register in mix])
         for per_second, lasts in ((50, 7.5 * b.seconds), (100, 3.75 * b.seconds)):
             b.say(f"load test, {per_second}/s")
             outcome = await opened(draw, per_second=per_second, seconds=lasts)
