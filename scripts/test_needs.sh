@@ -2,7 +2,7 @@
 # The servers and the browser that the tests start themselves: installed when root runs this on Debian, named otherwise.
 set -euo pipefail
 
-declare -A package=([mariadbd]=mariadb-server [redis-server]=redis-server [chromium]=chromium [promtool]=prometheus)
+declare -A package=([mariadbd]=mariadb-server [redis-server]=redis-server [chromium]=chromium [promtool]=prometheus [curl]=curl)
 export PATH="$PATH:/usr/sbin:/usr/local/sbin"
 missing=()
 for program in "${!package[@]}"; do
