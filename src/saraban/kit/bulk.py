@@ -28,6 +28,7 @@ _MOST_ROWS = 1000
 _KNOWN = "saraban_driver"
 
 Convert = Callable[[Any], Any] | None
+_Null = type(None)
 
 
 class Statement(NamedTuple):
@@ -76,7 +77,8 @@ class Driver:
 
         Texts and moments, which most values are, are quoted here: the driver escapes a letter at a time, and took longer for
         the JSON of a step than the database for its row. Connections speak UTF-8 and take a backslash for an escape
-        (`kit.db` says so in their `sql_mode`), so that a quote and a backslash are all that can end a text.
+        (`kit.mariadb` states it, and refuses a connection that does not), so that a quote and a backslash are all that can
+        end a text.
         """
         if type(value) is str:
             return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
@@ -265,10 +267,10 @@ def _body(
     known: dict[int, str] = {}
     for place in filled:
         values = by_column[place]
-        if not isinstance(values[0], UUID) and values.count(values[0]) == len(values):
+        if not isinstance(values[0], UUID) and _are_one(values):
             said.append(_text(literal, converts[place], values[0]))
             continue
-        twin = next((name for other, name in known.items() if by_column[other] == values), None)
+        twin = next((name for other, name in known.items() if _are_twins(other, place, by_column, converts)), None)
         if twin is None:
             twin = known[place] = f"d.c{len(differing)}"
             differing.append(_column(literal, converts[place], values))
@@ -280,16 +282,33 @@ def _body(
     return f"WITH d ({names}) AS (VALUES {listed}) SELECT {','.join(said)} FROM d{where}"  # noqa: S608
 
 
-def _column(literal: Callable[[Any], str], convert: Convert, values: Sequence[Any]) -> list[str]:
+def _are_one(values: Sequence[Any]) -> bool:
+    """Whether all are the same; `1 == True` is not, which JSON keeps apart, nor is one object like another."""
     first = values[0]
-    if isinstance(first, UUID):  # hardly ever the same twice, and 32 hexadecimal digits need no quoting
+    if first.__hash__ is None:
+        return all(value is first for value in values)
+    return values.count(first) == len(values) and len(set(map(type, values))) == 1
+
+
+def _are_twins(one: int, other: int, by_column: Sequence[Sequence[Any]], converts: Sequence[Convert]) -> bool:
+    """Whether two columns are written alike; an equal value is written in another way in another type of column."""
+    pairs = list(zip(by_column[one], by_column[other], strict=True))
+    return converts[one] is converts[other] and all(
+        value is twin or (type(value) is type(twin) and value.__hash__ is not None and value == twin)
+        for value, twin in pairs
+    )
+
+
+def _column(literal: Callable[[Any], str], convert: Convert, values: Sequence[Any]) -> list[str]:
+    kinds = set(map(type, values))  # of all of them: what the first one is says nothing of the rest
+    if kinds <= {UUID, _Null}:  # hardly ever the same twice, and 32 hexadecimal digits need no quoting
         return ["NULL" if value is None else f"'{value.int:032x}'" for value in values]
-    if type(first) is int and None not in values:
+    if kinds == {int} and convert is None:
         return [str(value) for value in values]
     known: dict[Any, str] = {}
     column = []
     for value in values:
-        key = value if value.__hash__ is not None else id(value)
+        key = (type(value), value) if value.__hash__ is not None else id(value)
         text = known.get(key)
         if text is None:
             text = known[key] = _text(literal, convert, value)
@@ -305,7 +324,10 @@ def _text(literal: Callable[[Any], str], convert: Convert, value: Any) -> str:
 
 @lru_cache(maxsize=256)
 def _converts(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) -> tuple[Convert, ...]:
-    return tuple(table.c[name].type.dialect_impl(dialect).bind_processor(dialect) for name in columns)
+    """This will give the same function for columns of the same type."""
+    known: dict[str, Convert] = {}
+    types = [table.c[name].type.dialect_impl(dialect) for name in columns]
+    return tuple(known.setdefault(repr(one), one.bind_processor(dialect)) for one in types)
 
 
 @lru_cache(maxsize=1024)

@@ -26,6 +26,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
 
+from saraban.kit import mariadb
 from saraban.kit.ids import new_id
 
 T = TypeVar("T")
@@ -200,8 +201,7 @@ class Database:
                 "connect_args": {
                     "connect_timeout": 3,
                     "read_timeout": read_timeout,
-                    "init_command": "SET SESSION time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ZERO_DATE,"
-                    "NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO', innodb_lock_wait_timeout=10",
+                    "init_command": mariadb.SESSION,
                 },
             }
         self.engine = create_async_engine(self.url, **options)
@@ -212,6 +212,9 @@ class Database:
         else:
             options |= {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
         self._looking_engine = create_async_engine(self.url, **options)
+        if not self.is_sqlite:
+            for engine in (self.engine, self._looking_engine):
+                mariadb.check_connections(engine.sync_engine)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
