@@ -75,6 +75,7 @@ _STEER = (
 OF: Final[dict[str, tuple[str, ...]]] = {
     "auth_log_in": ("INVALID_CREDENTIALS", "LOGIN_THROTTLED", "PASSWORDS_BUSY"),
     "auth_refresh": ("SESSION_ENDED",),
+    "auth_change_password": ("TOO_MANY_PASSWORDS", "PASSWORDS_BUSY"),
     "projects_apply": (
         *("PROJECT_FILE_NOT_YAML", "PROJECT_FILE_TOO_LARGE", "PROJECT_FILE_CONFLICT"),
         *("NUMBER_TEMPLATE_INVALID", "FORMAT_IN_USE"),
