@@ -37,7 +37,7 @@ from saraban.ops import deliveries, logs, openapi, problems, readiness, switchbo
 from saraban.ops.endpoints import router as ops_router
 from saraban.ops.frame import Frame
 from saraban.ops.operator_messages import operator_message, printed
-from saraban.ops.queries import known_queries
+from saraban.ops.queries import known_content, known_queries
 from saraban.ops.sampling import Sampler
 from saraban.projects import endpoints as projects
 from saraban.setup import endpoints as setup
@@ -86,7 +86,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.include_router(ops_router)
     for feature in FEATURES:
-        app.include_router(feature.router, prefix=API, dependencies=[Depends(at_once(known_queries))])
+        app.include_router(
+            feature.router, prefix=API, dependencies=[Depends(at_once(known_queries)), Depends(at_once(known_content))]
+        )
     problems.install(app, pages.install(app, field_problems))
     openapi.complete(app)
     app.add_middleware(Frame, upload_limit=chosen.upload_max_bytes)

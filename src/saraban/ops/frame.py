@@ -4,6 +4,7 @@ What surrounds every request: its trace id, the size limit, the security headers
 It is plain ASGI, so that nothing is buffered and the trace id reaches every task that the request starts.
 """
 
+import re
 from typing import Any, Final
 
 import structlog
@@ -26,6 +27,8 @@ UPLOAD_PATHS: Final = (
     "/numbers/imports",
 )
 BEFORE_SETUP: Final = ("/health/", "/metrics", "/static/")
+# Bytes that a client should have quoted; the framework fails at those that are no UTF-8.
+_OUTSIDE_ASCII: Final = re.compile(rb"[^\x00-\x7f]")
 MULTIPART_ROOM: Final = 64 * 1024  # boundaries and part headers around the file itself
 
 PAGE_POLICY: Final = (
@@ -49,6 +52,7 @@ class Frame:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        scope["query_string"] = _OUTSIDE_ASCII.sub(_quoted, scope["query_string"])
         headers = Headers(scope=scope)
         is_api = scope["path"].startswith("/api/")
         exchange = Exchange(begin_trace(headers.get("traceparent")), send, keeps=not is_api, state=scope)
@@ -78,6 +82,10 @@ class Frame:
     def _limit(self, scope: Scope) -> int:
         is_upload = scope["method"] == "POST" and scope["path"].startswith(UPLOAD_PATHS)
         return self.upload_limit + MULTIPART_ROOM if is_upload else BODY_LIMIT
+
+
+def _quoted(byte: re.Match[bytes]) -> bytes:
+    return b"%%%02X" % byte[0][0]
 
 
 class Exchange:

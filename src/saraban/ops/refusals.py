@@ -22,7 +22,7 @@ ELSEWHERE: Final = {
     "INVITATION_ENDED": "the page on which an invited person sets the password",
     "METHOD_NOT_ALLOWED": "an address of an operation, with a method that makes it none",
     "MIGRATION_UNDER_WAY": "saraban migrate, saraban setup",
-    "NOT_SET_UP": "every page until `saraban setup`",
+    "NOT_SET_UP": "every address until `saraban setup`",
     "NUMBER_IMPORT_INTERRUPTED": "the outcome of an import, in its answer",
     "RFA_WITHOUT_FILES": "the page of an RFA, which asks first",
     "ROLE_SCOPE_MISMATCH": "saraban user grant",
@@ -36,6 +36,7 @@ WRITES: Final = ("DISK_FULL",)
 INPUT: Final = ("VALIDATION_ERROR", "REQUEST_TOO_LARGE")
 SIGNED_IN: Final = ("UNAUTHORIZED", "PERMISSION_DENIED")
 WITH_COOKIE: Final = ("CROSS_SITE_REQUEST",)
+OF_JSON: Final = ("BODY_NOT_JSON",)
 ONE_THING: Final = ("NOT_FOUND",)
 ONCE: Final = ("IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_IN_USE")
 NUMBERING: Final = ("NUMBERING_DATABASE_ERROR",)
@@ -239,6 +240,8 @@ def codes_of(operation: dict[str, Any], path: str, method: str, *, needs_caller:
         groups += [SIGNED_IN, WITH_COOKIE if method != "get" else ()]
     if "{" in path:
         groups.append(ONE_THING)
+    if "application/json" in operation.get("requestBody", {}).get("content", {}):
+        groups.append(OF_JSON)
     if "Idempotency-Key" in takes:
         groups.append(ONCE)
     yield from dict.fromkeys(code for group in groups for code in group)

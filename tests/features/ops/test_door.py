@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 from fastapi import FastAPI
 
@@ -45,6 +46,43 @@ class TestProblems:
         answer = await client.post(LOGIN, content=content, headers={"Content-Type": "application/json"})
 
         assert_problem(answer, 422, "VALIDATION_ERROR")
+
+    async def test_a_body_of_another_content_type_is_not_taken(self, client: httpx.AsyncClient) -> None:
+        for kind in ("text/plain", "application/xml", "nonsense"):
+            answer = await client.post(LOGIN, content=b"{}", headers={"Content-Type": kind, "Accept-Language": "th"})
+
+            body = assert_problem(answer, 415, "BODY_NOT_JSON")
+            assert (body["status"], body["userMessage"]) == (415, "ต้องส่งข้อมูลเป็น application/json")
+        answer = await client.post(LOGIN, content=b"{}", headers={"Content-Type": "application/merge-patch+json"})
+        assert_problem(answer, 422, "VALIDATION_ERROR")
+
+    @pytest.mark.parametrize("query", [b"q=\xff", b"q=%FF", b"q=%ED%A0%80", b"\xff=\xfe", b"\xe0\xb8\x81=1"])
+    async def test_a_query_that_is_no_text_is_refused_at_its_name(self, app: FastAPI, query: bytes) -> None:
+        # httpx quotes what it is given: this is what a client without manners sends.
+        sent: list[dict[str, Any]] = []
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "GET",
+            "path": "/api/v1/rfas",
+            "root_path": "",
+            "scheme": "http",
+            "query_string": query,
+            "headers": [],
+            "client": None,
+            "server": None,
+        }
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request"}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await app(scope, receive, send)
+
+        assert sent[0]["status"] == 422
+        assert orjson.loads(sent[1]["body"])["errors"][0]["pointer"].startswith("query:")
 
     async def test_every_bad_field_is_named_in_the_callers_language(self, client: httpx.AsyncClient) -> None:
         answer = await client.post(LOGIN, json={"username": 5, "more": 1}, headers={"Accept-Language": "th"})
