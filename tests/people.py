@@ -10,6 +10,7 @@ from saraban.identity.service import passwords
 from saraban.identity.service import seed as people
 from saraban.kit.db import Database
 from saraban.projects.service import seed as places
+from tests.factories.projects import load_demo
 
 
 @contextmanager
@@ -27,5 +28,5 @@ async def fill(db: Database) -> None:
     async with db.writing() as session:
         await people.catalogue(session)
         await places.master(session)
-        await places.demo(session)
+        await load_demo(session)
         await people.demo_accounts(session)

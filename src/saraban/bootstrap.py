@@ -44,11 +44,10 @@ from saraban.kit.shelf import Shelf
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
 from saraban.notifications.service import Post
-from saraban.numbering import service as numbering
 from saraban.numbering.service import Allocator, Budget, Carriers, Rates
 from saraban.ops.readiness import Dependency, dependencies
-from saraban.projects import service as projects
 from saraban.projects.service import seed as projects_seed
+from saraban.setup import service as setup
 from saraban.web.kinds import BY_NAME
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedPost
@@ -60,7 +59,6 @@ from saraban.workflow.service.kept import KeptDefinitions
 log = structlog.get_logger(__name__)
 
 
-DEMO_PROJECT = "LCBP3-C2"
 HEADS = "audit-heads.log"
 LEAST_KEY_BYTES = 32
 
@@ -354,11 +352,9 @@ async def _ship(session: AsyncSession, system: System) -> None:
 
 
 async def _load_demo(session: AsyncSession, system: System) -> None:
-    await projects_seed.demo(session)
+    caller, now = await identity.system_caller(session), system.clock.now()
+    await setup.apply(session, caller=caller, content=setup.demo(), now=now, address="")
     await identity_seed.demo_accounts(session)
-    project = await projects.find_project_by_code(session, code=DEMO_PROJECT)
-    caller = await identity.system_caller(session)
-    await numbering.default_formats(session, caller=caller, project_public_id=project.public_id, now=system.clock.now())
 
 
 def stage(system: System) -> demo_documents.Stage:

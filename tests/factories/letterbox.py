@@ -26,6 +26,7 @@ from saraban.projects.models import Contract, Project
 from saraban.projects.service import seed as projects_seed
 from saraban.workflow import service as workflow
 from saraban.workflow.service import Applied, Command, Envelope, Move, Step, Steps, SubjectFacts, Subjects
+from tests.factories.projects import load_demo
 
 NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
 
@@ -169,7 +170,7 @@ async def new_office(db: Database) -> Office:
     async def fill(session: AsyncSession) -> None:
         await identity_seed.catalogue(session)
         await projects_seed.master(session)
-        await projects_seed.demo(session)
+        await load_demo(session)
         # Nobody logs in here, and hashing the passwords would take most of a test's time.
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(identity_seed.passwords, "hash_password", _no_password)

@@ -1,4 +1,10 @@
-"""A project file in which every key stands."""
+"""A project file in which every key stands, and the one of the demo."""
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import service as identity
+from saraban.identity.service.seed import SHIPPED_AT
+from saraban.setup import service as setup
 
 FULL = """\
 organizations:
@@ -59,3 +65,9 @@ people:
   organization: ทช.
   roles: [{role: Contract Admin, level: Contract, place: BR-1}]
 """
+
+
+async def load_demo(session: AsyncSession) -> None:
+    """Make the demo project of the file that ships, without its accounts."""
+    caller = await identity.system_caller(session)
+    await setup.apply(session, caller=caller, content=setup.demo(), now=SHIPPED_AT, address="")

@@ -25,6 +25,7 @@ from saraban.kit.clock import FixedClock
 from saraban.kit.db import Base, Database
 from saraban.kit.errors import Forbidden, Invalid, NotFound
 from saraban.projects.service import seed as places
+from tests.factories.projects import load_demo
 
 STRONG = "Correct-Horse-7"
 
@@ -212,7 +213,7 @@ class TestGrantRole:
         )
 
         async with office.db.reading() as session:
-            row = (await session.scalars(sa.select(AuditLog))).one()
+            row = (await session.scalars(sa.select(AuditLog).where(AuditLog.entity_type == "user"))).one()
         assert (row.action, row.details_json["place"]) == ("user.grant_role", "คคง.")  # type: ignore[index]
 
 
@@ -286,7 +287,7 @@ class TestSeeding:
         async with people_db.writing() as session:
             await people.catalogue(session)
             await places.master(session)
-            await places.demo(session)
+            await load_demo(session)
             await people.demo_accounts(session)
 
         assert await self.contents(people_db) == before

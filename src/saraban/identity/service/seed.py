@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain import catalogue as shipped
 from saraban.identity.domain.demo import DEMO_ACCOUNTS, PASSWORD, DemoAccount
 from saraban.identity.models import (
-    Organization,
     OrganizationRole,
     Permission,
     Role,
@@ -78,32 +77,11 @@ async def _system_user(session: AsyncSession) -> None:
     await session.flush()
 
 
-async def organizations(session: AsyncSession, offers: tuple[tuple[str, str, str], ...]) -> dict[str, int]:
-    """This will fill in organizations (code, name, role) and give their keys by code."""
-    roles = {row.role_name: row.id for row in await session.scalars(sa.select(OrganizationRole))}
-    known = set(await session.scalars(sa.select(Organization.organization_code)))
-    for code, name, role in offers:
-        if code not in known:
-            session.add(
-                Organization(
-                    organization_code=code,
-                    organization_name=name,
-                    role_id=roles[role],
-                    created_at=SHIPPED_AT,
-                    updated_at=SHIPPED_AT,
-                )
-            )
-    await session.flush()
-    codes = [code for code, _name, _role in offers]
-    rows = await session.scalars(sa.select(Organization).where(Organization.organization_code.in_(codes)))
-    return {row.organization_code: row.id for row in rows}
-
-
 async def demo_accounts(session: AsyncSession, *, password: str = PASSWORD) -> None:
     """
     This will open the demo accounts that are missing; one that exists keeps its password and its roles.
 
-    The demo project must be there (`projects.service.seed.demo`).
+    The demo project must be there (`setup.service.demo`).
     """
     known = set(await session.scalars(sa.select(User.username)))
     roles = {row.role_name: row.role_id for row in await session.scalars(sa.select(Role))}
