@@ -156,7 +156,11 @@ class Settings(BaseSettings):
     retry_pause: float = Field(
         1.0, gt=0, description="Seconds before the first further attempt at a number; each next pause is twice as long."
     )
-    lock_deadline: float = Field(35.0, gt=0, description="Seconds after which waiting for a lock ends with 503.")
+    lock_deadline: float = Field(
+        35.0,
+        gt=0,
+        description="Seconds after which waiting for a lock ends with 503; with 35 a request meets three attempts, each of which waits too.",
+    )
     conflict_retries: int = Field(2, ge=0, description="Further attempts, at once, after a lost compare-and-set.")
     database_retries: int = Field(
         3, ge=0, description="Further attempts after a lost database connection (1, 2, 4 s apart)."
