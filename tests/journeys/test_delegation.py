@@ -1,7 +1,11 @@
 """Somebody goes on leave: lends the steps on the page, and a colleague takes one, named for whom."""
 
+from zoneinfo import ZoneInfo
+
 import pytest
 
+from saraban.kit.calendar import day_in_figures, local_date
+from tests.features.numbering.test_life import present
 from tests.journeys.conftest import Person, Sit
 from tests.journeys.test_pages import a_draft
 
@@ -33,9 +37,9 @@ async def lend(owner: Person, language: str) -> None:
     await owner.page.fill('input[name="q"]', "วิไล")
     await owner.page.locator("#f-delegatePublicId option:nth-child(3)").wait_for(state="detached")
     await owner.page.select_option("#f-delegatePublicId", index=1)
-    day = await owner.page.get_attribute("#f-startsOn", "min")
+    today = day_in_figures(local_date(present(), ZoneInfo("Asia/Bangkok")), language)
     for name in ("startsOn", "endsOn"):
-        await owner.page.fill(f"#f-{name}", str(day))
+        await owner.page.fill(f"#f-{name}", today)
     await owner.page.check('input[value="RFA_APPROVAL"]')
     await owner.page.click(".form-card [data-submit]")
     await owner.page.wait_for_url("**/delegations?done=lent")
