@@ -27,7 +27,6 @@ ELSEWHERE: Final = {
     "RFA_WITHOUT_FILES": "the page of an RFA, which asks first",
     "ROLE_SCOPE_MISMATCH": "saraban user grant",
     "SECRET_KEY_TOO_SHORT": "the server's start, and every command",
-    "TOO_MANY_PASSWORDS": "the page on which the own password is changed",
     "USERNAME_TAKEN": "saraban user create",
 }
 
