@@ -2,20 +2,20 @@
 
 import pytest
 
-from saraban.documents.core.domain.reply import Parties, answers
+from saraban.documents.core.domain.reply import Correspondents, answers
 
-ORIGINAL = Parties(1, {2, 3})
+ORIGINAL = Correspondents(1, {2, 3})
 
 
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        (Parties(2, {1}), True),
-        (Parties(3, {1, 4}), True),  # from one in copy
-        (Parties(2, {3}), False),  # passed on
-        (Parties(1, {2}), False),  # a reminder of its own writer
-        (Parties(4, {1}), False),
+        (Correspondents(2, {1}), True),
+        (Correspondents(3, {1, 4}), True),  # from one in copy
+        (Correspondents(2, {3}), False),  # passed on
+        (Correspondents(1, {2}), False),  # a reminder of its own writer
+        (Correspondents(4, {1}), False),
     ],
 )
-def test_goes_back_from_one_that_received_it(reply: Parties, expected: bool) -> None:
+def test_goes_back_from_one_that_received_it(reply: Correspondents, expected: bool) -> None:
     assert answers(reply, ORIGINAL) is expected

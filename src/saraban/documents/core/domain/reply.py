@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Parties:
+class Correspondents:
     """Who wrote a document, and whom it is sent to, copies too."""
 
     originator: int
     recipients: Collection[int]
 
 
-def answers(reply: Parties, original: Parties) -> bool:
+def answers(reply: Correspondents, original: Correspondents) -> bool:
     """Say whether a document that refers to another one is the answer to it, by who wrote to whom."""
     return reply.originator in original.recipients and original.originator in reply.recipients

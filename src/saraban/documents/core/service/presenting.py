@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
 from saraban.documents.core.domain.due import is_overdue
-from saraban.documents.core.domain.reply import Parties, answers
+from saraban.documents.core.domain.reply import Correspondents, answers
 from saraban.documents.core.domain.visibility import Reach, reach_of
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import links
@@ -274,10 +274,10 @@ async def _references(session: AsyncSession, *, caller: Caller, row: DocumentRow
     }
 
 
-async def _parties(session: AsyncSession, rows: Sequence[DocumentRow]) -> dict[int, Parties]:
+async def _parties(session: AsyncSession, rows: Sequence[DocumentRow]) -> dict[int, Correspondents]:
     recipients = await repository.recipients(session, document_ids=[row.head.id for row in rows])
     return {
-        row.head.id: Parties(row.head.originator_id, {one.organization.id for one in recipients[row.head.id]})
+        row.head.id: Correspondents(row.head.originator_id, {one.organization.id for one in recipients[row.head.id]})
         for row in rows
     }
 
