@@ -174,7 +174,10 @@ class TestServerThatStops:
 
     @pytest_asyncio.fixture
     async def two(self, tmp_path: Path, mariadb_demo_url: str, redis_url: str) -> AsyncIterator["Pair"]:
-        settings = {"database_url": mariadb_demo_url, "redis_url": redis_url, "lock_ttl": 1, "run_worker": False}
+        # On a busy machine Redis, or a server that was paused, answers late. With the settings as they ship that is a Redis
+        # that is down, and for the next 5 s numbers are drawn without a lock in it, which is what this test waits for.
+        redis = {"redis_url": redis_url, "redis_timeout": 20, "redis_breaker": 0.1}
+        settings = {"database_url": mariadb_demo_url, "lock_ttl": 1, "run_worker": False} | redis
         folders = [tmp_path / name for name in ("one", "two")]
         servers = [RunningSaraban(folder, secret_key="of-both-servers-" * 3, **settings) for folder in folders]
         await asyncio.gather(*(asyncio.to_thread(server.start) for server in servers))
@@ -183,11 +186,11 @@ class TestServerThatStops:
             async with (
                 httpx.AsyncClient(base_url=servers[0].address, timeout=30) as first,
                 httpx.AsyncClient(base_url=servers[1].address, timeout=30) as second,
-                RedisClient.from_url(redis_url) as redis,
+                RedisClient.from_url(redis_url) as asked,
             ):
                 for client in (first, second):
                     await sign_in(client, "svc.loadtest")
-                yield Pair(servers, [first, second], await letter_of(first), db, redis)
+                yield Pair(servers, [first, second], await letter_of(first), db, asked)
         finally:
             for server in servers:
                 server.kill()
@@ -272,7 +275,9 @@ class Pair:
 
     async def until(self, *, locked: bool) -> None:
         """This will wait until a server has the lock of the series in Redis, or none has."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(
+            30
+        ):  # longer than the wait for a row, after which a lock that nobody saw is taken again
             while await self._locked() is not locked:  # noqa: ASYNC110  another process decides
                 await asyncio.sleep(0.01)
 
@@ -302,6 +307,6 @@ async def waits_for_a_row(server: MariaDb, db: Database) -> None:
         "SELECT count(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p "
         f"ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.db = '{db.url.database}'"
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while (await asyncio.to_thread(server.run, sql)).strip() == "0":  # noqa: ASYNC110  another process decides
             await asyncio.sleep(0.15)  # asked more often than every 0.1 s, that table does not change
