@@ -13,6 +13,7 @@ from saraban.ops.catalogue import loaded_errors
 # Not given by any operation of the API: by the command line alone, by the server's start, or by every address.
 ELSEWHERE: Final = {
     "ALREADY_SET_UP": "saraban setup",
+    "DATABASE_CONNECTION_CHANGED": "the server's start, and every command",
     "DATABASE_NOT_UTF8MB4": "saraban migrate, saraban setup",
     "DEMO_IN_PRODUCTION": "the server's start",
     "DEMO_MISSING": "saraban demo",
@@ -181,6 +182,7 @@ OF: Final[dict[str, tuple[str, ...]]] = {
 
 # What fills the sentences of the examples: as a caller of the demo project would read them.
 _VALUES: Final[dict[str, object]] = {
+    "found": "latin1; ANSI_QUOTES",
     "minutes": 15,
     "size": 1024,
     "limit": 50,
