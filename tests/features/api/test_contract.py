@@ -57,7 +57,7 @@ def by_location(case: Case) -> Hashable:
 # What is refused for its form is refused for everybody alike: it is tried thoroughly once.
 CALLERS: list[tuple[str | None, Callable[[Case], Hashable], bool]] = [
     ("admin", by_place, True),
-    ("dc.contractor", by_location, True),
+    ("dc.contractor", by_location, False),
     (None, by_location, False),
 ]
 
