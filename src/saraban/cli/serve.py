@@ -45,8 +45,8 @@ def serve(
         refuse_production(settings)
     refuse_taken_port(settings.host, settings.port)
     prepare_folder()
+    share_measurements(settings)  # before anything imports the library that measures
     _refuse_short_key(settings)
-    share_measurements(settings)
     has_demo = _prepare(settings, demo=demo)
     _greet(settings, has_demo=has_demo)
     _run(settings)
