@@ -115,7 +115,9 @@ def _first(
     if password_stdin:
         password = sys.stdin.readline().rstrip("\r\n")
     else:
-        password = typer.prompt(say("รหัสผ่าน", "Password"), hide_input=True, confirmation_prompt=True)
+        password = typer.prompt(
+            say("รหัสผ่าน", "Password"), hide_input=True, confirmation_prompt=say("รหัสผ่านอีกครั้ง", "Password once more")
+        )
     return FirstAdministrator(username or "", email or "", password, organization or "", name or "")
 
 

@@ -299,7 +299,9 @@ def _as_system(work: Callable[..., Awaitable[Any]]) -> Any:
 def _password(given: str | None) -> str:
     if given == "-":
         return sys.stdin.readline().rstrip("\n")
-    return given or typer.prompt(say("รหัสผ่าน", "Password"), hide_input=True, confirmation_prompt=True)
+    return given or typer.prompt(
+        say("รหัสผ่าน", "Password"), hide_input=True, confirmation_prompt=say("รหัสผ่านอีกครั้ง", "Password once more")
+    )
 
 
 def _state(account: Any) -> str:

@@ -140,9 +140,15 @@ class TestPage:
         assert re.findall(r'name="\w*[iI]d" value="(\d+)"', page) == []
 
     @pytest.mark.parametrize(
-        ("language", "names"), [("th", ("TER – ท่าเทียบเรือ", "RPT – รายงาน")), ("en", ("TER – Terminal", "RPT – Report"))]
+        ("language", "names"),
+        [
+            ("th", ("TER – ท่าเทียบเรือ", "RPT – รายงาน", "ที่ปรึกษาควบคุมการก่อสร้าง")),
+            ("en", ("TER – Terminal", "RPT – Report", "Supervision Consultant")),
+        ],
     )
-    async def test_names_codes_in_the_readers_language(self, sit: Sit, language: str, names: tuple[str, ...]) -> None:
+    async def test_names_codes_and_organizations_in_the_readers_language(
+        self, sit: Sit, language: str, names: tuple[str, ...]
+    ) -> None:
         browser = await sit("dc.contractor", language)
         page = (await browser.get(await new_rfa(browser))).text
 

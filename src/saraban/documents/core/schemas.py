@@ -119,12 +119,14 @@ class ContractAnswer(Schema):
     public_id: UUID
     contract_code: str
     contract_name: str
+    contract_name_en: str | None = None
 
 
 class OrganizationAnswer(Schema):
     public_id: UUID
     organization_code: str
     organization_name: str
+    organization_name_en: str | None = None
 
 
 class RecipientAnswer(OrganizationAnswer):

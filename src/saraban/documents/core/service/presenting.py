@@ -71,6 +71,7 @@ def organization(row: Organization) -> OrganizationAnswer:
         public_id=row.public_id,
         organization_code=row.organization_code,
         organization_name=row.organization_name,
+        organization_name_en=row.organization_name_en,
     )
 
 
@@ -109,7 +110,10 @@ def _contract(row: DocumentRow) -> ContractAnswer | None:
     if found is None:
         return None
     return ContractAnswer(
-        public_id=found.public_id, contract_code=found.contract_code, contract_name=found.contract_name
+        public_id=found.public_id,
+        contract_code=found.contract_code,
+        contract_name=found.contract_name,
+        contract_name_en=found.contract_name_en,
     )
 
 
