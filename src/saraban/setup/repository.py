@@ -1,7 +1,7 @@
 """What a project is made of, read for comparison and export; and whether something is in use. Each function is one statement."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -63,6 +63,35 @@ async def accounts(session: AsyncSession) -> dict[str, Any]:
         Organization, Organization.id == User.primary_organization_id
     )
     return {row.User.username: row for row in await _rows(session, statement)}
+
+
+async def codes(session: AsyncSession, *, project_id: int | None) -> set[tuple[str, str]]:
+    """Every code there is, closed or not, with the list of a project file in which it stands; of contracts, the project's."""
+    found: set[tuple[str, str]] = set()
+    for kind, column in _CODES.items():
+        found |= {(kind, code) for code in await session.scalars(sa.select(column))}
+    for kind, model, column in _CODES_OF_CONTRACTS:
+        statement = _of_project(sa.select(column), model, project_id or 0)
+        found |= {(kind, code) for code in await session.scalars(statement)}
+    found |= {
+        ("subTypes", f"{row.type_code} {row.CorrespondenceSubType.sub_type_code}")
+        for row in await sub_types(session, project_id=project_id or 0)
+    }
+    teams_of = sa.select(ReviewTeam.team_code).where(ReviewTeam.project_id == project_id)
+    return found | {("reviewTeams", code) for code in await session.scalars(teams_of)}
+
+
+_CODES: Final[dict[str, Any]] = {
+    "project": Project.project_code,
+    "organizations": Organization.organization_code,
+    "correspondenceTypes": CorrespondenceType.type_code,
+    "contracts": Contract.contract_code,
+    "people": User.username,
+}
+_CODES_OF_CONTRACTS: Final[tuple[tuple[str, type[Base], Any], ...]] = (
+    ("disciplines", Discipline, Discipline.discipline_code),
+    ("rfaTypes", RfaType, RfaType.type_code),
+)
 
 
 async def members(session: AsyncSession, *, project_id: int) -> Rows:

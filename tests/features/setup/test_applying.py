@@ -259,6 +259,13 @@ class TestFaults:
              [("/people/0/email", "taken", 4)]),
             (A.replace("]", ", {code: A, name: บี}]") + P, [("/organizations/1", "duplicate", 1)]),
             (P + "contracts: [{code: C, name: c}, {code: C, name: d}]", [("/contracts/1", "duplicate", 2)]),
+            (A.replace("]", ", {code: a, name: บี}]") + P, [("/organizations/1/code", "collides", 1)]),
+            (P + C.replace("]}]", ", {code: Str, nameTh: ก, nameEn: a}]}]"), [("/contracts/0/disciplines/1/code", "collides", 2)]),
+            (P + "contracts: [{code: C, name: c}, {code: c, name: d}]", [("/contracts/1/code", "collides", 2)]),
+            (P + "correspondenceTypes: [{code: Letter, name: a}]", [("/correspondenceTypes/0/code", "collides", 2)]),
+            (P + "contracts:\n- code: C\n  name: c\n  rfaTypes:\n  - {code: ADW, nameTh: ก, nameEn: a}\n  - {code: adw, nameTh: ก, nameEn: a}\n"
+             "  subTypes:\n  - {type: RFA, code: A, number: 1, nameTh: ก}\n  - {type: RFA, code: a, number: 2, nameTh: ก}",
+             [("/contracts/0/rfaTypes/1/code", "collides", 7), ("/contracts/0/subTypes/1/code", "collides", 10)]),
             (P + "calendar: {weekend: [MON, TUE, WED, THU, FRI, SAT, SUN]}", [("/calendar/weekend", "too_long", 2)]),
         ],
     )  # fmt: skip
@@ -266,6 +273,32 @@ class TestFaults:
         self, empty_db: Database, text: str, expected: list[tuple[str, str, int]]
     ) -> None:
         assert await refused(empty_db, text) == expected
+
+    @pytest.mark.parametrize(
+        ("text", "place"),
+        [
+            (P.replace("P", "p"), "/project/code"),
+            (P + C.replace("STR", "Str"), "/contracts/0/disciplines/0/code"),
+            (P + C.replace("code: C", "code: c"), "/contracts/0/code"),
+            (A.replace("A", "a") + P, "/organizations/0/code"),
+        ],
+    )
+    async def test_is_a_code_that_differs_from_what_is_there_by_case_only(
+        self, empty_db: Database, text: str, place: str
+    ) -> None:
+        await applied(empty_db, A + P + C)
+
+        assert [one[:2] for one in await refused(empty_db, text)] == [(place, "collides")]
+
+    async def test_are_not_codes_that_collide_in_an_installation_already(self, empty_db: Database) -> None:
+        both = P + C.replace("]}]", ", {code: TER, nameTh: ก, nameEn: a}]}]")
+        await applied(empty_db, both)
+        async with empty_db.writing() as session:
+            await session.execute(
+                sa.update(Discipline).where(Discipline.discipline_code == "TER").values(discipline_code="str")
+            )
+
+        assert said(await applied(empty_db, both.replace("TER", "str"))) == []
 
     async def test_that_a_service_finds_undoes_what_was_written_before(self, empty_db: Database) -> None:
         text = FULL.replace("workflow: RFA_APPROVAL", "workflow: CIRCULATION_FLOW_V1")

@@ -8,11 +8,14 @@ from typing import Any, Final
 
 from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION, PROJECT
 from saraban.kit.errors import FieldProblem
+from saraban.kit.text import fold
 from saraban.setup.domain.comparison import Codes, Item, Items
 from saraban.setup.domain.yaml_reader import ReadFile
 
 _UNKNOWN_TH: Final = "ไม่มี {what} “{value}” ทั้งในไฟล์และในระบบ"
 _UNKNOWN_EN: Final = "There is no {what} “{value}”, neither in the file nor in the database."
+
+Code = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,7 @@ class KnownCodes:
     :param roles: the level of each
     :param workflows: those with a version in force
     :param accounts: e-mail addresses by user name
+    :param codes: everything there is that bears a code, closed or not: the kind that `coded` names, and the code
     """
 
     organizations: AbstractSet[str]
@@ -30,12 +34,14 @@ class KnownCodes:
     roles: Mapping[str, str]
     workflows: AbstractSet[str]
     accounts: Mapping[str, str]
+    codes: AbstractSet[Code] = frozenset()
 
 
 def reference_faults(read: ReadFile, wanted: Items, there: Items, known: KnownCodes) -> list[FieldProblem]:
     """Name every fault of the file that its own text does not show."""
     th, en = "รหัสนี้ซ้ำกับที่ระบุไว้ก่อนหน้าในไฟล์", "This stands in the file already."
     faults = [read.fault(at, "duplicate", th, en) for at in wanted.twice]
+    faults += _collisions(read, wanted, known.codes)
     check = _References(read, wanted, known)
     for path in (*wanted.found, *there.found):
         if len(path) == 2:
@@ -121,6 +127,36 @@ class _References:
 
     def _types(self) -> AbstractSet[str]:
         return self.top["correspondenceTypes"] | self.known.types
+
+
+def _collisions(read: ReadFile, wanted: Items, there: AbstractSet[Code]) -> Iterator[FieldProblem]:
+    """Refuse new codes that only their case tells from another one: people would take their numbers for the same."""
+    known = {(kind, _looks(code)): code for kind, code in there}
+    for path, item in wanted.found.items():
+        kind = coded(path)
+        if kind is None:
+            continue
+        code = item.values["code"] if path[0] == "project" else path[-1]
+        other = known.setdefault((kind, _looks(code)), code)
+        if other != code and (kind, code) not in there:
+            th = "รหัส “{value}” ต่างจาก “{other}” ที่มีอยู่แล้วเพียงตัวพิมพ์เล็กใหญ่ ให้ใช้รหัสเดิมหรือเปลี่ยนรหัส"
+            en = "“{value}” differs from “{other}”, which is there already, by case only: use that code or choose another."
+            key = "username" if kind == "people" else "code"
+            yield read.fault((*item.at, key), "collides", th, en, value=code, other=other)
+
+
+def coded(path: Codes) -> str | None:
+    """Name the kind of thing whose code ends the path, or None where it is known by something else."""
+    match path:
+        case ("project",) | (("organizations" | "correspondenceTypes" | "contracts" | "reviewTeams" | "people"), _):
+            return path[0]
+        case ("contracts", _, ("disciplines" | "rfaTypes" | "subTypes") as kind, _):
+            return kind
+    return None
+
+
+def _looks(code: str) -> str:
+    return fold(fold(code).casefold())
 
 
 def _addresses(read: ReadFile, wanted: Items, known: KnownCodes) -> Iterator[FieldProblem]:

@@ -88,7 +88,7 @@ async def apply(
     await rights.change(session)  # one file at a time
     wanted = items_of(read.file.model_dump(mode="json", by_alias=True, exclude_none=True))
     project, there, elsewhere = await _there(session, read, wanted)
-    faults = reference_faults(read, wanted, there, await _known(session))
+    faults = reference_faults(read, wanted, there, await _known(session, project))
     if faults:
         raise Invalid("The project file has faults.", fields=faults[:100])
     found = differences(wanted, there, prune=prune, update_shared=update_shared, elsewhere=elsewhere)
@@ -144,7 +144,7 @@ def _with_global_roles(data: dict[str, Any], grants: Sequence[Any]) -> None:
         person["roles"] = [*person.get("roles", ()), *held]
 
 
-async def _known(session: AsyncSession) -> KnownCodes:
+async def _known(session: AsyncSession, project: Project | None) -> KnownCodes:
     accounts = await repository.accounts(session)
     return KnownCodes(
         organizations={
@@ -154,6 +154,7 @@ async def _known(session: AsyncSession) -> KnownCodes:
         roles=await repository.roles(session),
         workflows=await repository.workflows(session),
         accounts={name: row.User.email for name, row in accounts.items()},
+        codes=await repository.codes(session, project_id=project.id if project else None),
     )
 
 
