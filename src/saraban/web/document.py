@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from saraban.documents.circulation.schemas import Response as GivenAnswer
 from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
 from saraban.kit.clock import Clock
-from saraban.kit.errors import CHECK_INPUT, DomainError, FieldProblem, Invalid, Kind, NotFound, Text
+from saraban.kit.errors import CHECK_INPUT, REFRESH, DomainError, FieldProblem, Invalid, Kind, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
@@ -31,7 +31,15 @@ from saraban.workflow import service as workflow
 from saraban.workflow.dependencies import RegisteredSubjects, TakesSteps
 from saraban.workflow.schemas import TransitionIn
 from saraban.workflow.schemas.review import BranchAnswerIn
-from saraban.workflow.service import Command, ConditionNotMet, InboxItem, Subjects, review
+from saraban.workflow.service import (
+    Command,
+    ConditionNotMet,
+    InboxItem,
+    StaleInstance,
+    Subjects,
+    VersionConflict,
+    review,
+)
 from saraban.workflow.service.values import values_of
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -44,6 +52,9 @@ _NO_VERSION: Final = 2**31 - 1
 
 # After these the reader is asked no more; the worker tells the others so.
 _ACTED: Final = {"act", "branch", "respond", "cancel"}
+
+# What a page's forms ask for; their addresses show the page again when they are refused.
+DEEDS: Final = ("actions", "cancel", "revisions", "files", "responses", "force", "terminate", "reassign")
 
 # Somebody else was quicker: what they did stands beside the refusal.
 _OVERTAKEN: Final = {Kind.CONFLICT, Kind.STALE}
@@ -72,10 +83,14 @@ async def _show(
     done: str = "",
 ) -> Response:
     seen = await sight(session, shelf, caller=page.caller, subjects=subjects, public_id=public_id, clock=clock)
+    steps = (
+        () if error is None else tuple(one.say(page.language, error.values) for one in error.recovery if one != REFRESH)
+    )
     happened = words.DONE.get(done)
     return page.show(
         "document.html",
         status=status_of(error) if error else 200,
+        path=f"{shelf.web.url}/{public_id}",
         kind=shelf.web,
         sight=seen,
         document=seen.document,
@@ -88,6 +103,8 @@ async def _show(
         happened=happened,
         next_task=await _next_task(page, session, subjects, public_id, clock) if happened else None,
         by_name=BY_NAME,
+        moved=isinstance(error, VersionConflict | StaleInstance),
+        steps=steps,
         meanwhile=seen.since(version_in(form)) if _is_overtaken(error, dialog) else (),
         asked=lambda action: asked(seen.values, form or {}, action),
         keys=_keys(),
@@ -139,6 +156,15 @@ async def show(
 ) -> Response:
     shelf = shelf_at(path)
     return await _show(page, session, shelf, subjects, public_id, clock, created=created == "1", done=done)
+
+
+async def back(path: str, public_id: UUID, _page: ThisPage) -> Response:
+    """The address of a form that was refused, asked for again: the document has a page, its deeds have none."""
+    return RedirectResponse(f"{shelf_at(path).web.url}/{public_id}", status_code=303)
+
+
+for _deed in (*DEEDS, "branches/{branch_id}"):
+    router.add_api_route(f"/{{path}}/{{public_id}}/{_deed}", back, methods=["GET"])
 
 
 @router.post("/{path}/{public_id}/actions")

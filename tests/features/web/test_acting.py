@@ -4,6 +4,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from saraban.web.document import DEEDS
 from saraban.worker import Worker
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of
@@ -34,7 +35,11 @@ class TestActing:
         )
 
         assert (asked.status_code, sent.status_code, by_program.status_code) == (422, 303, 200)
-        assert "No file is attached to this RFA." in asked.text
+        dialog = asked.text.split('id="act-submit"')[1].split("</dialog>")[0]
+        box, rest = dialog.split("Submit without a file</span>")
+        assert 'name="withoutFiles" value="1" autofocus aria-invalid="true" aria-describedby="e-withoutFiles"' in box
+        assert rest.index('class="fault" id="e-withoutFiles"') < rest.index("<textarea")
+        assert ("dialog-faults" in dialog, dialog.count("autofocus")) == (False, 1)
         assert 'data-reopen="act-submit"' in asked.text
         assert ">Urgent</textarea>" in asked.text
 
@@ -67,8 +72,19 @@ class TestActing:
         told = refused.text.split("data-meanwhile")[1].split("</div></div>")[0]
 
         assert refused.status_code == 409
+        assert "This page shows the document as it is now. Look at it again before you decide." in told
+        assert ("Refresh" in refused.text, refused.text.count('role="alert"')) == (False, 1)
         for part in ("ระวี ตรวจละเอียด", "คคง.", "Pending approval", "Piles are too short"):
             assert part in told
+
+    async def test_leads_from_a_refusal_to_the_document_in_another_language(self, sit: Sit) -> None:
+        contractor = await sit("dc.contractor", "en")
+        address = await new_rfa(contractor)
+        refused = await act(contractor, address, "submit", withoutFiles="")
+        again = [(await contractor.get(f"{address}/{deed}")).headers["location"] for deed in (*DEEDS, "branches/1")]
+
+        assert f'name="next" value="{address}"' in refused.text
+        assert again == [address] * len(again)
 
     @pytest.mark.parametrize(("language", "words"), [("th", "ส่งกลับให้แก้ไขโดย"), ("en", "Returned for revision by")])
     async def test_that_sends_back_is_announced_as_that(self, sit: Sit, language: str, words: str) -> None:

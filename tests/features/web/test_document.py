@@ -194,8 +194,9 @@ class TestActions:
         answer = await reviewer.post(f"{address}/actions", data=second | {"comment": "ไม่ผ่าน"})
 
         assert answer.status_code == 409
-        assert "เอกสารถูกอนุมัติโดยผู้อื่นแล้ว กรุณารีเฟรช" in answer.text
-        assert f'href="{address}"' in answer.text
+        assert "มีผู้ดำเนินการก่อนแล้ว" in answer.text
+        assert "หน้านี้แสดงสถานะล่าสุดของเอกสารแล้ว" in answer.text
+        assert "รีเฟรช" not in answer.text
         assert "รออนุมัติ" in answer.text
 
     async def test_take_a_double_click_for_one(self, sit: Sit) -> None:
