@@ -11,7 +11,7 @@ from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, at_once
 from saraban.numbering.dependencies import DRAWS, KeptRoute, Numbers
 from saraban.numbering.schemas import GenerateIn
-from saraban.ops.queries import known_queries
+from saraban.ops.queries import known_content, known_queries
 
 router = APIRouter(route_class=KeptRoute)
 ANSWER = {
@@ -40,5 +40,7 @@ async def nothing(
 def served(settings: Settings | None = None) -> Any:
     app = create_app(settings)
     # As `create_app` includes every feature.
-    app.include_router(router, prefix=API, dependencies=[Depends(at_once(known_queries))])
+    app.include_router(
+        router, prefix=API, dependencies=[Depends(at_once(known_queries)), Depends(at_once(known_content))]
+    )
     return app

@@ -196,7 +196,7 @@ _LIMITS: Final[dict[str, dict[str, object]]] = {
     "WEBHOOK_SECRETS_TOO_MANY": {"most": 3, "until": "2026-03-03T03:15:00Z"},
 }
 _RETRY: Final = {
-    "ACCOUNT_LOCKED": 900.0,
+    "LOGIN_THROTTLED": 900.0,
     "DATABASE_BUSY": 2.0,
     "RATE_LIMITED": 12.0,
     "WEBHOOK_SECRETS_TOO_MANY": 86_400.0,

@@ -1,7 +1,7 @@
 """Walks the OpenAPI document: every operation, its parameters, and the fields of its body."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -15,6 +15,7 @@ class Operation:
     path: str
     parameters: list[dict[str, Any]]
     body: dict[str, Any] | None = None
+    content_type: str = "application/json"
     definitions: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -46,5 +47,6 @@ def operations(document: dict[str, Any]) -> Iterator[Operation]:
             described = methods[method]
             content = described.get("requestBody", {}).get("content", {})
             body = content.get("application/json", {}).get("schema")
-            operation = Operation(method, path, described.get("parameters", []), None, definitions)
-            yield Operation(method, path, operation.parameters, operation.resolve(body) if body else None, definitions)
+            parameters, content_type = described.get("parameters", []), next(iter(content), "application/json")
+            operation = Operation(method, path, parameters, definitions=definitions)
+            yield replace(operation, body=operation.resolve(body) if body else None, content_type=content_type)

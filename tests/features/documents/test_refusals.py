@@ -53,7 +53,7 @@ class TestTour:
         await tour.meets("INVALID_CREDENTIALS", "auth_log_in", client, "POST", "/auth/login", json=wrong)
         for _ in range(4):
             await client.post(f"{API}/auth/login", json=wrong)
-        await tour.meets("ACCOUNT_LOCKED", "auth_log_in", client, "POST", "/auth/login", json=wrong)
+        await tour.meets("LOGIN_THROTTLED", "auth_log_in", client, "POST", "/auth/login", json=wrong)
         stale = {"refreshToken": "nonsense"}
         await tour.meets("SESSION_ENDED", "auth_refresh", client, "POST", "/auth/refresh", json=stale)
         await tour.meets("UNAUTHORIZED", "auth_me", client, "GET", "/auth/me")

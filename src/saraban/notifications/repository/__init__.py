@@ -97,16 +97,34 @@ async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> No
 ASKING = ("waiting", "due_soon", "due_today", "overdue", "returned", "returned_with_comment")
 
 
-async def settle(
-    session: AsyncSession, *, entity_id: str, before: datetime | None = None, user_id: int | None = None
-) -> None:
-    """Take back what asks people to act on something: for one of them, or all who were asked before a moment."""
-    statement = sa.update(Notification).where(Notification.entity_id == entity_id, Notification.template.in_(ASKING))
-    if before is not None:
-        statement = statement.where(Notification.created_at < before)
-    if user_id is not None:
-        statement = statement.where(Notification.user_id == user_id)
-    await session.execute(statement.values(template="settled", is_read=True))
+async def settle(session: AsyncSession, *, before: Mapping[tuple[str, str], datetime]) -> None:
+    """
+    Take back what asked people to act on something before a moment, for many things with one statement.
+
+    :param before: the moment by kind and public id
+    """
+    if before:
+        of_each = (
+            sa.and_(
+                Notification.entity_type == entity_type,
+                Notification.entity_id == entity_id,
+                Notification.created_at < moment,
+            )
+            for (entity_type, entity_id), moment in before.items()
+        )
+        await _settle(session, sa.or_(*of_each))
+
+
+async def settle_own(session: AsyncSession, *, entity_id: str, user_id: int) -> None:
+    """Take back what asked one person to act on something."""
+    await _settle(session, sa.and_(Notification.entity_id == entity_id, Notification.user_id == user_id))
+
+
+async def _settle(session: AsyncSession, which: sa.ColumnElement[bool]) -> None:
+    statement = sa.update(Notification).where(which, Notification.template.in_(ASKING))
+    await session.execute(
+        statement.values(template="settled", is_read=True), execution_options={"synchronize_session": False}
+    )
 
 
 async def page(

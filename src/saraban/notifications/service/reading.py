@@ -66,7 +66,7 @@ async def read(session: AsyncSession, *, caller: Caller, public_id: UUID) -> Non
 
 async def settle(session: AsyncSession, *, caller: Caller, entity_id: str) -> None:
     """Take back what asked the caller to act on a document, once it is done."""
-    await repository.settle(session, entity_id=entity_id, user_id=caller.user_id)
+    await repository.settle_own(session, entity_id=entity_id, user_id=caller.user_id)
 
 
 async def read_all(session: AsyncSession, *, caller: Caller, now: datetime) -> None:

@@ -59,8 +59,7 @@ async def react_all(
     :param subjects: what workflows move; of anything else that an event says it moves nobody is told
     :param post: how e-mail is sent; without it everything stays in the application
     """
-    for entity_id, moment in _settled(events).items():
-        await repository.settle(session, entity_id=entity_id, before=moment)
+    await repository.settle(session, before=_settled(events))
     said = [(event, notice) for event in events for notice in notices(event.name, event.payload)]
     if not said:
         return
@@ -78,12 +77,14 @@ async def react_all(
     await _tell(session, telling, post)
 
 
-def _settled(events: Sequence[Event]) -> dict[str, datetime]:
-    """What went on, with the moment until which whoever was asked to act is asked no more, the latest of each."""
-    found: dict[str, datetime] = {}
+def _settled(events: Sequence[Event]) -> dict[tuple[str, str], datetime]:
+    """What went on, by kind and public id, with the moment until which whoever was asked to act is asked no more."""
+    found: dict[tuple[str, str], datetime] = {}
     for event in events:
-        if event.name in _SETTLES and (entity_id := event.payload.get("documentPublicId")):
-            found[entity_id] = max(event.created_at, found.get(entity_id, event.created_at))
+        said = event.payload
+        if event.name in _SETTLES and (entity_id := said.get("documentPublicId")):
+            entity = (str(said.get("documentKind") or said.get("kind") or ""), entity_id)
+            found[entity] = max(event.created_at, found.get(entity, event.created_at))
     return found
 
 
