@@ -68,6 +68,17 @@ def refuse_behind(url: str) -> None:
         )
 
 
+def refuse_empty(url: str) -> None:
+    """End the command with one line where nothing was ever set up."""
+    from saraban.kit import migrate as history
+
+    if history.current(url) is None:
+        raise stop(
+            "ฐานข้อมูลยังว่างอยู่ กรุณาสั่ง `saraban setup` ก่อน (ตรวจไฟล์โครงการได้ด้วย `saraban setup --project ไฟล์ --dry-run`)",
+            "the database is empty: run `saraban setup` first; `saraban setup --project FILE --dry-run` checks a project file.",
+        )
+
+
 def _goes_back(to: str, stands: str | None) -> bool:
     from alembic.script import ScriptDirectory
 

@@ -108,12 +108,12 @@ def _typed(pointer: str, names: Mapping[str, str]) -> str:
     return pointer
 
 
-def with_system(work: "Callable[[System], Awaitable[T]]") -> T:
-    """This will wire the system, do `work` with it, and close it again."""
+def with_system(work: "Callable[[System], Awaitable[T]]", settings: config.Settings | None = None) -> T:
+    """Wire the system, do `work` with it, and close it again."""
     from saraban.bootstrap import closing, wire
     from saraban.ops import logs
 
-    settings = config.load()
+    settings = settings or config.load()
     logs.configure(level="WARNING", form="console")
 
     async def run() -> T:

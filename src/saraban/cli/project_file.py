@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from saraban import config
 from saraban.cli.codes import caller_named
 from saraban.cli.invitation import hand_out
+from saraban.cli.migrate import refuse_empty
 from saraban.cli.outcome import EXIT_CODES, say, stop, with_system
 from saraban.kit.errors import Kind
 
@@ -66,15 +68,21 @@ def apply(
     from saraban.setup.service import ProjectConflict
 
     content = content_of(file)
+    refuse_empty(config.load().sqlalchemy_url)
     how = {"prune": prune, "update_shared": update_shared, "dry_run": dry_run}
     try:
         found = with_system(lambda system: _apply(system, content, account, how))
     except ProjectConflict as conflict:
         _show(conflict.differences)
         raise
+    show(found, dry_run=dry_run)
+    hand_out(found.invitations)
+
+
+def show(found: "AppliedFile", *, dry_run: bool) -> None:
+    """Print what a file changes, or would change, and how much that is."""
     _show(found.differences)
     _sum_up(found, dry_run=dry_run)
-    hand_out(found.invitations)
 
 
 def content_of(file: str) -> bytes:
@@ -182,6 +190,7 @@ def export(
         async with system.db.reading() as session:
             return await setup.export(session, caller=await _caller(session, account), code=code)
 
+    refuse_empty(config.load().sqlalchemy_url)
     typer.echo(with_system(read), nl=False)
 
 

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,15 +12,34 @@ from saraban import config
 from saraban.cli.invitation import hand_out
 from saraban.cli.migrate import prepare_folder
 from saraban.cli.outcome import EXIT_CODES, say, stop, with_system
-from saraban.kit.errors import FieldProblem, Invalid, Kind
+from saraban.cli.project_file import show
+from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, Text
+from saraban.kit.text import fold
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
     from saraban.identity.service import FirstAdministrator, Invitation
+    from saraban.setup.service import AppliedFile
 
 HERE = "command line"
+
+
+class OrganizationNamesDiffer(DomainError):
+    """`saraban setup` was given another name for the administrator's organization than its project file states."""
+
+    kind, code = Kind.CONFLICT, "ORGANIZATION_NAMES_DIFFER"
+    says = Text(
+        "--organization-name เรียกองค์กร {code} ว่า “{given}” แต่ไฟล์โครงการเรียกว่า “{stated}” จึงยังไม่ได้บันทึกสิ่งใด",
+        "--organization-name calls {code} “{given}”, but the project file calls it “{stated}”; nothing was made.",
+    )
+    recovery = (
+        Text(
+            "ใช้ชื่อเดียวกัน หรือเว้น --organization-name เพื่อใช้ชื่อในไฟล์",
+            "Use one name, or leave --organization-name out: the file's counts.",
+        ),
+    )
 
 
 def register(app: typer.Typer) -> None:
@@ -40,6 +60,9 @@ def setup(
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input instead of asking.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check the project file and show what it would make; make nothing.")
+    ] = False,
 ) -> None:
     """Make an empty database ready: the first administrator and, if given, a project.
 
@@ -52,10 +75,12 @@ def setup(
 
         saraban setup
         pass show saraban/root | saraban setup --username root --email root@example.org --organization กทท. --password-stdin
+        saraban setup --project project.yaml --dry-run
         saraban setup --username root --email root@example.org --organization กทท. --project project.yaml
     """
-    from saraban.kit import migrate as history
-
+    if dry_run:
+        _try(project, organization, organization_name)
+        return
     refuse_second_run()
     content = _read(project)
     asks = not password_stdin and sys.stdin.isatty()
@@ -66,7 +91,7 @@ def setup(
         raise stop(f"ระบุ {named}", f"Say {named}: there is no terminal to ask at.", code=2)
     first = _first(username, email, organization, organization_name, password_stdin=password_stdin)
     _check(first, content)
-    history.upgrade(config.load().sqlalchemy_url)
+    _prepare(config.load())
     invitations = with_system(lambda system: _set_up(system, first, content))
     typer.echo(
         say(
@@ -78,12 +103,53 @@ def setup(
     typer.echo(say("เริ่มให้บริการด้วย `saraban serve`", "Start it with `saraban serve`."))
 
 
+def _prepare(settings: config.Settings) -> None:
+    """Make the tables, once the settings have been found good: a refused one leaves no database behind."""
+    from saraban.bootstrap import signing_key
+    from saraban.kit import migrate as history
+
+    prepare_folder()
+    signing_key(settings)
+    history.upgrade(settings.sqlalchemy_url)
+
+
+def _try(project: Path | None, organization: str | None, name: str | None) -> None:
+    """Show what a project file would make of an empty installation: of one in a folder that is gone afterwards."""
+    from saraban.kit import migrate as history
+
+    content = _read(project)
+    if content is None:
+        raise stop("ระบุ --project", "Say --project: --dry-run checks a project file.", code=2)
+    if organization:
+        _agree(content, organization, name or "")
+    with TemporaryDirectory() as folder:
+        empty: dict[str, Any] = {"database_url": "", "redis_url": "", "lock_redis_urls": "", "mail": "off"}
+        settings = config.load().model_copy(update={**empty, "data_dir": Path(folder)})
+        history.upgrade(settings.sqlalchemy_url)
+        found = with_system(lambda system: _tried(system, content), settings)
+    show(found, dry_run=True)
+
+
+async def _tried(system: "System", content: bytes) -> "AppliedFile":
+    from saraban import bootstrap
+    from saraban.identity.service import system_caller
+    from saraban.setup import service
+
+    await bootstrap.seed(system, demo=False)
+    acted: dict[str, Any] = {"now": system.clock.now(), "address": HERE}
+
+    async def work(session: "AsyncSession") -> "AppliedFile":
+        caller = await system_caller(session)
+        return await service.apply(session, caller=caller, content=content, dry_run=True, **acted)
+
+    return await system.db.transact(work)
+
+
 def refuse_second_run() -> None:
     """:raises AlreadySetUp: before anything is asked, when somebody has an account"""
     from saraban.identity.service import AlreadySetUp
     from saraban.kit import migrate as history
 
-    prepare_folder()
     if history.current(config.load().sqlalchemy_url) is None:
         return
     if with_system(lambda system: system.first_run.is_over()):
@@ -136,6 +202,18 @@ def _check(first: "FirstAdministrator", content: bytes | None) -> None:
             faults += fault.fields
     if faults:
         raise Invalid(fields=faults)
+    if content is not None:
+        _agree(content, first.organization_code, first.organization_name)
+
+
+def _agree(content: bytes, code: str, name: str) -> None:
+    """:raises OrganizationNamesDiffer: when the file calls the administrator's organization otherwise"""
+    from saraban.setup.domain.yaml_reader import read_file
+
+    code, name = fold(code.strip()), fold(name.strip())
+    for one in read_file(content).file.organizations or ():
+        if one.code == code and name not in {"", code, one.name, one.name_en}:
+            raise OrganizationNamesDiffer(values={"code": code, "given": name, "stated": one.name})
 
 
 async def _set_up(system: "System", first: "FirstAdministrator", content: bytes | None) -> "list[Invitation]":

@@ -77,7 +77,10 @@ def downgrade(url: str, revision: str) -> None:
 
 
 def current(url: str) -> str | None:
-    """This will give the revision a database stands at, or None before the first."""
+    """Give the revision a database stands at, or None before the first; no file is made by asking."""
+    place = sa.make_url(url)
+    if place.get_backend_name() == "sqlite" and place.database and not Path(place.database).exists():
+        return None
     return _on(url, lambda connection: MigrationContext.configure(connection).get_current_revision())
 
 

@@ -114,3 +114,59 @@ class TestSetup:
         assert command("migrate")[0] == 0
 
         assert command("setup", *ROOT)[0] == 0
+
+    @pytest.mark.parametrize(
+        ("name", "value", "typed"),
+        [("SECRET_KEY", "short", STRONG), ("LOG_LEVEL", "NOISY", STRONG), ("LANG", "en", "weak")],
+    )
+    def test_leaves_no_database_when_a_setting_or_the_password_is_refused(
+        self, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, typed: str
+    ) -> None:
+        monkeypatch.setenv(f"SARABAN_{name}", value)
+        config.load.cache_clear()
+
+        assert command("setup", *ROOT, typed=f"{typed}\n")[0] == 3
+        assert not (tmp_path / "data" / "saraban.db").exists()
+
+    def test_refuses_another_name_than_the_file_gives_the_organization(self, command: Command, tmp_path: Path) -> None:
+        file = tmp_path / "project.yaml"
+        file.write_text("organizations: [{code: กทท., name: การท่าเรือ}]\nproject: {code: P, name: a}\n")
+        code, _, err = command("setup", *ROOT, "--organization-name", "กรมท่า", "--project", str(file))
+
+        assert code == 6
+        assert "“กรมท่า”" in err
+        assert "“การท่าเรือ”" in err
+        assert not (tmp_path / "data" / "saraban.db").exists()
+
+
+class TestDryRun:
+    def test_shows_what_a_file_would_make_and_leaves_nothing(self, command: Command, tmp_path: Path) -> None:
+        file = tmp_path / "project.yaml"
+        file.write_text(FULL)
+        code, out, err = command("setup", "--project", str(file), "--dry-run", typed="")
+
+        assert (code, err) == (0, "")
+        assert "/contracts/BR-1" in out
+        assert "nothing was written" in out
+        assert not (tmp_path / "data").exists()
+
+    def test_names_what_the_file_refers_to_in_vain(self, command: Command, tmp_path: Path) -> None:
+        file = tmp_path / "project.yaml"
+        file.write_text(FULL.replace("RFA_APPROVAL", "NO_SUCH_FLOW"))
+        code, _, err = command("setup", "--project", str(file), "--dry-run", typed="")
+
+        assert code == 3
+        assert "NO_SUCH_FLOW" in err
+
+    def test_needs_a_file(self, command: Command) -> None:
+        assert command("setup", "--dry-run", typed="")[0] == 2
+
+
+def test_a_project_is_applied_after_the_setup(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "project.yaml"
+    file.write_text(FULL)
+    code, _, err = command("project", "apply", str(file), "--dry-run")
+
+    assert code == 1
+    assert "`saraban setup`" in err
+    assert not (tmp_path / "data" / "saraban.db").exists()
