@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError
 
 from saraban.kit.db import Fault, fault_of
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
 from saraban.kit.faults import field_problems
 
 
@@ -118,12 +118,14 @@ def printed(message: OperatorMessage, language: str) -> str:
 def _of_rule(error: DomainError) -> tuple[Text, ...]:
     """One line for a rule; for bad input one for each field."""
     if error.fields:
-        return tuple(
-            Text(*(f"{field.pointer.lstrip('/')}: {field.text.say(one, field.values)}" for one in ("th", "en")))
-            for field in error.fields
-        )
+        return tuple(Text(_of_field(field, "th"), _of_field(field, "en")) for field in error.fields)
     words = Text(error.words.say("th", error.values), error.words.say("en", error.values))
     return (words if error.detail == words.en else _with(words, error.detail, end=""),)
+
+
+def _of_field(field: FieldProblem, language: str) -> str:
+    name, said = field.pointer.lstrip("/"), field.text.say(language, field.values)
+    return f"{name}: {said}" if name else said
 
 
 def _of_settings(error: ValidationError) -> OperatorMessage:

@@ -35,7 +35,9 @@ class TestReadFile:
     @pytest.mark.parametrize(
         ("text", "expected"),
         [
-            ("", [("", "wrong_type", 1)]),
+            ("", [("", "empty", 1)]),
+            ("# nothing\n\n", [("", "empty", 1)]),
+            ("project", [("", "wrong_type", 1)]),
             ("- a", [("", "wrong_type", 1)]),
             ("organizations: []", [("/project", "required", 1)]),
             (PROJECT + "colour: red", [("/colour", "unknown_field", 2)]),
@@ -74,6 +76,32 @@ class TestReadFile:
 
         assert one.text.say("en", one.values) == "Line 2: There is no such field."
         assert one.text.say("th", one.values) == "บรรทัด 2: ไม่รู้จักฟิลด์นี้"
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("project:\n\tcode: P", "Line 2: Indent with blanks instead of tabs."),
+            ("project:\n  code: P\n\tname: a", "Line 3: Indent with blanks instead of tabs."),
+            ("project:\n  code: P\n name: a", "Line 3: Give this line the same indentation"),
+            ("project\n  code: P", "Line 2: Give this line the same indentation"),
+            ("project:\n  name: a: b", "Line 2: Put quotes"),
+            ("project: {code: @x}", "Line 1: Put quotes"),
+            ("project: {code: P}\nmembers\npeople: []", "Line 2: Put a colon"),
+            ("project: {code: P,\n name: a\npeople: []", "Line 1: Close the bracket"),
+            ("project:\n  name: 'a\n  code: P", "Line 2: Close the quote"),
+            ('project: {name: "a\\q"}', "Line 1: Put single quotes"),
+            ("", "The file is empty."),
+        ],
+    )
+    def test_says_what_to_do_about_text_that_is_no_yaml(self, text: str, said: str) -> None:
+        with pytest.raises(Invalid) as refusal:
+            read_file(text.encode())
+        (one,) = refusal.value.fields
+        thai = one.text.say("th", one.values)
+
+        assert one.text.say("en", one.values).startswith(said)
+        assert thai.startswith(said.partition(":")[0].replace("Line", "บรรทัด")) or thai == "ไฟล์ว่างเปล่า"
+        assert not {"found", "expected", "mapping"} & set(thai.split())
 
     def test_refuses_more_than_a_megabyte_unread(self) -> None:
         with pytest.raises(ProjectFileTooLarge):

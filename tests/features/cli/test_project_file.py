@@ -40,6 +40,7 @@ class TestApply:
         [
             (("role: OWNER", "role: BOSS"), 3, "saraban: members/0/role: Line 9: This must be one of:"),
             (("{code: ทช., name: กรมทางหลวงชนบท}", "{code: กทท., name: x}"), 3, "There is no organization"),
+            ((FULL, "# empty"), 3, "saraban: The file is empty."),
             (("ทช.", "กทท."), 6, "saraban: organizations/0: Line 2: The database has การท่าเรือแห่งประเทศไทย"),
         ],
     )

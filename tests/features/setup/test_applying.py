@@ -10,7 +10,7 @@ from saraban.audit.models import AuditLog
 from saraban.identity import service as identity
 from saraban.identity.models import Organization, User, UserInvitation
 from saraban.kit.db import Base, Database
-from saraban.kit.errors import DomainError, Forbidden
+from saraban.kit.errors import DomainError, Forbidden, Invalid
 from saraban.projects import service as projects
 from saraban.projects.models import Contract, Discipline, Project, ProjectOrganization, ReviewTeamMember
 from saraban.setup import service as setup
@@ -299,6 +299,15 @@ class TestFaults:
             )
 
         assert said(await applied(empty_db, both.replace("TER", "str"))) == []
+
+    async def test_tells_where_to_add_an_organization_that_is_no_member(self, empty_db: Database) -> None:
+        text = A + P + "contracts: [{code: C, name: c, parties: [{organization: A, role: OWNER}]}]"
+        with pytest.raises(Invalid) as refusal:
+            await applied(empty_db, text)
+        (one,) = refusal.value.fields
+
+        assert one.text.say("en", one.values).endswith("add it to `members`.")
+        assert one.text.say("th", one.values) == "บรรทัด 3: องค์กร “A” ยังไม่อยู่ในโครงการ เพิ่มใน `members`"
 
     async def test_that_a_service_finds_undoes_what_was_written_before(self, empty_db: Database) -> None:
         text = FULL.replace("workflow: RFA_APPROVAL", "workflow: CIRCULATION_FLOW_V1")

@@ -66,6 +66,7 @@ class TestTemplate:
         sections = {path.split("/")[-2] for _, path in said(found)}
         assert {"organizations", "members", "disciplines", "rfaTypes", "subTypes", "numberFormats"} <= sections
         assert 15 <= sum("/disciplines/" in path for _, path in said(found)) <= 30
+        assert ("add", "/numberFormats/RFI") in said(found)
         assert said(await applied(empty_db, text, prune=True)) == []
 
     def test_of_another_name_is_refused(self) -> None:

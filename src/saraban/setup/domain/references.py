@@ -12,8 +12,18 @@ from saraban.kit.text import fold
 from saraban.setup.domain.comparison import Codes, Item, Items
 from saraban.setup.domain.yaml_reader import ReadFile
 
-_UNKNOWN_TH: Final = "ไม่มี {what} “{value}” ทั้งในไฟล์และในระบบ"
-_UNKNOWN_EN: Final = "There is no {what} “{value}”, neither in the file nor in the database."
+_NOUNS: Final = {
+    "organization": "องค์กร (organizations)",
+    "project": "โครงการ (project)",
+    "contract": "สัญญา (contracts)",
+    "document type": "ประเภทเอกสาร (correspondenceTypes)",
+    "RFA type": "ประเภท RFA (rfaTypes)",
+    "discipline": "สาขางาน (disciplines)",
+    "sub type": "ประเภทย่อย (subTypes)",
+    "person": "บุคคล (people)",
+    "role": "บทบาท",
+    "workflow in force": "กระบวนงานที่ใช้อยู่",
+}
 
 Code = tuple[str, str]
 
@@ -119,8 +129,12 @@ class _References:
             yield self._unknown(item, key, what)
 
     def _unknown(self, item: Item, key: str, what: str) -> FieldProblem:
-        value = item.values[key]
-        return self.read.fault((*item.at, key), "unknown", _UNKNOWN_TH, _UNKNOWN_EN, what=what, value=value)
+        th = f"ไม่มี{_NOUNS.get(what, what)} “{{value}}” ทั้งในไฟล์และในระบบ"
+        en = f"There is no {what} “{{value}}”, neither in the file nor in the database."
+        if what == "member":
+            th = "องค์กร “{value}” ยังไม่อยู่ในโครงการ เพิ่มใน `members`"
+            en = "The organization “{value}” is no member of the project: add it to `members`."
+        return self.read.fault((*item.at, key), "unknown", th, en, value=item.values[key])
 
     def _organizations(self) -> AbstractSet[str]:
         return self.top["organizations"] | self.known.organizations

@@ -27,6 +27,36 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 _REFUSED: Final = "\u200b"
 
+_NO_KEYS: Final = Text(
+    "ไฟล์ต้องประกอบด้วยคีย์ที่ตามด้วย “:” เช่น `project:`", "The file must consist of keys, each with a colon: `project:`."
+)
+_TABS: Final = Text("ใช้ช่องว่างแทนแท็บในการย่อหน้า", "Indent with blanks instead of tabs.")
+_QUOTED: Final = Text(
+    "ใส่เครื่องหมายคำพูด ' ' คร่อมข้อความที่มี “: ” หรือ “#” หรือขึ้นต้นด้วย @ % `",
+    "Put quotes ' ' around text that contains “: ” or “#”, or begins with @ % `.",
+)
+_INDENTED: Final = Text(
+    "ย่อหน้าให้ตรงกับรายการเดียวกันที่อยู่เหนือขึ้นไป และใส่ “:” หลังคีย์ทุกตัว",
+    "Give this line the same indentation as its neighbours of one level, and every key its colon.",
+)
+_COLON: Final = Text("ใส่ “: ” หลังคีย์ในบรรทัดนี้", "Put a colon and a blank after the key in this line.")
+_BRACKET: Final = Text(
+    "ปิดวงเล็บที่เปิดในบรรทัดนี้ และคั่นรายการด้วยจุลภาค",
+    "Close the bracket that is opened in this line, and put commas between its items.",
+)
+_QUOTE: Final = Text("ปิดเครื่องหมายคำพูดที่เปิดในบรรทัดนี้", "Close the quote that is opened in this line.")
+_ESCAPE: Final = Text("ใช้เครื่องหมายคำพูดเดี่ยว ' ' คร่อมข้อความที่มี \\", "Put single quotes ' ' around text that contains \\.")
+# What the parser says, what to do about it, and whether that is where the thing begins that has no end.
+_MALFORMED: Final[tuple[tuple[str, Text, bool], ...]] = (
+    ("tab character", _TABS, False),
+    ("cannot start any token", _QUOTED, False),
+    ("mapping values are not allowed", _QUOTED, False),
+    ("expected ':'", _COLON, True),
+    ("expected ',' or", _BRACKET, True),
+    ("unexpected end of stream", _QUOTE, True),
+    ("escape", _ESCAPE, False),
+)
+
 
 class ProjectFileTooLarge(DomainError):
     """A project file has at most 1 MB."""
@@ -65,14 +95,31 @@ def read_file(content: bytes) -> ReadFile:
         line = content.count(b"\n", 0, error.start) + 1
         raise _refused([_fault((), line, "encoding", "ไฟล์ต้องเป็น UTF-8", "The file must be UTF-8.")]) from None
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        words = str(getattr(error, "problem", None) or "malformed").split("\n")[0][:200]
-        th, en = "รูปแบบ YAML ไม่ถูกต้อง ({why})", "This is not valid YAML ({why})."
-        line = min(mark.line + 1, content.count(b"\n") + 1) if mark else 1
-        raise _refused([_fault((), line, "yaml", th, en, why=words)]) from None
+        raise _refused([_malformed(error, content)]) from None
     if reading.faults:
         raise _refused(reading.faults)
+    if data is None:
+        raise _refused([FieldProblem("", "empty", Text("ไฟล์ว่างเปล่า", "The file is empty."), {"line": 1})])
+    if not isinstance(data, dict):
+        line = reading.lines[()]
+        raise _refused([_fault((), line, "wrong_type", _NO_KEYS.th, _NO_KEYS.en)])
     return ReadFile(_checked(data, reading.lines), reading.lines)
+
+
+def _malformed(error: yaml.YAMLError, content: bytes) -> FieldProblem:
+    """Say what to do about text that is no YAML, at the line where it begins to go wrong."""
+    problem, mark = str(getattr(error, "problem", "")), getattr(error, "problem_mark", None)
+    opened = getattr(error, "context_mark", None)
+    lines = content.decode("utf-8-sig").split("\n")
+    text = lines[mark.line] if mark and mark.line < len(lines) else ""
+    words, begins = next(((words, begins) for part, words, begins in _MALFORMED if part in problem), (_INDENTED, False))
+    if "\t" in text[: len(text) - len(text.lstrip())] and not begins:
+        words = _TABS
+    elif words is _QUOTED and text.count(": ") + text.endswith(":") < 2:
+        words = _INDENTED
+    place = opened if begins and opened else mark
+    line = min(place.line + 1, content.count(b"\n") + 1) if place else 1
+    return _fault((), line, "yaml", words.th, words.en)
 
 
 def _checked(data: Any, lines: Mapping[Path, int]) -> ProjectFile:
