@@ -47,6 +47,7 @@ class Line:
     due_date: date | None
     is_overdue: bool
     created_at: datetime
+    type_code: str
     outcome: str | None = None
 
 
@@ -150,5 +151,6 @@ def line_of(web: WebKind, found: Any) -> Line:
         due_date=item.due_date,
         is_overdue=item.is_overdue,
         created_at=item.created_at,
+        type_code=item.document_type,
         outcome=found.workflow.outcome if found.workflow else None,
     )

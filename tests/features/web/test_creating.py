@@ -5,6 +5,8 @@ import re
 
 import httpx
 import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
 
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import rfa_form, selected
@@ -56,6 +58,20 @@ class TestForm:
         page = (await browser.get("/rfas/new")).text
 
         assert re.search(r'value="TER" data-also="ท่าเทียบเรือ">TER – Terminal', page)
+
+    @pytest.mark.parametrize(
+        ("language", "named"), [("th", ("ส่งวัสดุ", "ท่าเรือแหลมฉบัง")), ("en", ("Materials", "Laem Chabang"))]
+    )
+    async def test_names_sub_types_and_the_project_in_the_readers_language(
+        self, app: FastAPI, sit: Sit, language: str, named: tuple[str, str]
+    ) -> None:
+        changed = "UPDATE correspondence_sub_types SET sub_type_name = 'ส่งวัสดุ', sub_type_name_en = 'Materials'"
+        await app.state.db.transact(lambda session: session.execute(sa.text(changed)))
+        browser = await sit("dc.contractor", language)
+        page = (await browser.get("/transmittals/new")).text
+
+        assert f"11 · MAT – {named[0]}</option>" in page
+        assert f'class="project-name" title="{named[1]}' in page
 
     async def test_asks_no_account_of_a_program_to_answer_a_sheet(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")

@@ -42,7 +42,7 @@ class TestStep:
         await act(contractor, address, "submit")
 
         page = (await reviewer.get(address)).text
-        for part in ("ดูข้อกำหนด", "เลือกรหัสผล", '<option value="1A">', "กำหนด "):
+        for part in ("ดูข้อกำหนด", "เลือกรหัสผล", 'for="a-approve">ผลการพิจารณา</label>', '<option value="1A">', "กำหนด "):
             assert part in page
         form = hidden(page, "act-approve")
         unsure = await reviewer.post(f"{address}/actions", data=form | {"responseCode": "1C"})
@@ -131,6 +131,14 @@ class TestPage:
         assert answer.status_code == 404
         assert "What was asked for was not found." in answer.text
         assert answer.headers["x-trace-id"] in answer.text
+
+    async def test_tells_why_the_number_looks_so_and_folds_its_template(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor", "en")
+        shown = (await browser.get(await new_rfa(browser))).text.split("data-number-format")[1].split("</div>")[0]
+
+        reason, folded = shown.split("<details")
+        assert ("<code" in reason, "<code" in folded) == (False, True)
+        assert "format" in reason.rpartition("<dd>")[2].lower()
 
     async def test_shows_no_integer_key(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")

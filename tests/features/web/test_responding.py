@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import httpx
+import pytest
 import pytest_asyncio
 from fastapi import FastAPI
 
@@ -53,9 +54,21 @@ class TestRfi:
         assert ('data-action="respond"' in offered, 'data-action="approve"' in offered) == (True, False)
         assert all(part in answer for part in ("Level +2.50", ".pdf", "คคง."))
         assert ["คคง." in waits(offered), "ผรม.2" in waits(answered), "คคง." in waits(again)] == [True, True, True]
+        ended = (await asker.get(address)).text
+
+        assert "by the due date where there is one" in offered
+        assert 'data-dialog="revise"' not in ended
         assert 'data-state="closed"' in closed
         main = closed.split("data-answer", 1)[1]
         assert main.index("+2.35 there") < main.index("Earlier response") < main.index("Level +2.50")
+
+    @pytest.mark.parametrize(("language", "name"), [("th", "คำขอข้อมูล (RFI)"), ("en", "Request for Information (RFI)")])
+    async def test_is_called_so_in_inbox_and_register(self, sit: Sit, desk: Desk, language: str, name: str) -> None:
+        await asked(desk)
+        reader = await sit("dc.consultant", language)
+        rows = [(await reader.get(page)).text.split("<tbody>")[1] for page in ("/inbox", "/correspondences")]
+
+        assert [f'class="nowrap bare">{name}</td>' in row for row in rows] == [True, True]
 
     async def test_is_not_overdue_once_it_has_its_answer(self, app: FastAPI, sit: Sit, desk: Desk) -> None:
         clock = app.state.clock

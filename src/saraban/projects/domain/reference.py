@@ -13,6 +13,7 @@ class ProjectRef:
     public_id: UUID
     code: str
     name: str
+    name_en: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

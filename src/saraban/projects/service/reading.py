@@ -47,7 +47,9 @@ async def list_projects(
 async def projects_of(session: AsyncSession, *, caller: Caller) -> tuple[ProjectRef, ...]:
     """This will give every project the caller may see, by code."""
     rows = await repository.every(session, _visible(caller), sandbox=_sandbox(caller))
-    return tuple(ProjectRef(row.id, row.public_id, row.project_code, row.project_name) for row in rows)
+    return tuple(
+        ProjectRef(row.id, row.public_id, row.project_code, row.project_name, row.project_name_en) for row in rows
+    )
 
 
 async def read_project(session: AsyncSession, *, caller: Caller, public_id: UUID) -> ProjectDetail:

@@ -47,7 +47,9 @@ async def offers(
     else:
         may_cancel = register.kind.cancel_after_issue and _allowed(lambda: require_withdraw(caller, row.head))
     ended = envelope is not None and envelope.terminal
-    may_revise = ended and _allowed(lambda: require_create(caller, register.kind, row.head))
+    # Who asked has closed the matter with the answer: there is nothing to ask anew.
+    settled = envelope is not None and envelope.outcome == "closed" and row.type.type_code == "RFI"
+    may_revise = ended and not settled and _allowed(lambda: require_create(caller, register.kind, row.head))
     # Whether a state may be edited is its definition's word, whatever the state is called.
     return Offers(edit=envelope is not None and envelope.can_edit and may_edit, cancel=may_cancel, revise=may_revise)
 

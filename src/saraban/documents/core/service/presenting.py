@@ -133,7 +133,10 @@ def _discipline(row: DocumentRow) -> CodeAnswer | None:
 
 def _sub_type(row: DocumentRow) -> CodeAnswer | None:
     found = row.sub_type
-    return None if found is None else CodeAnswer(code=found.sub_type_code, name=found.sub_type_name)
+    if found is None:
+        return None
+    name = found.sub_type_name_en or found.sub_type_name
+    return CodeAnswer(code=found.sub_type_code, name=name, name_th=found.sub_type_name)
 
 
 def _summary_fields(
