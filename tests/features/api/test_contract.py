@@ -102,7 +102,9 @@ def first_of_each(cases: Iterable[Case], alike: Callable[[Case], Hashable]) -> I
 
 def tried(app: FastAPI, account: str | None, alike: Callable[[Case], Hashable], *, examples: bool) -> Iterator[Any]:
     """Each finished scenario of each operation."""
-    phases = SETTINGS["phases"] | {"examples": {"enabled": examples}}
+    # A method that an address does not have is refused before anybody is asked who they are: one is enough for the others.
+    coverage = SETTINGS["phases"]["coverage"] | ({} if examples else {"unexpected-methods": ["put"]})
+    phases = SETTINGS["phases"] | {"examples": {"enabled": examples}, "coverage": coverage}
     document = app.openapi()
     with asgi.get_client(app) as client:
         client.headers.update(headers := headers_of(client, account))
