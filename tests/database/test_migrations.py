@@ -60,6 +60,7 @@ STEPS = [
     "0044",
     "0045",
     "0046",
+    "0047",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
@@ -331,6 +332,35 @@ class TestPublicIds:
 
         assert len(set(rows(url, "SELECT uuid FROM organizations"))) == 2
         mariadb_server.drop("defaults")
+
+
+class TestItemsOfATransmittal:
+    def test_go_to_its_newest_issue_and_begin_the_draft_that_follows(self, old: str) -> None:
+        apart(migrate.upgrade, old, "0046")
+        on(old, _revised_transmittal)
+        before = on(old, old_rows.contents)["transmittal_items"]
+
+        apart(migrate.upgrade, old)
+
+        listed = "SELECT transmittal_revision_id, document_number, quantity FROM transmittal_items ORDER BY id"
+        assert rows(old, listed) == [(5, "0001-A", 2), (50, None, 2)]
+        apart(migrate.downgrade, old, "0046")
+        assert on(old, old_rows.contents)["transmittal_items"] == before
+        apart(migrate.upgrade, old)
+
+
+def _revised_transmittal(connection: sa.Connection) -> None:
+    """Issue the transmittal with what it carries, and begin its revision B."""
+    copied = "correspondence_id, correspondence_number, correspondence_status_id, subject, created_by"
+    for statement in (
+        "UPDATE correspondence_revisions SET issued_date = created_at, is_current = 0 WHERE id = 5",
+        (
+            f"INSERT INTO correspondence_revisions (id, uuid, revision_number, revision_label, is_current, {copied}) "
+            f"SELECT 50, '{UUID(int=50).hex}', revision_number + 1, 'B', 1, {copied} FROM correspondence_revisions WHERE id = 5"
+        ),
+        "UPDATE transmittal_items SET document_number = '0001-A', quantity = 2",
+    ):
+        connection.execute(sa.text(statement))
 
 
 class TestRolesInProjects:

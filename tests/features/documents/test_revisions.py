@@ -206,6 +206,29 @@ class TestTransmittedItems:
 
         assert (item["documentNumber"], item["subject"]) == (revised["documentNumber"], "ฉบับที่สอง")
 
+    async def test_stay_with_the_revision_they_went_along_with(self, desk: Desk) -> None:
+        rfa, address = await draft_b(desk)
+        client = await desk.as_("dc.contractor")
+        await client.post(f"{address}/withdraw-revision", json={"reason": "ขอทำใหม่"})
+        sheet = await desk.write("dc.contractor", "transmittals", desk.transmittal(rfa["publicId"]))
+        await desk.act("dc.contractor", sheet, "submit")
+        revised = unwrapped(await client.post(f"{address}/revisions", json={"subject": "ฉบับที่สอง"}))
+        await desk.act("dc.contractor", revised, "submit")
+        await desk.act("dc.consultant", sheet, "return", comment="หน้า 2 ไม่ครบ")
+        own = f"/api/v1/transmittals/{sheet['publicId']}/revisions"
+        draft = unwrapped(await client.post(own, json={}))
+        hidden = (await desk.read("dc.consultant", "transmittals", f"{sheet['publicId']}/revisions")).json()["items"]
+        await desk.act("dc.contractor", draft, "submit")
+
+        after = unwrapped(await desk.read("dc.consultant", "transmittals", sheet["publicId"]))
+        told = (await desk.read("dc.consultant", "transmittals", f"{sheet['publicId']}/revisions")).json()["items"]
+
+        said = [[(one["documentNumber"], one["subject"]) for one in item["data"]["items"]] for item in told]
+        was, is_now = (rfa["documentNumber"], rfa["subject"]), (revised["documentNumber"], "ฉบับที่สอง")
+        assert said == [[is_now], [was]]
+        assert [(one["documentNumber"], one["subject"]) for one in after["items"] + draft["items"]] == [is_now, is_now]
+        assert [item["data"]["revisionLabel"] for item in hidden] == ["A"]
+
     async def test_are_not_cancelled_when_listed_nor_when_sent(self, desk: Desk) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter())
         await desk.act("dc.consultant", letter, "submit")

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from saraban.audit import service as audit
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
+from tests.features.documents.test_choices import choose, flow, publish
 from tests.features.documents.test_circulations import order
 from tests.features.documents.test_circulations import person as person_id
 
@@ -25,6 +26,10 @@ async def audited(app: FastAPI, kind: str, document: dict[str, Any]) -> dict[str
         trail = await audit.listing(session, entity_type=kind, entity_id=document["publicId"], cursor=None, limit=10)
     (edit,) = [entry for entry in trail.items if entry.action == f"{kind}.edit"]
     return edit.details["changes"]  # type: ignore[no-any-return]
+
+
+def carried(sheet: dict[str, Any]) -> list[str]:
+    return [one["documentNumber"] for one in sheet["items"]]
 
 
 @pytest.fixture
@@ -134,17 +139,47 @@ class TestTransmittal:
         assert late.status_code == 409
         assert set(await audited(app, "transmittal", sheet)) == {"items", "purpose"}
 
-    async def test_that_was_issued_keeps_its_list(self, desk: Desk) -> None:
-        first, second = [await desk.write("dc.contractor", "rfas", desk.rfa()) for _ in range(2)]
-        for one in (first, second):
-            await desk.act("dc.contractor", one, "submit")
-        sheet = await desk.write("dc.contractor", "transmittals", desk.transmittal(first["publicId"]))
-        await desk.act("dc.contractor", sheet, "submit")
-        await desk.act("dc.consultant", sheet, "return", comment="หน้า 2 ไม่ครบ")
-        client, address = await desk.as_("dc.contractor"), f"/api/v1/transmittals/{sheet['publicId']}"
-        assert (await client.post(f"{address}/revisions", json={})).is_success
+    async def test_on_its_next_revision_carries_what_that_draft_says(self, desk: Desk) -> None:
+        first, second, third = [await desk.write(EDITOR, "correspondences", desk.letter("ผรม.2")) for _ in range(3)]
+        for one in (first, second, third):
+            await desk.act(EDITOR, one, "submit")
+        body = desk.transmittal(first["publicId"], second["publicId"], recipients=desk.to("ผรม.2"))
+        sheet = await desk.write(EDITOR, "transmittals", body)
+        await desk.act(EDITOR, sheet, "submit")
+        await desk.act("dc.contractor", sheet, "return", comment="หน้า 2 ไม่ครบ")
+        client, address = await desk.as_(EDITOR), f"/api/v1/transmittals/{sheet['publicId']}"
+        revised = await client.post(f"{address}/revisions", json={})
+        assert carried(revised.json()["data"]) == carried(sheet)
+        items = [{"documentPublicId": third["publicId"]}, {"documentPublicId": first["publicId"], "quantity": 3}]
 
-        answer = await client.patch(address, json={"items": [{"documentPublicId": second["publicId"]}]})
+        answer = await changed(desk, "transmittals", sheet, items=items)
+        seen = unwrapped(await desk.read("dc.contractor", "transmittals", sheet["publicId"]))
+        kept = await client.post(f"{address}/withdraw-revision", json={"reason": "ส่งฉบับเดิม"})
+
+        assert answer.status_code == 200, answer.text
+        now = answer.json()["data"]
+        assert [(one["documentNumber"], one["quantity"]) for one in now["items"]] == [
+            (third["documentNumber"], 1),
+            (first["documentNumber"], 3),
+        ]
+        assert carried(seen) == carried(kept.json()["data"]) == carried(sheet)
+
+    async def test_that_was_issued_keeps_its_list_when_its_workflow_leads_back_to_an_edit(self, desk: Desk) -> None:
+        admin = await desk.as_("admin")
+        label = {"th": "คำ", "en": "Word"}
+        raw = flow("BACK", middle="handed_over")
+        raw["states"][1]["on"]["back"] = {"to": "draft", "label": label, "require": {"party": ["recipient"]}}
+        assert (await publish(admin, raw)).status_code == 201
+        assert (await choose(admin, "BACK", kind="transmittal")).status_code == 200
+        first, second = [await desk.write(EDITOR, "correspondences", desk.letter("ผรม.2")) for _ in range(2)]
+        for one in (first, second):
+            await desk.act(EDITOR, one, "submit")
+        body = desk.transmittal(first["publicId"], recipients=desk.to("ผรม.2"))
+        sheet = await desk.write(EDITOR, "transmittals", body)
+        await desk.act(EDITOR, sheet, "submit")
+        await desk.act("dc.contractor", sheet, "back")
+
+        answer = await changed(desk, "transmittals", sheet, items=[{"documentPublicId": second["publicId"]}])
 
         assert (answer.status_code, answer.json()["code"]) == (409, "DOCUMENT_ALREADY_ISSUED")
         assert pointers(answer) == ["/items"]

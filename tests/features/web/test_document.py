@@ -278,6 +278,27 @@ class TestChanges:
         assert [one["organizationCode"] for one in read["recipients"]] == ["ผรม.2", "ผรม.1"]
         assert (read["purpose"], read["subject"]) == ("FOR_REVIEW", "นำส่งฉบับแก้")
 
+    async def test_the_revisions_of_a_transmittal_name_what_each_carried(self, sit: Sit, desk: Desk) -> None:
+        first, second = [await desk.write("dc.consultant", "correspondences", desk.letter("ผรม.2")) for _ in range(2)]
+        for one in (first, second):
+            await desk.act("dc.consultant", one, "submit")
+        body = desk.transmittal(first["publicId"], recipients=desk.to("ผรม.2"))
+        sheet = await desk.write("dc.consultant", "transmittals", body)
+        await desk.act("dc.consultant", sheet, "submit")
+        await desk.act("dc.contractor", sheet, "return", comment="หน้า 2 ไม่ครบ")
+        client, address = await desk.as_("dc.consultant"), f"/api/v1/transmittals/{sheet['publicId']}"
+        assert (await client.post(f"{address}/revisions", json={})).is_success
+        changes = {"items": [{"documentPublicId": second["publicId"]}]}
+        assert (await client.patch(address, json=changes)).is_success
+
+        page = (await (await sit("dc.consultant")).get(f"/transmittals/{sheet['publicId']}")).text
+
+        revisions = page.split('aria-labelledby="s-revisions"')[1].split("</section>")[0].split("<tr")
+        assert [[one["documentNumber"] in row for one in (first, second)] for row in revisions[2:]] == [
+            [False, True],
+            [True, False],
+        ]
+
     async def test_the_people_of_a_draft_sheet_are_edited(self, sit: Sit, desk: Desk) -> None:
         sheet = await desk.write("dc.consultant", "circulations", await order(desk))
         first, second = [one["user"]["publicId"] for one in sheet["assignees"]]

@@ -22,15 +22,16 @@ class Transmittal(Base):
 
 class TransmittalItem(Base):
     """
-    A document that a transmittal carries; the same one at most once.
+    A document that a revision of a transmittal carries; the same one at most once.
 
-    Its number, revision and subject are written down when the transmittal is issued, and stay whatever becomes of it.
+    Its number, revision and subject are written down when that revision is issued, and stay whatever becomes of it.
     """
 
     __tablename__ = "transmittal_items"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     transmittal_id: Mapped[int] = mapped_column(sa.ForeignKey("transmittals.correspondence_id"))
+    transmittal_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondence_revisions.id"))
     item_correspondence_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondences.id"))
     item_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("correspondence_revisions.id"))
     quantity: Mapped[int] = mapped_column(default=1, server_default="1")
@@ -40,6 +41,8 @@ class TransmittalItem(Base):
     subject: Mapped[str | None] = mapped_column(sa.String(500))
 
     __table_args__ = (
-        sa.UniqueConstraint("transmittal_id", "item_correspondence_id", name="ux_transmittal_item"),
+        sa.UniqueConstraint(
+            "transmittal_id", "transmittal_revision_id", "item_correspondence_id", name="ux_transmittal_revision_item"
+        ),
         sa.Index("idx_transmittal_items_document", "item_correspondence_id"),
     )

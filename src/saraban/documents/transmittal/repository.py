@@ -1,5 +1,6 @@
 """The rows that only a transmittal has: its purpose and what it carries, each document at the revision that was sent."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,8 +18,9 @@ from saraban.projects.models import CorrespondenceType
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A document in a transmittal, as it was sent with it."""
+    """A document in a revision of a transmittal, as it was sent with it."""
 
+    carrier_id: int
     public_id: UUID
     number: str
     revision_label: str | None
@@ -64,11 +66,12 @@ async def add(session: AsyncSession, row: Transmittal, items: Iterable[Transmitt
     await session.flush()
 
 
-async def carried(session: AsyncSession, *, document_id: int) -> list[Carried]:
-    """This will give what a transmittal carries, in the order of its list."""
+async def carried(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[Carried]]:
+    """Give what revisions of transmittals carry, each in the order of its list."""
     revision = CorrespondenceRevision
     statement = (
         sa.select(
+            TransmittalItem.transmittal_revision_id,
             Correspondence.public_id,
             # A list from before the revisions were kept may name a document that never had one.
             sa.func.coalesce(
@@ -83,15 +86,19 @@ async def carried(session: AsyncSession, *, document_id: int) -> list[Carried]:
         .join(Correspondence, Correspondence.id == TransmittalItem.item_correspondence_id)
         .join(CorrespondenceType, CorrespondenceType.id == Correspondence.correspondence_type_id)
         .outerjoin(revision, revision.id == TransmittalItem.item_revision_id)
-        .where(TransmittalItem.transmittal_id == document_id)
+        .where(TransmittalItem.transmittal_revision_id.in_(revision_ids))
         .order_by(TransmittalItem.id)
     )
-    return [Carried(*row) for row in await session.execute(statement)]
+    found: dict[int, list[Carried]] = defaultdict(list)
+    for row in await session.execute(statement):
+        one = Carried(*row)
+        found[one.carrier_id].append(one)
+    return found
 
 
 async def standing(session: AsyncSession, *, revision_id: int) -> list[Standing]:
-    """This will give how the documents stand that the transmittal of this revision carries, in the order of its list."""
-    issued, newer, own = CorrespondenceRevision, aliased(CorrespondenceRevision), aliased(CorrespondenceRevision)
+    """This will give how the documents stand that this revision of a transmittal carries, in the order of its list."""
+    issued, newer = CorrespondenceRevision, aliased(CorrespondenceRevision)
     newest = (
         sa.select(sa.func.max(newer.revision_number))
         .where(newer.correspondence_id == Correspondence.id, newer.issued_date.is_not(None))
@@ -109,10 +116,9 @@ async def standing(session: AsyncSession, *, revision_id: int) -> list[Standing]
             issued.revision_label,
             issued.subject,
         )
-        .join(own, own.correspondence_id == TransmittalItem.transmittal_id)
         .join(Correspondence, Correspondence.id == TransmittalItem.item_correspondence_id)
         .outerjoin(issued, sa.and_(issued.correspondence_id == Correspondence.id, issued.revision_number == newest))
-        .where(own.id == revision_id)
+        .where(TransmittalItem.transmittal_revision_id == revision_id)
         .order_by(TransmittalItem.id)
     )
     return [Standing(*row) for row in await session.execute(statement)]
@@ -124,9 +130,39 @@ async def change(session: AsyncSession, *, document_id: int, purpose: str) -> No
     )
 
 
-async def replace_items(session: AsyncSession, *, document_id: int, items: Iterable[TransmittalItem]) -> None:
-    await session.execute(sa.delete(TransmittalItem).where(TransmittalItem.transmittal_id == document_id))
+async def replace_items(session: AsyncSession, *, revision_id: int, items: Iterable[TransmittalItem]) -> None:
+    await session.execute(sa.delete(TransmittalItem).where(TransmittalItem.transmittal_revision_id == revision_id))
     session.add_all(items)
+    await session.flush()
+
+
+async def copy_items(session: AsyncSession, *, revision: CorrespondenceRevision) -> None:
+    """Begin the list of a revision with that of the one before, each document at its newest issue."""
+    earlier = aliased(CorrespondenceRevision)
+    before = (
+        sa.select(earlier.id)
+        .where(
+            earlier.correspondence_id == revision.correspondence_id,
+            earlier.revision_number < revision.revision_number,
+            earlier.withdrawn_at.is_(None),
+        )
+        .order_by(earlier.revision_number.desc())
+        .limit(1)
+    )
+    previous = await session.scalar(before)
+    newest = {one.item_id: one.issued_revision_id for one in await standing(session, revision_id=previous or 0)}
+    items = sa.select(TransmittalItem).where(TransmittalItem.id.in_(newest)).order_by(TransmittalItem.id)
+    session.add_all(
+        TransmittalItem(
+            transmittal_id=item.transmittal_id,
+            transmittal_revision_id=revision.id,
+            item_correspondence_id=item.item_correspondence_id,
+            item_revision_id=newest[item.id] or item.item_revision_id,
+            quantity=item.quantity,
+            remarks=item.remarks,
+        )
+        for item in (await session.scalars(items)).all()
+    )
     await session.flush()
 
 

@@ -5,7 +5,14 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.documents.core.schemas import DocumentAnswer, DocumentChanges, DocumentSummary, NewDocument
+from saraban.documents.core.schemas import (
+    DocumentAnswer,
+    DocumentChanges,
+    DocumentSummary,
+    NewDocument,
+    RevisionDetail,
+    RevisionList,
+)
 from saraban.kit.schema import Line, Schema
 from saraban.workflow.schemas import WorkflowItem
 
@@ -24,14 +31,14 @@ class NewTransmittal(NewDocument):
 
 
 class TransmittalChanges(DocumentChanges):
-    """Its list can change until it is issued for the first time."""
+    """The list of a revision can change until that revision is issued for the first time."""
 
     purpose: Purpose | None = None
     items: Annotated[list[Item], Field(min_length=1, max_length=100, description="All of them.")] | None = None
 
 
 class ItemAnswer(Schema):
-    """A document of the list: as it stands while the transmittal is a draft, as it stood once that is issued."""
+    """A document of a revision's list: as it stands while that is a draft, as it stood once that is issued."""
 
     document_public_id: UUID
     document_number: str
@@ -49,6 +56,16 @@ class TransmittalSummary(DocumentSummary):
 class TransmittalAnswer(DocumentAnswer):
     purpose: Purpose | None
     items: list[ItemAnswer]
+
+
+class TransmittalRevision(RevisionDetail):
+    """One issue of a transmittal, with what it carried."""
+
+    items: list[ItemAnswer]
+
+
+class TransmittalRevisions(RevisionList):
+    items: list[WorkflowItem[TransmittalRevision]]  # type: ignore[assignment]
 
 
 class TransmittalPage(Schema):

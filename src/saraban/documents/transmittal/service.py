@@ -21,6 +21,8 @@ from saraban.documents.transmittal.schemas import (
     NewTransmittal,
     TransmittalAnswer,
     TransmittalChanges,
+    TransmittalRevision,
+    TransmittalRevisions,
     TransmittalSummary,
 )
 from saraban.identity.domain.caller import Caller
@@ -60,22 +62,20 @@ async def _in_full(
     session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach
 ) -> Mapping[int, Mapping[str, Any]]:
     fields = await _in_list(session, rows, reach)
-    return {row.revision.id: {**fields[row.revision.id], "items": await _items(session, row.head.id)} for row in rows}
+    carried = await repository.carried(session, revision_ids=list(fields))
+    return {key: {**more, "items": [_item(one) for one in carried.get(key, ())]} for key, more in fields.items()}
 
 
-async def _items(session: AsyncSession, document_id: int) -> list[ItemAnswer]:
-    return [
-        ItemAnswer(
-            document_public_id=one.public_id,
-            document_number=one.number,
-            revision_label=one.revision_label,
-            document_type=one.type_code,
-            subject=one.subject,
-            quantity=one.quantity,
-            remarks=one.remarks,
-        )
-        for one in await repository.carried(session, document_id=document_id)
-    ]
+def _item(one: repository.Carried) -> ItemAnswer:
+    return ItemAnswer(
+        document_public_id=one.public_id,
+        document_number=one.number,
+        revision_label=one.revision_label,
+        document_type=one.type_code,
+        subject=one.subject,
+        quantity=one.quantity,
+        remarks=one.remarks,
+    )
 
 
 async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> Sequence[Statement]:
@@ -139,19 +139,23 @@ async def _change_items(
     session: AsyncSession, caller: Caller, row: core.DocumentRow, asked: Sequence[Item]
 ) -> tuple[Any, Any]:
     """
-    :raises AlreadyIssued: what went with a revision that was issued stays what it was
+    :raises AlreadyIssued: what went with this revision stays what it was, also where its workflow led back to an edit
     """
+    carried = await repository.carried(session, revision_ids=[row.revision.id])
     before = [
-        f"{one.quantity} {one.public_id} {one.remarks or ''}".rstrip()
-        for one in await repository.carried(session, document_id=row.head.id)
+        f"{one.quantity} {one.public_id} {one.remarks or ''}".rstrip() for one in carried.get(row.revision.id, ())
     ]
     after = [f"{one.quantity} {one.document_public_id} {one.remarks or ''}".rstrip() for one in asked]
     if before != after:
-        if await core.ever_issued(session, document_id=row.head.id):
+        if row.revision.issued_date is not None:
             raise core.AlreadyIssued(fields=[FieldProblem("/items", "issued", core.AlreadyIssued.says)])
         items = await _check_items(session, caller=caller, project=row.project.public_id, asked=asked)
-        await repository.replace_items(session, document_id=row.head.id, items=_listed(row.head.id, items))
+        await repository.replace_items(session, revision_id=row.revision.id, items=_listed(row.revision, items))
     return before, after
+
+
+async def _revised(session: AsyncSession, revision: CorrespondenceRevision) -> None:
+    await repository.copy_items(session, revision=revision)
 
 
 REGISTER = core.Register(
@@ -161,6 +165,9 @@ REGISTER = core.Register(
     in_list=_in_list,
     in_full=_in_full,
     moved=_moved,
+    revised=_revised,
+    revision=TransmittalRevision,
+    revisions=TransmittalRevisions,
     changes=TransmittalChanges,
     edited=_edited,
 )
@@ -233,17 +240,18 @@ async def _check_items(session: AsyncSession, *, caller: Caller, project: UUID, 
 
 
 def _beside(order: NewTransmittal, items: _Items) -> core.Complete:
-    async def complete(session: AsyncSession, head: Correspondence, _revision: CorrespondenceRevision) -> None:
+    async def complete(session: AsyncSession, head: Correspondence, revision: CorrespondenceRevision) -> None:
         row = Transmittal(correspondence_id=head.id, purpose=order.purpose, remarks=order.remarks)
-        await repository.add(session, row, _listed(head.id, items))
+        await repository.add(session, row, _listed(revision, items))
 
     return complete
 
 
-def _listed(document_id: int, items: _Items) -> list[TransmittalItem]:
+def _listed(revision: CorrespondenceRevision, items: _Items) -> list[TransmittalItem]:
     return [
         TransmittalItem(
-            transmittal_id=document_id,
+            transmittal_id=revision.correspondence_id,
+            transmittal_revision_id=revision.id,
             item_correspondence_id=carries.head.id,
             item_revision_id=carries.revision.id,
             quantity=item.quantity,

@@ -113,7 +113,7 @@ def _drafting(router: APIRouter, register: Register) -> None:
 
 
 def _revising(router: APIRouter, register: Register) -> None:
-    @router.get("/{publicId}/revisions", summary="The revisions, newest first")
+    @router.get("/{publicId}/revisions", response_model=register.revisions, summary="The revisions, newest first")
     async def revisions(
         public_id: PathId,
         session: ReadSession,

@@ -41,7 +41,6 @@ from saraban.documents.core.service.presenting import (
 )
 from saraban.documents.core.service.reading import (
     Search,
-    ever_issued,
     find,
     known_to,
     listing,
@@ -94,7 +93,6 @@ __all__ = [
     "document_files",
     "edit",
     "etag",
-    "ever_issued",
     "file_answer",
     "find",
     "history",

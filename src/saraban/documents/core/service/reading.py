@@ -13,7 +13,7 @@ from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import links
 from saraban.documents.core.repository.documents import DocumentRow, Filters
-from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary, RevisionDetail, RevisionList
+from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary, RevisionList
 from saraban.documents.core.service.presenting import (
     coded,
     day_of,
@@ -152,28 +152,22 @@ async def revisions(
     rows = await repository.revisions(session, reach=reach(caller), public_id=public_id)
     where = await envelopes(session, register, caller=caller, rows=rows, zone=zone)
     files = await links.files(session, revision_ids=[row.revision.id for row in rows])
-    extras = await register.in_list(session, rows, reach(caller))
+    shown = register.revision.model_fields
+    extras = await register.in_full(session, rows, reach(caller))
     items = []
     for row in rows:
-        status = extras.get(row.revision.id, {}).get("status") or coded(
-            CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name
-        )
-        detail = RevisionDetail(
-            **revision_answer(row).model_dump(),
-            subject=row.revision.subject,
-            due_date=day_of(row.revision.due_date, zone),
-            status=status,
-            created_at=row.revision.created_at,
-            created_by=person(row.reviser),
-            issued_at=row.revision.issued_date,
-            attachments=file_answers(files[row.revision.id]),
-        )
-        items.append(WorkflowItem.around(detail, where.get(str(row.revision.public_id))))
-    return RevisionList(items=items)
-
-
-async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
-    return await repository.ever_issued(session, document_id=document_id)
+        fields = revision_answer(row).model_dump() | {
+            "subject": row.revision.subject,
+            "due_date": day_of(row.revision.due_date, zone),
+            "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
+            "created_at": row.revision.created_at,
+            "created_by": person(row.reviser),
+            "issued_at": row.revision.issued_date,
+            "attachments": file_answers(files[row.revision.id]),
+        }
+        own = {name: value for name, value in extras.get(row.revision.id, {}).items() if name in shown}
+        items.append(WorkflowItem.around(register.revision(**(fields | own)), where.get(str(row.revision.public_id))))
+    return register.revisions(items=items)
 
 
 async def known_to(

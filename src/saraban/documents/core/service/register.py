@@ -14,7 +14,13 @@ from saraban.documents.core.domain.kind import Kind
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import CorrespondenceRevision
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.schemas import DocumentAnswer, DocumentChanges, DocumentSummary
+from saraban.documents.core.schemas import (
+    DocumentAnswer,
+    DocumentChanges,
+    DocumentSummary,
+    RevisionDetail,
+    RevisionList,
+)
 from saraban.identity.domain.caller import Caller
 from saraban.kit.bulk import Statement
 from saraban.workflow.domain.outcome import NOTHING, Meaning
@@ -80,7 +86,7 @@ async def no_own_row(_session: AsyncSession, _revision: CorrespondenceRevision) 
 class Register:
     """
     :param in_list: fields that the subtype adds to, or says otherwise in, the rows of a list, by revision id
-    :param in_full: the same for one document
+    :param in_full: the same for one document and its revisions
     :param moved: sets the subtype's own status columns of revisions for a workflow state that they have reached
     :param revised: adds the subtype's own row for a new revision
     :param changes: what can be changed of a draft
@@ -91,6 +97,8 @@ class Register:
     kind: Kind
     summary: type[DocumentSummary] = DocumentSummary
     answer: type[DocumentAnswer] = DocumentAnswer
+    revision: type[RevisionDetail] = RevisionDetail
+    revisions: type[RevisionList] = RevisionList
     in_list: Extras = nothing_more
     in_full: Extras = nothing_more
     moved: Moved = no_own_status
