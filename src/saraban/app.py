@@ -37,6 +37,7 @@ from saraban.ops import deliveries, logs, openapi, problems, readiness, switchbo
 from saraban.ops.endpoints import router as ops_router
 from saraban.ops.frame import Frame
 from saraban.ops.operator_messages import operator_message, printed
+from saraban.ops.proxies import telling_of_a_proxy
 from saraban.ops.queries import known_content, known_queries
 from saraban.ops.sampling import Sampler
 from saraban.projects import endpoints as projects
@@ -111,7 +112,7 @@ def served() -> Any:
     app = create_app()
     app.router.lifespan_context = _ending_in_one_line(app.router.lifespan_context)
     collector.started()
-    return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else app
+    return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else telling_of_a_proxy(app)
 
 
 def _ending_in_one_line(lifespan: Lifespan[Any]) -> Lifespan[Any]:

@@ -218,6 +218,8 @@ def _write_once(path: Path, text: str) -> None:
 
 def _throttle(settings: Settings, limiter: Limiter) -> LogInThrottle:
     rules = ThrottleRules(settings.lockout_attempts, settings.lockout_minutes, settings.login_limit_address)
+    if not settings.redis_url:
+        rules = rules.shared_by(settings.workers)
     return LogInThrottle(limiter, rules, key=signing_key(settings))
 
 

@@ -104,7 +104,8 @@ class Settings(BaseSettings):
     lockout_attempts: int = Field(
         5,
         ge=1,
-        description="Failed log-ins of one address at one name, after which it waits; more from anywhere delay a name.",
+        description="Failed log-ins of one address at one name, after which it waits; more from anywhere delay a name. "
+        "Without Redis each process counts to its part of it.",
     )
     login_limit_address: int = Field(
         10,

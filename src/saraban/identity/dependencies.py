@@ -18,6 +18,7 @@ from saraban.kit.limits import Limiter
 
 ACCESS_COOKIE = "saraban_access"
 REFRESH_COOKIE = "saraban_refresh"
+DEVICE_COOKIE = "saraban_device"
 
 # Everything else needs a caller; a test walks the route table.
 PUBLIC_PATHS = frozenset(

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, status
 
 from saraban.identity import service
-from saraban.identity.dependencies import Attempts, CurrentCaller, Throttle, Tokens
+from saraban.identity.dependencies import DEVICE_COOKIE, Attempts, CurrentCaller, Throttle, Tokens
 from saraban.identity.schemas import (
     LogIn,
     OrganizationLine,
@@ -22,7 +22,7 @@ router = APIRouter()
 
 
 def device(request: Request, address: Address) -> service.Device:
-    return service.Device(address, request.headers.get("user-agent", ""))
+    return service.Device(address, request.headers.get("user-agent", ""), request.cookies.get(DEVICE_COOKIE, ""))
 
 
 CallersDevice = Annotated[service.Device, Depends(at_once(device))]
@@ -34,7 +34,7 @@ async def log_in(body: LogIn, db: Db, tokens: Tokens, throttle: Throttle, device
     Opens a session with user name and password.
 
     After repeated failures an address has to wait: 429 `LOGIN_THROTTLED` with `Retry-After`. Failures from elsewhere delay the
-    answer by at most 4 seconds. A server that checks too many passwords at once says 503 `PASSWORDS_BUSY`.
+    answer by at most 4 seconds. A browser in which the account has logged in before is counted by itself. A server that checks too many passwords at once says 503 `PASSWORDS_BUSY`.
     """
     opened = await service.log_in(
         db, issuer=tokens, throttle=throttle, username=body.username, password=body.password, device=device

@@ -13,8 +13,8 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from saraban.identity import service as identity
-from saraban.identity.dependencies import ACCESS_COOKIE, REFRESH_COOKIE, refuse_cross_site
-from saraban.identity.service import Device, NotSignedIn, SessionEnded, SignedIn
+from saraban.identity.dependencies import ACCESS_COOKIE, DEVICE_COOKIE, REFRESH_COOKIE, refuse_cross_site
+from saraban.identity.service import DEVICE_COOKIE_LIFE, Device, NotSignedIn, SessionEnded, SignedIn
 from saraban.kit.http import client_address
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -70,7 +70,8 @@ def _replace_cookie(request: Request, opened: SignedIn) -> None:
 
 
 def device_of(request: Request) -> Device:
-    return Device(client_address(request), request.headers.get("user-agent", ""))
+    cookie = request.cookies.get(DEVICE_COOKIE, "")
+    return Device(client_address(request), request.headers.get("user-agent", ""), cookie)
 
 
 def keep(request: Request, response: Response) -> None:
@@ -83,11 +84,14 @@ def keep(request: Request, response: Response) -> None:
     for name, value, seconds in (
         (ACCESS_COOKIE, opened.access_token, opened.expires_in),
         (REFRESH_COOKIE, opened.refresh_token, int(life.total_seconds())),
+        (DEVICE_COOKIE, opened.device_cookie, int(DEVICE_COOKIE_LIFE.total_seconds())),
     ):
+        if not value:
+            continue
         response.set_cookie(name, value, max_age=seconds, path="/", httponly=True, secure=secure, samesite="lax")
 
 
 def forget(response: Response) -> None:
-    """This will take the session's cookies away."""
+    """Take the session's cookies away; the browser stays known to the throttle."""
     for name in (ACCESS_COOKIE, REFRESH_COOKIE):
         response.delete_cookie(name, path="/", httponly=True, samesite="lax")

@@ -99,6 +99,30 @@ class TestThrottle:
 
         assert (throttle.has_to_wait(failures, self.RULES), throttle.delay(failures, self.RULES)) == (waits, seconds)
 
+    @pytest.mark.parametrize(
+        ("failures", "waits"),
+        [
+            (throttle.Failures(0, 10_000, 10_000, known=True), False),
+            (throttle.Failures(4, 4, 0, known=True), False),
+            (throttle.Failures(5, 5, 0, known=True), True),  # its own
+        ],
+    )
+    def test_counts_a_browser_that_is_known_by_itself(self, failures: throttle.Failures, waits: bool) -> None:
+        assert (throttle.has_to_wait(failures, self.RULES), throttle.delay(failures, self.RULES)) == (waits, 0)
+
+    def test_sheds_those_who_failed_first_and_known_browsers_last(self) -> None:
+        of = throttle.Failures
+        shed = [of(1, 1, 0), of(0, 0, 1), of(0, 9, 0), of(0, 0, 0), of(2, 2, 0, known=True)]
+
+        assert [throttle.patience(one) for one in shed] == [1, 1, 2, 2, 3]
+
+    @pytest.mark.parametrize(("processes", "attempts", "of_address"), [(1, 5, 10), (2, 3, 5), (3, 2, 4), (64, 1, 1)])
+    def test_is_shared_by_processes_that_count_apart(self, processes: int, attempts: int, of_address: int) -> None:
+        shared = self.RULES.shared_by(processes)
+
+        assert (shared.attempts, shared.of_address, shared.minutes) == (attempts, of_address, self.RULES.minutes)
+        assert ThrottleRules(of_address=0).shared_by(processes).of_address == 0
+
     def test_may_leave_addresses_alone(self) -> None:
         assert not throttle.has_to_wait(throttle.Failures(0, 0, 1), ThrottleRules(of_address=0))
 

@@ -3,7 +3,8 @@
 import httpx
 import pytest
 
-from saraban.bootstrap import System
+from saraban.bootstrap import System, closing, wire
+from saraban.config import Settings
 from saraban.identity import service as identity
 from saraban.identity.dependencies import ACCESS_COOKIE
 from tests.conftest import PASSWORD, SignIn
@@ -14,6 +15,18 @@ NOBODY = "01930b5e-0000-7000-8000-000000000000"
 
 async def log_in(client: httpx.AsyncClient, username: str = "viewer", password: str = PASSWORD) -> httpx.Response:
     return await client.post("/api/v1/auth/login", json={"username": username, "password": password})
+
+
+class TestProcesses:
+    @pytest.mark.parametrize(("redis", "limits"), [("", (3, 5)), ("redis://127.0.0.1:1/0", (5, 10))])
+    async def test_share_the_limits_where_nobody_counts_for_all(
+        self, settings: Settings, redis: str, limits: tuple[int, int]
+    ) -> None:
+        chosen = {"workers": 2, "redis_url": redis, "lockout_attempts": 5, "login_limit_address": 10}
+        async with closing(wire(settings.model_copy(update=chosen))) as system:
+            rules = system.throttle.rules
+
+        assert (rules.attempts, rules.of_address) == limits
 
 
 class TestLogIn:

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import threading
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any
 
 import jwt
 import pytest
+import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -30,6 +32,7 @@ from saraban.identity.service import (
     WrongCredentials,
     passwords,
 )
+from saraban.identity.service import throttle as throttling
 from saraban.kit.clock import FixedClock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
@@ -50,6 +53,7 @@ async def log_in(
     *,
     throttle: LogInThrottle | None = None,
     address: str = HERE.address,
+    cookie: str = "",
 ) -> SignedIn:
     return await identity.log_in(
         db,
@@ -57,7 +61,7 @@ async def log_in(
         throttle=throttle or LogInThrottle(Limiter(), RULES, key="a key"),
         username=username,
         password=password,
-        device=replace(HERE, address=address),
+        device=replace(HERE, address=address, cookie=cookie),
     )
 
 
@@ -221,7 +225,7 @@ class TestThrottle:
     ) -> None:
         go_on = asyncio.Event()
 
-        async def slow(*_: object) -> bool:
+        async def slow(*_: object, **__: object) -> bool:
             await go_on.wait()
             return True
 
@@ -240,11 +244,99 @@ class TestThrottle:
     async def test_refuses_what_would_wait_too_long_for_argon2(
         self, people_db: Database, issuer: TokenIssuer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(passwords, "_MOST_WAITING", 0)
-        with pytest.raises(PasswordsBusy) as refusal:
+        """A flood of many addresses with one guess each."""
+        monkeypatch.setattr(passwords._pace, "seconds", 0.5)
+        go_on = threading.Event()
+        monkeypatch.setattr(passwords, "_verify", lambda *_: go_on.wait(10))
+        throttle = LogInThrottle(Limiter(), RULES, key="a key")
+        flood = [
+            asyncio.create_task(log_in(people_db, issuer, throttle=throttle, address=f"198.51.100.{n}"))
+            for n in range(95)
+        ]
+        done: set[asyncio.Task[SignedIn]] = set()
+        while len(done) < 86:
+            done, _ = await asyncio.wait(flood, timeout=0.01)
+        go_on.set()
+        outcomes = await asyncio.gather(*flood, return_exceptions=True)
+
+        refused = [one for one in outcomes if isinstance(one, PasswordsBusy)]
+        assert len(refused) == 86  # nine may wait: the last of them for 2 s
+        assert {one.retry_after for one in refused} == {3}
+
+    async def test_measures_how_long_a_check_takes(
+        self, people_db: Database, issuer: TokenIssuer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(passwords._pace, "seconds", 1000.0)
+        await log_in(people_db, issuer)  # nobody is before it
+
+        assert 800 <= passwords._pace.seconds < 810
+
+    async def test_keeps_nobody_waiting_for_longer_than_it_says(
+        self, people_db: Database, issuer: TokenIssuer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(throttling, "_LONGEST", 0.2)
+
+        async def endless(*_: object, **__: object) -> bool:
+            return await asyncio.Event().wait()
+
+        monkeypatch.setattr(passwords, "matches", endless)
+        with pytest.raises(PasswordsBusy):
             await log_in(people_db, issuer)
 
-        assert refusal.value.retry_after == 5
+
+class TestKnownBrowser:
+    """A colleague behind the same address fails; whoever has logged in here before is not kept out by it."""
+
+    @pytest.fixture
+    def throttle(self) -> LogInThrottle:
+        return LogInThrottle(Limiter(), replace(RULES, of_address=4), key="a key")
+
+    @pytest_asyncio.fixture
+    async def cookie(self, people_db: Database, issuer: TokenIssuer, throttle: LogInThrottle) -> str:
+        """Of the viewer, whose address and name are used up by somebody else now."""
+        cookie = (await log_in(people_db, issuer, throttle=throttle)).device_cookie
+        for _ in range(3):
+            with pytest.raises(WrongCredentials):
+                await log_in(people_db, issuer, password="wrong", throttle=throttle)
+        with pytest.raises(LogInThrottled):
+            await log_in(people_db, issuer, throttle=throttle)
+        return cookie
+
+    async def test_logs_in_whatever_others_did_at_its_address(
+        self, people_db: Database, issuer: TokenIssuer, throttle: LogInThrottle, cookie: str
+    ) -> None:
+        assert (await log_in(people_db, issuer, throttle=throttle, cookie=cookie)).access_token
+
+    async def test_waits_for_its_own_failures(
+        self, people_db: Database, issuer: TokenIssuer, throttle: LogInThrottle, cookie: str
+    ) -> None:
+        for _ in range(3):
+            with pytest.raises(WrongCredentials):
+                await log_in(people_db, issuer, password="wrong", throttle=throttle, cookie=cookie)
+
+        with pytest.raises(LogInThrottled):
+            await log_in(people_db, issuer, throttle=throttle, cookie=cookie)
+
+    @pytest.mark.parametrize("forge", ["", "x.9999999999.ab", "..", "{}x", "x{}", "ก{}", "{}\ud800", "{}.{}"])
+    async def test_is_not_known_by_a_forged_cookie(
+        self, people_db: Database, issuer: TokenIssuer, throttle: LogInThrottle, cookie: str, forge: str
+    ) -> None:
+        with pytest.raises(LogInThrottled):
+            await log_in(people_db, issuer, throttle=throttle, cookie=forge.replace("{}", cookie))
+
+    async def test_is_not_known_by_the_cookie_of_another_account(
+        self, people_db: Database, issuer: TokenIssuer, throttle: LogInThrottle, cookie: str
+    ) -> None:
+        others = (await log_in(people_db, issuer, "padmin", throttle=throttle)).device_cookie
+        with pytest.raises(LogInThrottled):
+            await log_in(people_db, issuer, throttle=throttle, cookie=others)
+
+    async def test_is_forgotten_after_a_year(
+        self, people_db: Database, issuer: TokenIssuer, throttle: LogInThrottle, cookie: str, clock: FixedClock
+    ) -> None:
+        clock.at += timedelta(days=365)
+        with pytest.raises(LogInThrottled):
+            await log_in(people_db, issuer, throttle=throttle, cookie=cookie)
 
 
 class TestRefresh:

@@ -4,8 +4,10 @@ from datetime import timedelta
 
 import httpx
 import pytest
+import sqlalchemy as sa
 from fastapi import FastAPI
 
+from saraban.audit.models import AuditLog
 from saraban.identity import service as identity
 from saraban.identity.service import Invitation
 from tests.conftest import PASSWORD
@@ -168,3 +170,20 @@ class TestApi:
 
         assert answer.status_code == 422
         assert [one["pointer"] for one in answer.json()["errors"]] == ["/currentPassword"]
+
+    async def test_counts_and_audits_tries_that_were_wrong(self, app: FastAPI, visitor: httpx.AsyncClient) -> None:
+        login = {"username": "viewer", "password": PASSWORD}
+        token = (await visitor.post("/api/v1/auth/login", json=login)).json()["accessToken"]
+        body, bearer = {"currentPassword": "wrong", "newPassword": CHOSEN}, {"Authorization": f"Bearer {token}"}
+        tries = [await visitor.post("/api/v1/auth/password", json=body, headers=bearer) for _ in range(11)]
+
+        assert [one.status_code for one in tries] == [422] * 10 + [429]
+        assert 800 < int(tries[-1].headers["retry-after"]) <= 900
+        failures = sa.select(AuditLog.entity_type, AuditLog.entity_id, AuditLog.ip_address).where(
+            AuditLog.action == "user.change_password_failed"
+        )
+        async with app.state.db.reading() as session:
+            rows = (await session.execute(failures)).all()
+            viewer = await identity.find_caller(session, username="viewer")
+        assert viewer is not None
+        assert [tuple(row) for row in rows] == [("user", str(viewer.public_id), "127.0.0.1")] * 10

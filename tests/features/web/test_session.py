@@ -4,8 +4,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from tests.conftest import PASSWORD
-from tests.features.web.conftest import Sit
+from tests.conftest import PASSWORD, client_of
+from tests.features.web.conftest import BROWSER, Sit
 
 
 async def log_in(browser: httpx.AsyncClient, username: str = "dc.contractor", **changes: str) -> httpx.Response:
@@ -18,7 +18,7 @@ class TestLogIn:
 
         cookies = [value for name, value in answer.headers.multi_items() if name == "set-cookie"]
         tokens = [value for value in cookies if value.startswith("saraban_")]
-        assert len(tokens) == 2
+        assert len(tokens) == 3  # and the one by which the browser is known the next time
         assert all("HttpOnly" in value and "SameSite=lax" in value for value in tokens)
         assert answer.headers["location"] == "/inbox"
 
@@ -45,6 +45,21 @@ class TestLogIn:
         assert int(answer.headers["retry-after"]) > 60
         assert "ลงชื่อเข้าใช้ไม่สำเร็จหลายครั้งเกินไป" in answer.text
         assert "data-locked-for" in answer.text
+
+    async def test_knows_the_browser_again_when_others_failed_at_its_address(
+        self, visitor: httpx.AsyncClient, app: FastAPI
+    ) -> None:
+        await log_in(visitor)
+        await visitor.post("/logout")
+        async with client_of(app, **BROWSER) as colleague:
+            for _ in range(5):
+                await log_in(colleague, password="wrong")
+            assert (await log_in(colleague)).status_code == 429
+
+        assert "saraban_access" not in visitor.cookies
+        assert (await log_in(visitor)).status_code == 303
+        body = {"username": "dc.contractor", "password": PASSWORD}
+        assert (await visitor.post("/api/v1/auth/login", json=body)).status_code == 200
 
     @pytest.mark.parametrize(
         "address", ["//evil.example/", "https://evil.example/", "/\\evil.example", "javascript:alert(1)", "/login"]

@@ -2,10 +2,12 @@
 Who is slowed at the log-in, and who has to wait: decided before a password is looked at, so that no answer depends on it.
 
 An address waits after its own failures. Those of others at the same name delay a log-in by a few seconds and refuse nobody.
+A browser in which the account has logged in before is counted by itself, whatever was done at its address or at the name.
 """
 
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import NamedTuple
 
 
@@ -25,6 +27,10 @@ class ThrottleRules:
     longest: float = 4.0
     least: float = 0.3
 
+    def shared_by(self, processes: int) -> "ThrottleRules":
+        """Give the part of each process where none knows what the others count."""
+        return replace(self, attempts=ceil(self.attempts / processes), of_address=ceil(self.of_address / processes))
+
 
 class Failures(NamedTuple):
     """
@@ -33,21 +39,31 @@ class Failures(NamedTuple):
     :param here: of this address at this name
     :param name: of everybody at this name
     :param address: of this address at any name, in the last minute
+    :param known: the account has logged in here before: `here` is of this browser, and what others did does not count
     """
 
     here: int
     name: int
     address: int
+    known: bool = False
 
 
 def has_to_wait(failures: Failures, rules: ThrottleRules) -> bool:
-    return failures.here >= rules.attempts or 0 < rules.of_address <= failures.address
+    many_names = not failures.known and 0 < rules.of_address <= failures.address
+    return failures.here >= rules.attempts or many_names
 
 
 def delay(failures: Failures, rules: ThrottleRules) -> float:
     """Give the seconds to pass before the password is looked at: 1, 2, 4, …"""
     over = failures.name - rules.attempts
-    return min(2.0 ** min(over, 16), rules.longest) if over >= 0 else 0.0
+    return min(2.0 ** min(over, 16), rules.longest) if over >= 0 and not failures.known else 0.0
+
+
+def patience(failures: Failures) -> float:
+    """Give the seconds that a log-in may wait for argon2: in a flood those who failed are refused first, known ones last."""
+    if failures.known:
+        return 3.0
+    return 1.0 if failures.here or failures.address else 2.0
 
 
 def network_of(address: str) -> str:

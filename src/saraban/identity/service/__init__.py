@@ -27,6 +27,7 @@ from saraban.identity.service.callers import (
     users_of,
 )
 from saraban.identity.service.delivery import Delivery, choose_delivery, choose_language, chosen_language, deliveries
+from saraban.identity.service.device_cookies import LIFE as DEVICE_COOKIE_LIFE
 from saraban.identity.service.directory import list_organizations, read_organization
 from saraban.identity.service.first_run import AlreadySetUp, FirstAdministrator, FirstRun, NotSetUp, set_up
 from saraban.identity.service.invitations import INVITED as USER_INVITED
@@ -58,6 +59,7 @@ from saraban.identity.service.tokens import NotSignedIn, SessionEnded, TokenIssu
 __all__ = [
     "ACCOUNT_CHANGED",
     "DEMO_ACCOUNTS",
+    "DEVICE_COOKIE_LIFE",
     "USER_INVITED",
     "Account",
     "AlreadySetUp",

@@ -1,5 +1,7 @@
 """Everybody changes the own password, knowing the present one. Tries are counted: a session that was left open is no key."""
 
+from datetime import datetime
+from math import ceil
 from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -15,14 +17,15 @@ from saraban.kit.errors import DomainError, Kind, Text, invalid
 from saraban.kit.limits import Charge, Limiter
 
 OF_ACCOUNT: Final = 10
+MINUTES: Final = 15
 OF_ADDRESS: Final = 60  # an office whose people all open their invitations this morning comes from one
 
 
 class TooManyPasswords(DomainError):
-    """More passwords were tried in a minute than a person types: for one account, or with invitations from one address."""
+    """More passwords were tried than a person types: for one account, or with invitations from one address."""
 
     kind, code = Kind.THROTTLED, "TOO_MANY_PASSWORDS"
-    says = Text("ลองบ่อยเกินไป กรุณารอ {seconds} วินาที", "Too many attempts. Please wait {seconds} seconds.")
+    says = Text("ลองบ่อยเกินไป กรุณารอ {minutes} นาที", "Too many attempts. Please wait for {minutes} min.")
     recovery = (Text("รอแล้วลองใหม่", "Wait, then try again."),)
 
 
@@ -44,11 +47,12 @@ async def change_password(
     :raises Invalid: when the present password is wrong or the new one too weak
     :raises TooManyPasswords: after too many tries
     """
-    await count_attempt(limiter, "password", str(caller.public_id), OF_ACCOUNT)
+    await count_attempt(limiter, "password", str(caller.public_id), OF_ACCOUNT, minutes=MINUTES)
     passwords.require_strong(new, caller.username, pointer="/newPassword")
     async with db.reading() as session:
         user = await repository.by_username(session, username=caller.username)
     if not await passwords.matches(current, user.password_hash if user is not None else None):
+        await _note_failure(db, caller, address=address, now=clock.now())
         raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The present password is wrong.")
     password_hash = await passwords.hash_password(new)
 
@@ -63,8 +67,17 @@ async def change_password(
     await db.transact(settle)
 
 
-async def count_attempt(limiter: Limiter, policy: str, whom: str, most: int) -> None:
-    """:raises TooManyPasswords: when the tries of this minute are used up"""
-    tally = await limiter.take([Charge(policy, whom, most)])
+async def _note_failure(db: Database, caller: Caller, *, address: str, now: datetime) -> None:
+    async def note(session: AsyncSession) -> None:
+        row = await repository.for_update(session, user_id=caller.user_id)
+        if row is not None:
+            await record(session, "user.change_password_failed", row, by=caller, address=address, now=now)
+
+    await db.transact(note)
+
+
+async def count_attempt(limiter: Limiter, policy: str, whom: str, most: int, *, minutes: int = 1) -> None:
+    """:raises TooManyPasswords: when the tries of these minutes are used up"""
+    tally = await limiter.take([Charge(policy, whom, most, minutes)])
     if tally.refused is not None:
-        raise TooManyPasswords(values={"seconds": tally.reset}, retry_after=tally.reset)
+        raise TooManyPasswords(values={"minutes": ceil(tally.reset / 60)}, retry_after=tally.reset)

@@ -1,21 +1,24 @@
 """
 Hashes and checks passwords with argon2, outside the event loop.
 
-Each check takes about 100 ms and 64 MiB, so two threads are the limit; what would wait for more than some five seconds
-is refused.
+Each check takes about 100 ms and 64 MiB, so two threads are the limit. How long a check takes on this machine, as busy as it
+is, is measured: what would wait for more than some three seconds is refused at once.
 """
 
 import asyncio
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from math import ceil
+from typing import Any, Final, TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from saraban.identity.domain.password import canonical, weakness
+from saraban.kit.clock import stopwatch
 from saraban.kit.errors import RETRY, DomainError, FieldProblem, Invalid, Kind, Text
 from saraban.kit.ids import new_secret
 
@@ -23,11 +26,21 @@ T = TypeVar("T")
 
 NO_PASSWORD = "!"  # noqa: S105  no hash looks like it, so the account cannot log in
 
-_MOST_WAITING = 100
-_RETRY_AFTER = 5
+LONGEST_WAIT: Final = 3.0  # seconds
+_THREADS: Final = 2
+_WEIGHT: Final = 0.2  # of the latest check in the average
+
+
+@dataclass(slots=True)
+class _Pace:
+    """What a check takes, on average."""
+
+    seconds: float = 0.1
+
 
 _hasher = PasswordHasher()
 _under_way: set[asyncio.Future[Any]] = set()
+_pace = _Pace()
 
 
 class PasswordsBusy(DomainError):
@@ -43,7 +56,7 @@ class PasswordsBusy(DomainError):
 
 @lru_cache(maxsize=1)
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=2, thread_name_prefix="argon2")
+    return ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="argon2")
 
 
 # Threads do not survive a fork: a server process that inherited this pool would wait for them for ever.
@@ -54,21 +67,34 @@ async def hash_password(password: str) -> str:
     return await _in_turn(_hasher.hash, canonical(password))
 
 
-async def matches(password: str, password_hash: str | None) -> bool:
-    """This will check a password, taking as long for an account that does not exist (None) as for one that does."""
-    return await _in_turn(_verify, canonical(password), password_hash)
+async def matches(password: str, password_hash: str | None, *, within: float = LONGEST_WAIT) -> bool:
+    """
+    Check a password, taking as long for an account that does not exist (None) as for one that does.
+
+    :param within: seconds that it may be expected to wait for its turn
+    :raises PasswordsBusy: at once, when it would wait for longer
+    """
+    return await _in_turn(_verify, canonical(password), password_hash, within=within)
 
 
-async def _in_turn(work: Callable[..., T], *arguments: object) -> T:
-    """:raises PasswordsBusy: at once, when too many wait already"""
-    if len(_under_way) >= _MOST_WAITING:
-        raise PasswordsBusy(retry_after=_RETRY_AFTER)
-    future: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_threads(), work, *arguments)
+async def _in_turn(work: Callable[..., T], *arguments: object, within: float = LONGEST_WAIT) -> T:
+    expected = len(_under_way) / _THREADS * _pace.seconds
+    if expected > within:
+        raise PasswordsBusy(retry_after=ceil(expected))
+    future: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_threads(), _measured, work, *arguments)
     _under_way.add(future)
     try:
         return await future
     finally:
         _under_way.discard(future)
+
+
+def _measured(work: Callable[..., T], *arguments: object) -> T:
+    began = stopwatch()
+    try:
+        return work(*arguments)
+    finally:
+        _pace.seconds += _WEIGHT * (stopwatch() - began - _pace.seconds)
 
 
 def require_strong(password: str, username: str, *, pointer: str = "/password") -> None:

@@ -6,7 +6,7 @@ error, and no connection is held while argon2 works.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -42,20 +42,30 @@ class WrongCredentials(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Where a session was opened."""
+    """
+    Where a session was opened.
+
+    :param cookie: what marks a browser that the account is known in, if the browser has it
+    """
 
     address: str = ""
     user_agent: str = ""
+    cookie: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """What a client keeps: the short-lived token, the one that renews it, and the seconds the first one lives."""
+    """
+    What a client keeps: the short-lived token, the one that renews it, and the seconds the first one lives.
+
+    :param device_cookie: by which a browser is known at the next log-in; empty when a session is renewed
+    """
 
     access_token: str
     refresh_token: str
     expires_in: int
     public_id: UUID
+    device_cookie: str = ""
 
 
 async def log_in(
@@ -71,15 +81,21 @@ async def log_in(
     This will open a session, taking as long for unknown names as for known ones.
 
     :raises WrongCredentials: unknown name, wrong password, closed account
-    :raises LogInThrottled: after too many failures of this address, even with the right password
+    :raises LogInThrottled: after too many failures of this address or known browser, even with the right password
     :raises PasswordsBusy: when too many log in at once
     """
     name = canonical_username(username)
     async with db.reading() as session:
         user = await accounts.by_username(session, username=name)
-    attempt = throttle.attempt(name=name, address=device.address, unlocked=user.locked_until if user else None)
-    async with throttle.turn(attempt):
-        right = await passwords.matches(password, user.password_hash if user is not None and user.is_active else None)
+    attempt = throttle.attempt(
+        name=name,
+        address=device.address,
+        unlocked=user.locked_until if user else None,
+        device=throttle.cookies.device(device.cookie, name=name, now=issuer.clock.now()),
+    )
+    async with throttle.turn(attempt) as patience:
+        kept = user.password_hash if user is not None and user.is_active else None
+        right = await passwords.matches(password, kept, within=patience)
         if right:
             await throttle.succeeded(attempt)
         waits_now = not right and await throttle.failed(attempt)
@@ -97,7 +113,7 @@ async def log_in(
     if isinstance(outcome, DomainError):
         await asyncio.sleep(max(0.0, answered - stopwatch()))
         raise outcome
-    return outcome
+    return replace(outcome, device_cookie=throttle.cookies.issue(name, now=issuer.clock.now()))
 
 
 async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, device: Device) -> SignedIn:

@@ -19,7 +19,8 @@ from typing import Final
 import structlog
 from prometheus_client import Counter
 
-from saraban.identity.domain.throttle import Failures, ThrottleRules, delay, has_to_wait, network_of
+from saraban.identity.domain.throttle import Failures, ThrottleRules, delay, has_to_wait, network_of, patience
+from saraban.identity.service.device_cookies import DeviceCookies
 from saraban.identity.service.passwords import PasswordsBusy
 from saraban.kit.errors import DomainError, Kind, Text
 from saraban.kit.limits import Charge, Limiter
@@ -28,6 +29,7 @@ log = structlog.get_logger(__name__)
 
 LOG_INS: Final = Counter("saraban_log_ins_total", "Attempts to log in, by what came of them", ["outcome"])
 _MOST_WAITING = 50  # of one address, delayed or waiting for those before
+_LONGEST: Final = 5.0  # seconds until a log-in is answered, one way or the other
 _DELAYED: Final = 4  # failures over the limit that still tell a longer delay
 
 
@@ -59,77 +61,83 @@ class _Queue:
 @dataclass(frozen=True, slots=True)
 class LogInAttempt:
     """
-    :param network: what counts as one address
-    :param here: counts failures of this address at this name
+    :param place: what has one password checked at a time: an address, or a browser that the account is known in
+    :param here: counts failures of this place at this name
     :param name: counts failures at this name
-    :param address: counts failures of this address
+    :param address: counts failures of this address; None for a known browser, which is counted by itself
     """
 
-    network: str
+    place: str
     here: Charge
     name: Charge
-    address: Charge
+    address: Charge | None
 
 
 class LogInThrottle:
     """
     :param limiter: counts for all servers with Redis, for this process without it
-    :param key: names are digested with it
+    :param key: names are digested and browsers known by it
     """
 
     def __init__(self, limiter: Limiter, rules: ThrottleRules, *, key: str) -> None:
         self.rules = rules
         self._limiter, self._key = limiter, key.encode()
         self._queues: dict[str, _Queue] = {}
+        self.cookies = DeviceCookies(self._key)
 
-    def attempt(self, *, name: str, address: str, unlocked: datetime | None) -> LogInAttempt:
+    def attempt(self, *, name: str, address: str, unlocked: datetime | None, device: str | None = None) -> LogInAttempt:
         """
         :param unlocked: when an administrator unlocked the account; older failures are forgiven
+        :param device: the browser that the account is known in
         """
         text = f"{name}\n{unlocked.timestamp() if unlocked else ''}"
         digest = hmac.digest(self._key, text.encode(errors="surrogatepass"), hashlib.sha256).hex()[:32]
         network, rules = network_of(address), self.rules
+        place = network if device is None else f"device {device}"
         return LogInAttempt(
-            network,
-            Charge("login_here", f"{network} {digest}", rules.attempts, rules.minutes),
+            place,
+            Charge("login_here", f"{place} {digest}", rules.attempts, rules.minutes),
             Charge("login_name", digest, rules.attempts + _DELAYED, rules.minutes),
-            Charge("login_address", network, rules.of_address or 1),
+            Charge("login_address", network, rules.of_address or 1) if device is None else None,
         )
 
     @asynccontextmanager
-    async def turn(self, attempt: LogInAttempt) -> AsyncIterator[None]:
+    async def turn(self, attempt: LogInAttempt) -> AsyncIterator[float]:
         """
-        Wait until the password may be looked at.
+        Wait until the password may be looked at, and give the seconds that it may wait for argon2.
 
         :raises LogInThrottled: when this address has to wait for longer
-        :raises PasswordsBusy: when too many of this address wait already
+        :raises PasswordsBusy: when too many of this address wait already, or it is not done in time
         """
-        queue = self._queues.setdefault(attempt.network, _Queue())
+        queue = self._queues.setdefault(attempt.place, _Queue())
         if queue.waiting >= _MOST_WAITING:
             LOG_INS.labels("busy").inc()
             raise PasswordsBusy(retry_after=_MOST_WAITING / 10)
         queue.waiting += 1
         try:
-            await asyncio.sleep(await self._delay(attempt))
-            async with queue.turn:
-                await self._delay(attempt)  # those before may have failed meanwhile
-                yield
+            async with asyncio.timeout(_LONGEST):
+                await asyncio.sleep(delay(await self._allowed(attempt), self.rules))
+                async with queue.turn:
+                    yield patience(await self._allowed(attempt))  # those before may have failed meanwhile
         except PasswordsBusy:
             LOG_INS.labels("busy").inc()
             raise
+        except TimeoutError as late:
+            LOG_INS.labels("busy").inc()
+            raise PasswordsBusy(retry_after=_LONGEST) from late
         finally:
             queue.waiting -= 1
             if not queue.waiting:
-                del self._queues[attempt.network]
+                del self._queues[attempt.place]
 
     async def failed(self, attempt: LogInAttempt) -> bool:
         """Count a failure; true when this address has to wait from now on."""
         LOG_INS.labels("wrong").inc()
-        for charge in (attempt.here, attempt.name, attempt.address):
+        for charge in filter(None, (attempt.here, attempt.name, attempt.address)):
             await self._limiter.take([charge])
         counted = (await self._failures(attempt))[0]
         if self.rules.of_address and counted.address == self.rules.of_address:
-            log.warning("login.address_throttled", address=attempt.network)
+            log.warning("login.address_throttled", address=attempt.place)
         return counted.here == self.rules.attempts
 
     async def succeeded(self, attempt: LogInAttempt) -> None:
@@ -137,15 +145,16 @@ class LogInThrottle:
         LOG_INS.labels("success").inc()
         await self._limiter.clear([attempt.here])
 
-    async def _delay(self, attempt: LogInAttempt) -> float:
+    async def _allowed(self, attempt: LogInAttempt) -> Failures:
         failures, wait = await self._failures(attempt)
         if has_to_wait(failures, self.rules):
             LOG_INS.labels("throttled").inc()
             raise LogInThrottled(values={"minutes": ceil(wait / 60)}, retry_after=wait)
-        return delay(failures, self.rules)
+        return failures
 
     async def _failures(self, attempt: LogInAttempt) -> tuple[Failures, int]:
         """:returns: the failures, and the seconds until this address has one less"""
-        here, name, address = await self._limiter.usage([attempt.here, attempt.name, attempt.address])
-        wait = here.reset if here.used >= self.rules.attempts else address.reset
-        return Failures(here.used, name.used, address.used), wait
+        charges = filter(None, (attempt.here, attempt.name, attempt.address))
+        here, name, *rest = await self._limiter.usage(list(charges))
+        wait = here.reset if here.used >= self.rules.attempts or not rest else rest[0].reset
+        return Failures(here.used, name.used, rest[0].used if rest else 0, known=not rest), wait
