@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,9 +28,17 @@ _WORDS = {
     "add": ("เพิ่ม", "add"),
     "change": ("แก้ไข", "change"),
     "close": ("ปิด", "close"),
+    "remove": ("นำออก", "remove"),
     "keep": ("คงไว้ เพราะมีการใช้งาน", "kept, in use"),
     "conflict": ("ขัดกัน", "conflict"),
 }
+# Of these nothing stays behind when they are closed.
+_REMOVED = {
+    (name,)
+    for name in ("members", "parties", "subTypes", "numberFormats", "assignments", "days", "reviewTeams", "roles")
+}
+_HEADINGS = (("การเปลี่ยนแปลง", "Change"), ("รายการ", "What"), ("เดิม", "Before"), ("ใหม่", "After"))
+_LONG, _NARROW = 20, 100  # rows of a table that is summed up; columns of a terminal that holds one
 Account = Annotated[
     str | None,
     typer.Option("--as", help="Account in whose name it is done; without it the system's, with your log-in name."),
@@ -140,14 +149,39 @@ def _show(found: "Sequence[Difference]") -> None:
 
     if not found:
         return
+    console = Console()
+    if len(found) > _LONG:
+        for section, count in Counter(one.path[0] for one in found).items():
+            typer.echo(f"{section}: {count}")
+    rows = [_row(one) for one in found]
+    if console.width < _NARROW:
+        for what, pointer, before, after in rows:
+            typer.echo(f"{what} {pointer}" + (f"  {before} → {after}" if before else f"  {after}").rstrip())
+        return
     table = Table()
-    for th, en in (("การเปลี่ยนแปลง", "Change"), ("รายการ", "What"), ("เดิม", "Before"), ("ใหม่", "After")):
-        table.add_column(say(th, en), overflow="fold")
-    for one in found:
-        after = {} if one.what.value == "keep" else one.after
-        cells = (say(*_WORDS[one.what.value]), one.pointer, _told(one.before), _told(after))
-        table.add_row(*(Text(cell) for cell in cells))
-    Console().print(table)
+    widest = max(len(pointer) for _, pointer, _, _ in rows)
+    for (th, en), least in zip(_HEADINGS, (None, min(widest, console.width // 3), None, None), strict=True):
+        table.add_column(say(th, en), overflow="fold", min_width=least)
+    for what, pointer, before, after in rows:
+        folded = _folded(pointer, console.width // 3)
+        table.add_row(*(Text(cell) for cell in (what, folded, before, after)))
+    console.print(table)
+
+
+def _row(one: "Difference") -> tuple[str, str, str, str]:
+    after = {} if one.what.value == "keep" else one.after
+    word = "remove" if one.what.value == "close" and one.path[-2:-1] in _REMOVED else one.what.value
+    return say(*_WORDS[word]), one.pointer, _told(one.before), _told(after)
+
+
+def _folded(pointer: str, width: int) -> str:
+    """Break a path before its slashes where it is wider than its column."""
+    lines = [""]
+    for part in pointer.split("/")[1:]:
+        if lines[-1] and len(lines[-1]) + 1 + len(part) > width:
+            lines.append("")
+        lines[-1] += f"/{part}"
+    return "\n".join(lines)
 
 
 def _told(values: Mapping[str, Any] | None) -> str:
@@ -157,6 +191,8 @@ def _told(values: Mapping[str, Any] | None) -> str:
 def _value(value: Any) -> str:
     if value is None:
         return "-"
+    if isinstance(value, bool):
+        return str(value).lower()
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -171,10 +207,12 @@ def _sum_up(found: "AppliedFile", *, dry_run: bool) -> None:
         )
     if not count:
         typer.echo(say("ไม่มีสิ่งใดเปลี่ยน", "Nothing changes."))
-    elif dry_run:
-        typer.echo(say(f"จะเปลี่ยน {count} รายการ ยังไม่ได้บันทึก", f"{count} changes; nothing was written."))
+        return
+    changes = "1 change" if count == 1 else f"{count} changes"
+    if dry_run:
+        typer.echo(say(f"จะเปลี่ยน {count} รายการ ยังไม่ได้บันทึก", f"{changes}; nothing was written."))
     else:
-        typer.echo(say(f"บันทึก {count} รายการแล้ว", f"{count} changes written."))
+        typer.echo(say(f"บันทึก {count} รายการแล้ว", f"{changes} written."))
 
 
 def export(

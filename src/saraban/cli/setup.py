@@ -1,6 +1,7 @@
 """`saraban setup`: the first administrator and the first project, on an empty database."""
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +12,7 @@ import typer
 from saraban import config
 from saraban.cli.invitation import hand_out
 from saraban.cli.migrate import prepare_folder
-from saraban.cli.outcome import EXIT_CODES, say, stop, with_system
+from saraban.cli.outcome import EXIT_CODES, language, say, stop, with_system
 from saraban.cli.project_file import show
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, Text
 from saraban.kit.text import fold
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
-    from saraban.identity.service import FirstAdministrator, Invitation
+    from saraban.identity.service import FirstAdministrator
     from saraban.setup.service import AppliedFile
 
 HERE = "command line"
@@ -92,14 +93,16 @@ def setup(
     first = _first(username, email, organization, organization_name, password_stdin=password_stdin)
     _check(first, content)
     _prepare(config.load())
-    invitations = with_system(lambda system: _set_up(system, first, content))
+    made = with_system(lambda system: _set_up(system, first, content))
     typer.echo(
         say(
             f"ตั้งค่าเริ่มต้นแล้ว ผู้ดูแลระบบสูงสุดคือ {first.username}",
             f"Saraban is set up; {first.username} is its Super Admin.",
         )
     )
-    hand_out(invitations)
+    if made is not None:
+        typer.echo(_told(made))
+        hand_out(made.invitations)
     typer.echo(say("เริ่มให้บริการด้วย `saraban serve`", "Start it with `saraban serve`."))
 
 
@@ -145,6 +148,19 @@ async def _tried(system: "System", content: bytes) -> "AppliedFile":
     return await system.db.transact(work)
 
 
+def _told(made: "AppliedFile") -> str:
+    """Sum up a project that was made."""
+    counted = Counter(one.path[0] for one in made.differences if len(one.path) == len(("people", "somchai")))
+    kinds = (
+        ("members", "องค์กร", "organization", "organizations"),
+        ("contracts", "สัญญา", "contract", "contracts"),
+        ("people", "บุคคล", "person", "people"),
+    )
+    th = " ".join(f"{noun} {counted[key]}" for key, noun, _, _ in kinds)
+    en = ", ".join(f"{counted[key]} {one if counted[key] == 1 else many}" for key, _, one, many in kinds)
+    return say(f"โครงการ {made.project_code}: {th}", f"Project {made.project_code}: {en}")
+
+
 def refuse_second_run() -> None:
     """:raises AlreadySetUp: before anything is asked, when somebody has an account"""
     from saraban.identity.service import AlreadySetUp
@@ -178,13 +194,25 @@ def _first(
     organization = organization or typer.prompt(say("รหัสองค์กร เช่น กทท.", "Code of the organization, such as กทท."))
     if name is None and asked:
         name = typer.prompt(say("ชื่อองค์กร", "Name of the organization"), default=organization)
-    if password_stdin:
-        password = sys.stdin.readline().rstrip("\r\n")
-    else:
-        password = typer.prompt(
+    password = sys.stdin.readline().rstrip("\r\n") if password_stdin else _asked_password(username or "")
+    return FirstAdministrator(username or "", email or "", password, organization or "", name or "")
+
+
+def _asked_password(username: str) -> str:
+    """Ask until the password is strong enough."""
+    from saraban.identity.service.passwords import require_strong
+
+    while True:
+        password: str = typer.prompt(
             say("รหัสผ่าน", "Password"), hide_input=True, confirmation_prompt=say("รหัสผ่านอีกครั้ง", "Password once more")
         )
-    return FirstAdministrator(username or "", email or "", password, organization or "", name or "")
+        try:
+            require_strong(password, username.strip())
+        except Invalid as fault:
+            for one in fault.fields:
+                typer.echo(one.text.say(language(), one.values), err=True)
+        else:
+            return password
 
 
 def _check(first: "FirstAdministrator", content: bytes | None) -> None:
@@ -216,20 +244,19 @@ def _agree(content: bytes, code: str, name: str) -> None:
             raise OrganizationNamesDiffer(values={"code": code, "given": name, "stated": one.name})
 
 
-async def _set_up(system: "System", first: "FirstAdministrator", content: bytes | None) -> "list[Invitation]":
+async def _set_up(system: "System", first: "FirstAdministrator", content: bytes | None) -> "AppliedFile | None":
     from saraban import bootstrap
     from saraban.identity import service as identity
     from saraban.setup import service
 
     await bootstrap.seed(system, demo=False)
 
-    async def work(session: "AsyncSession") -> "list[Invitation]":
+    async def work(session: "AsyncSession") -> "AppliedFile | None":
         acted: dict[str, Any] = {"now": system.clock.now(), "address": HERE}
         caller = await identity.set_up(session, first, **acted)
         if content is None:
-            return []
+            return None
         # What the file calls the administrator's organization counts.
-        done = await service.apply(session, caller=caller, content=content, update_shared=True, **acted)
-        return list(done.invitations)
+        return await service.apply(session, caller=caller, content=content, update_shared=True, **acted)
 
     return await system.db.transact(work)

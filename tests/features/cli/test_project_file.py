@@ -28,6 +28,30 @@ class TestApply:
         assert "somchai: /invitations/" in first[1]
         assert second[1] == "Nothing changes.\n"
 
+    def test_counts_by_section_and_writes_values_as_the_file_does(self, command: Command, file: Path) -> None:
+        _, out, _ = command("project", "apply", str(file), "--dry-run")
+
+        assert "organizations: 3\n" in out
+        assert "resetYearly: false" in out
+
+    @pytest.mark.parametrize("width", ["60", "80", "120"])
+    def test_breaks_no_path_inside_a_word(
+        self, command: Command, file: Path, monkeypatch: pytest.MonkeyPatch, width: str
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", width)
+        _, out, _ = command("project", "apply", str(file), "--dry-run")
+
+        assert "/disciplines/STR" in out
+        assert "/reviewTeams/DESIGN" in out
+
+    def test_says_one_change_and_what_is_removed(self, command: Command, file: Path) -> None:
+        command("project", "apply", str(file))
+        file.write_text(FULL.replace("    - {date: 2026-12-07, kind: holiday, name: ชดเชยวันพ่อ}", "    []"), "utf-8")
+        _, out, _ = command("project", "apply", str(file), "--prune")
+
+        assert "remove" in out
+        assert "1 change written." in out
+
     def test_speaks_thai(self, command: Command, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SARABAN_LANG", "th")
         _, out, _ = command("project", "apply", str(file), "--dry-run")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from saraban import config
+from saraban.cli import setup
 from saraban.cli.outcome import told
 from tests.factories.projects import FULL
 
@@ -89,6 +90,7 @@ class TestSetup:
 
         assert (code, err) == (0, "")
         assert re.search(r"^\w+: /invitations/\S{40,}$", out, re.MULTILINE)
+        assert "Project BRIDGE: 3 organizations, 1 contract, 2 people\n" in out
         assert "invited" in command("user", "list")[1]
 
     def test_names_the_faults_of_the_file_too_and_makes_nothing(self, command: Command, tmp_path: Path) -> None:
@@ -137,6 +139,16 @@ class TestSetup:
         assert "“กรมท่า”" in err
         assert "“การท่าเรือ”" in err
         assert not (tmp_path / "data" / "saraban.db").exists()
+
+
+def test_asks_again_for_a_password_that_is_too_weak(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = iter(["weak", STRONG])
+    monkeypatch.setattr(setup.typer, "prompt", lambda *_words, **_how: next(typed))
+
+    assert setup._asked_password("root") == STRONG
+    assert "12" in capsys.readouterr().err
 
 
 class TestDryRun:
