@@ -53,10 +53,14 @@ def show(
     table.add_column(say("เรื่อง", "About"), no_wrap=True)
     for entry in entries:
         actor = names.get(entry.actor_public_id, "-") if entry.actor_public_id else "-"
+        about = entry.entity_id or ""
+        if entry.action == "project.apply":  # it says who sat at the keyboard, and which project
+            actor = f"{actor} ({entry.details['operator']})" if entry.details.get("operator") else actor
+            about = entry.details.get("project") or about
         table.add_row(
             f"{entry.created_at:%Y-%m-%d %H:%M:%S}Z",
             f"{entry.action}\n{actor}, {entry.address or '-'}",
-            f"{entry.entity_type or ''}\n{entry.entity_id or ''}".strip(),
+            f"{entry.entity_type or ''}\n{about}".strip(),
         )
     Console().print(table)
 

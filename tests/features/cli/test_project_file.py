@@ -83,6 +83,16 @@ class TestApply:
         assert ended == code
         assert said in err
 
+    def test_is_shown_in_the_trail_with_the_log_in_name_and_the_project(
+        self, command: Command, file: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("os.getlogin", lambda: "malee")
+        command("project", "apply", str(file))
+        _, out, _ = command("audit", "show", "--action", "project.apply", "--limit", "1")
+
+        assert "system (malee), command line" in out
+        assert "BRIDGE" in out
+
     def test_of_a_file_that_is_not_there(self, command: Command) -> None:
         assert command("project", "apply", "nowhere.yaml")[0] == 3
 

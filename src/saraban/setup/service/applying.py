@@ -182,7 +182,8 @@ async def _closed(saving: Saving, one: Difference) -> Difference:
 
 async def _note(saving: Saving, found: Sequence[Difference], content: bytes, operator: str | None) -> None:
     """Keep in the audit trail what was changed: one row for each part of the file."""
-    whole = {"file": hashlib.sha256(content).hexdigest(), "operator": operator}
+    code = saving.read.file.project.code
+    whole = {"file": hashlib.sha256(content).hexdigest(), "operator": operator, "project": code}
     changed = [one for one in found if one.what is not What.KEEP]
     for section, those in groupby(changed, key=lambda one: one.path[0]):
         await audit.write(
