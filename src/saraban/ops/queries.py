@@ -33,7 +33,7 @@ def known_queries(request: Request) -> None:
         raise Invalid("; ".join(f"{field.pointer}: {_UNKNOWN.en}" for field in fields), fields=fields)
 
 
-class NotJson(DomainError):
+class BodyNotJson(DomainError):
     """The operation takes JSON, and the request says that its body is something else."""
 
     kind, code = Kind.UNSUPPORTED, "BODY_NOT_JSON"
@@ -43,11 +43,11 @@ class NotJson(DomainError):
 
 def known_content(request: Request) -> None:
     """
-    :raises NotJson: for another content type, where the operation takes JSON
+    :raises BodyNotJson: for another content type, where the operation takes JSON
     """
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if given and getattr(_route(request), "body_field", None) is not None and not _JSON.fullmatch(given):
-        raise NotJson
+        raise BodyNotJson
 
 
 def _taken(request: Request) -> set[str]:

@@ -25,6 +25,7 @@ ELSEWHERE: Final = {
     "MIGRATION_UNDER_WAY": "saraban migrate, saraban setup",
     "NOT_SET_UP": "every address until `saraban setup`",
     "NUMBER_IMPORT_INTERRUPTED": "the outcome of an import, in its answer",
+    "ORGANIZATION_NAMES_DIFFER": "saraban setup",
     "RFA_WITHOUT_FILES": "the page of an RFA, which asks first",
     "ROLE_SCOPE_MISMATCH": "saraban user grant",
     "SECRET_KEY_TOO_SHORT": "the server's start, and every command",
@@ -183,6 +184,9 @@ OF: Final[dict[str, tuple[str, ...]]] = {
 # What fills the sentences of the examples: as a caller of the demo project would read them.
 _VALUES: Final[dict[str, object]] = {
     "found": "latin1; ANSI_QUOTES",
+    "code": "คคง.",
+    "given": "ที่ปรึกษา",
+    "stated": "ที่ปรึกษาควบคุมการก่อสร้าง",
     "minutes": 15,
     "size": 1024,
     "limit": 50,

@@ -8,7 +8,7 @@ from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.errors import DomainError, Kind, Text
 from saraban.kit.http import Address, Db, Now
 from saraban.setup import service
-from saraban.setup.schemas import AppliedOut, DifferenceOut
+from saraban.setup.schemas import AppliedOut, ProjectChangeOut
 
 router = APIRouter()
 
@@ -78,7 +78,7 @@ async def apply(
         )
     )
     changes = [
-        DifferenceOut(path=one.pointer, change=one.what.value, before=_plain(one.before), after=_plain(one.after))
+        ProjectChangeOut(path=one.pointer, change=one.what.value, before=_plain(one.before), after=_plain(one.after))
         for one in found.differences
     ]
     return AppliedOut(changes=changes, applied=found.applied)

@@ -14,7 +14,7 @@ _ADDED: Any = {
 }
 
 
-class DifferenceOut(Schema):
+class ProjectChangeOut(Schema):
     model_config = ConfigDict(json_schema_extra={"examples": [_ADDED]})
 
     path: str = Field(description="Codes that name the thing, as a JSON pointer.")
@@ -28,5 +28,5 @@ class DifferenceOut(Schema):
 class AppliedOut(Schema):
     model_config = ConfigDict(json_schema_extra={"examples": [{"changes": [_ADDED], "applied": True}]})
 
-    changes: list[DifferenceOut]
+    changes: list[ProjectChangeOut]
     applied: bool = Field(description="False for a dry run.")

@@ -20,7 +20,8 @@ NUMBER = "คคง.-สคฉ.3-0001-2569"
 
 @pytest.fixture(scope="module")
 def app() -> FastAPI:
-    """It is looked at and never started."""
+    """It is looked at and never started; every refusal there is counts, whatever other tests have loaded."""
+    every_error()
     return create_app(settings_in(Path("nowhere")))
 
 

@@ -45,7 +45,7 @@ class What(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class FileItem:
     """:param at: where it stands in the file"""
 
     values: Values
@@ -59,7 +59,7 @@ class Items:
     :param twice: where something stands again that stood before
     """
 
-    found: dict[Codes, Item] = field(default_factory=dict)
+    found: dict[Codes, FileItem] = field(default_factory=dict)
     stated: set[Codes] = field(default_factory=set)
     twice: list[Place] = field(default_factory=list)
 
@@ -92,7 +92,7 @@ def _collect(items: Items, data: Values, path: Codes, at: Place) -> None:
         if path in items.found:
             items.twice.append(at)
         plain = {name: value for name, value in data.items() if name not in _KEYS and not isinstance(value, Mapping)}
-        items.found.setdefault(path, Item(plain, at))
+        items.found.setdefault(path, FileItem(plain, at))
     for name, value in data.items():
         if isinstance(value, Mapping):
             _collect(items, value, (*path, name), (*at, name))

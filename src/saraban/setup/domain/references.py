@@ -9,7 +9,7 @@ from typing import Any, Final
 from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION, PROJECT
 from saraban.kit.errors import FieldProblem
 from saraban.kit.text import fold
-from saraban.setup.domain.comparison import Codes, Item, Items
+from saraban.setup.domain.comparison import Codes, FileItem, Items
 from saraban.setup.domain.yaml_reader import ReadFile
 
 _NOUNS: Final = {
@@ -71,7 +71,7 @@ class _References:
     top: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     of_contracts: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
-    def of(self, path: Codes, item: Item) -> Iterator[FieldProblem]:
+    def of(self, path: Codes, item: FileItem) -> Iterator[FieldProblem]:
         match path:
             case ("members", _) | ("people", _):
                 yield from self._one(item, "organization", "organization", self._organizations())
@@ -89,7 +89,7 @@ class _References:
             case ("people", _, "roles", _):
                 yield from self._role(item)
 
-    def _format(self, item: Item) -> Iterator[FieldProblem]:
+    def _format(self, item: FileItem) -> Iterator[FieldProblem]:
         yield from self._one(item, "type", "document type", self._types())
         yield from self._one(item, "rfaType", "RFA type", self.of_contracts["rfaTypes"])
         yield from self._one(item, "discipline", "discipline", self.of_contracts["disciplines"])
@@ -97,12 +97,12 @@ class _References:
         if code is not None and f"{kind} {code}" not in self.of_contracts["subTypes"]:
             yield self._unknown(item, "subType", "sub type")
 
-    def _assignment(self, item: Item) -> Iterator[FieldProblem]:
+    def _assignment(self, item: FileItem) -> Iterator[FieldProblem]:
         yield from self._one(item, "workflow", "workflow in force", self.known.workflows)
         if item.values["kind"] == "RFA":
             yield from self._one(item, "type", "RFA type", self.of_contracts["rfaTypes"])
 
-    def _role(self, item: Item) -> Iterator[FieldProblem]:
+    def _role(self, item: FileItem) -> Iterator[FieldProblem]:
         level, place, role = item.values["level"], item.values.get("place"), item.values["role"]
         if role not in self.known.roles:
             yield self._unknown(item, "role", "role")
@@ -123,12 +123,12 @@ class _References:
             return self.top["contracts"]
         return self._organizations() if level == ORGANIZATION else {""}
 
-    def _one(self, item: Item, key: str, what: str, known: Collection[str]) -> Iterator[FieldProblem]:
+    def _one(self, item: FileItem, key: str, what: str, known: Collection[str]) -> Iterator[FieldProblem]:
         value = item.values.get(key)
         if value is not None and value not in known and not (key == "place" and known == {""}):
             yield self._unknown(item, key, what)
 
-    def _unknown(self, item: Item, key: str, what: str) -> FieldProblem:
+    def _unknown(self, item: FileItem, key: str, what: str) -> FieldProblem:
         th = f"ไม่มี{_NOUNS.get(what, what)} “{{value}}” ทั้งในไฟล์และในระบบ"
         en = f"There is no {what} “{{value}}”, neither in the file nor in the database."
         if what == "member":

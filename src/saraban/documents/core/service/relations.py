@@ -36,7 +36,7 @@ _MAIN = Text(
 
 
 class NumberAlreadyDrawn(DomainError):
-    """What a number prints cannot change once it is drawn (ruling N8)."""
+    """What a number prints cannot change once it is drawn."""
 
     kind, code = Kind.CONFLICT, "NUMBER_ALREADY_DRAWN"
     says = Text(
