@@ -184,10 +184,21 @@ class TestWorker:
 @pytest.mark.slow
 def test_a_process_of_the_server_says_it_in_one_line_too(settings: Settings) -> None:
     """Its parent has looked before; what changed since then is told by the process that replaces another."""
-    start = "import asyncio; from saraban.app import served; app = served(); "
+    start = """
+import asyncio
+from saraban.app import served
+
+async def receive():
+    return {"type": "lifespan.startup"}
+
+async def send(message):
+    pass
+
+asyncio.run(served()({"type": "lifespan", "state": {}}, receive, send))
+"""
     environment = {"SARABAN_ENV": "production", "SARABAN_DATA_DIR": str(settings.data_dir), "SARABAN_LANG": "en"}
     ended = subprocess.run(
-        [sys.executable, "-c", f"{start} asyncio.run(app.router.lifespan_context(app).__aenter__())"],
+        [sys.executable, "-c", start],
         env=os.environ | environment,
         capture_output=True,
         text=True,
