@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
 ]
 
-NUMBER = "LCBP3-C2-RFA-TER-RPT-0001-A"
+NUMBER = "LCBP3-C2-RFA-TER-MST-0001-A"
 SUBJECT = "ขออนุมัติรายงานผลการตอกเสาเข็มท่าเทียบเรือ ที่ตำแหน่ง A-12"
 INDIGO = "rgb(99, 102, 241)"
 
@@ -62,7 +62,7 @@ class TestRfa:
         page = person.page
         await person.goto("/rfas/new")
         await expect(page.locator("#number")).to_contain_text("ยังต้องระบุ")
-        await page.select_option("[name=rfaTypeCode]", "RPT")
+        await page.select_option("[name=rfaTypeCode]", "MST")
         await page.select_option("[name=disciplineCode]", "TER")
         await expect(page.locator("#number [data-number]")).to_have_text(NUMBER)
         await page.fill("[name=subject]", SUBJECT)
