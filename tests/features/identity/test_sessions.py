@@ -165,8 +165,12 @@ class TestThrottle:
         tries = [log_in(people_db, issuer, f"name{n}", "wrong", throttle=throttle) for n in range(12)]
         refused: list[Any] = await asyncio.gather(*tries, return_exceptions=True)
 
-        assert [type(one) for one in refused] == [WrongCredentials] * 4 + [LogInThrottled] * 8
-        assert 0 < refused[-1].retry_after <= 60
+        waits = [one.retry_after for one in refused if isinstance(one, LogInThrottled)]
+        assert (
+            sum(isinstance(one, WrongCredentials) for one in refused) == 4
+        )  # which of them come first is nobody's promise
+        assert len(waits) == 8
+        assert all(0 < wait <= 60 for wait in waits)
         assert (await log_in(people_db, issuer, throttle=throttle, address="2001:db8::1")).access_token
 
     async def test_is_forgotten_by_a_success(self, at: At) -> None:
