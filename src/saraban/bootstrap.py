@@ -7,7 +7,7 @@ Only the doors call it. Everything it makes is in `System`; the doors hand its f
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -114,10 +114,7 @@ class System:
     redis: Redis | None
     lock_masters: list[Redis]
     dependencies: list[Dependency]
-    first_run: FirstRun = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.first_run = FirstRun(self.db)
+    first_run: FirstRun
 
 
 def wire(settings: Settings, *, clock: Clock | None = None) -> System:
@@ -136,7 +133,6 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     db.listener = bell.ring
     rates = _rates(settings)
     subjects = _subjects(settings.zone)
-    storage = FolderStorage(settings.data_dir / "files")
     post = _post(settings)
     return System(
         settings=settings,
@@ -145,7 +141,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         tokens=_tokens(settings, clock),
         callers=Callers(db),
         throttle=_throttle(settings, rates.limiter),
-        storage=storage,
+        storage=FolderStorage(settings.data_dir / "files"),
         uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),
         readers=_readers(subjects),
         allocator=_allocator(settings, db, lock_masters or ([redis] if redis else [])),
@@ -160,6 +156,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         post=post,
         redis=redis,
         lock_masters=lock_masters,
+        first_run=FirstRun(db),
         dependencies=dependencies(db=db, redis=redis, files=settings.data_dir / "files"),
     )
 
@@ -183,7 +180,7 @@ async def closing(system: System) -> AsyncIterator[System]:
 
 def signing_key(settings: Settings) -> str:
     """
-    This will give the configured key, or one kept in the data folder that only its owner can read.
+    Give the configured key, or one kept in the data folder that only its owner can read.
 
     :raises SecretKeyTooShort: when it has less than 32 bytes
     """

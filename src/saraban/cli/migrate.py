@@ -58,7 +58,7 @@ def prepare_folder() -> None:
 
 
 def refuse_behind(url: str) -> None:
-    """This will end the command with one line unless the database stands at the newest revision."""
+    """End the command with one line unless the database stands at the newest revision."""
     from saraban.kit import migrate as history
 
     if history.current(url) != history.head():

@@ -58,7 +58,7 @@ class MigrationUnderWay(DomainError):
 
 def upgrade(url: str, revision: str = "head") -> None:
     """
-    This will bring a database up to `revision`; what is already there stays.
+    Bring a database up to `revision`; what is already there stays.
 
     :raises DatabaseNotUtf8mb4: before anything is made
     :raises MigrationUnderWay: when another process keeps at it for a minute

@@ -12,7 +12,7 @@ from saraban.kit.errors import DomainError, Kind
 from saraban.kit.problem import to_problem
 from saraban.kit.trace import trace_id
 from saraban.web import language as languages
-from saraban.web.page import Page, page, render
+from saraban.web.page import Page, page, render, tell_when_to_retry
 from saraban.web.visit import forget, keep
 
 log = structlog.get_logger(__name__)
@@ -22,8 +22,7 @@ async def answer(request: Request, error: DomainError, status: int) -> Response:
     """Answer an exception of a page; fragments go to the place for notices, so that nothing is lost."""
     response = _to_login(request) if error.kind is Kind.UNAUTHENTICATED else await _told(request, error, status)
     keep(request, response)
-    if error.retry_after is not None:
-        response.headers["Retry-After"] = str(max(1, round(error.retry_after)))
+    tell_when_to_retry(response, error)
     return response
 
 

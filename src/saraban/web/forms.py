@@ -116,7 +116,7 @@ def texts(form: ImmutableMultiDict[str, Any], name: str) -> list[str]:
 
 def order_from(request: Request, schema: type[BaseModel], payload: Mapping[str, Any]) -> Any:
     """
-    This will give the order that a payload stands for; its dates may be typed in either era.
+    Give the order that a payload stands for; its dates may be typed in either era.
 
     :raises Invalid: naming every field, in both languages
     """

@@ -22,6 +22,7 @@ import saraban
 from saraban.identity.dependencies import CurrentCaller
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
+from saraban.kit.errors import DomainError
 from saraban.kit.http import Db, client_address
 from saraban.kit.trace import trace_id
 from saraban.notifications import service as notifications
@@ -97,6 +98,11 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
     shared = {"request": request, "path": request.url.path, "zone": zone_of(request), "trace": trace_id()}
     text = environment(language).get_template(template).render(shared | values)
     return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-store", "Vary": "HX-Request"})
+
+
+def tell_when_to_retry(response: Response, error: DomainError | None) -> None:
+    if error is not None and error.retry_after is not None:
+        response.headers["Retry-After"] = str(max(1, round(error.retry_after)))
 
 
 def zone_of(request: Request) -> ZoneInfo:

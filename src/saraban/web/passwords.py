@@ -14,7 +14,7 @@ from saraban.kit.http import Address, Db, Now
 from saraban.kit.problem import status_of
 from saraban.web import language as languages
 from saraban.web.forms import Faults, faults_of, told_elsewhere
-from saraban.web.page import Page, ThisPage, render
+from saraban.web.page import Page, ThisPage, render, tell_when_to_retry
 from saraban.web.visit import PageRoute, forget
 
 router = APIRouter(include_in_schema=False)
@@ -116,16 +116,12 @@ async def _invited(request: Request, token: str, db: Db, clock: Now, error: Doma
         person=person,
         faults=faults_of(error, language) if error else Faults(),
     )
-    return _patient(response, error)
+    tell_when_to_retry(response, error)
+    return response
 
 
 def _own(page: Page, *, done: str = "", error: DomainError | None = None) -> Response:
     faults = faults_of(error, page.language) if error else Faults()
     response = page.show("password.html", status=status_of(error) if error else 200, done=done, faults=faults)
-    return _patient(response, error)
-
-
-def _patient(response: Response, error: DomainError | None) -> Response:
-    if error is not None and error.retry_after is not None:
-        response.headers["Retry-After"] = str(max(1, round(error.retry_after)))
+    tell_when_to_retry(response, error)
     return response

@@ -21,7 +21,7 @@ from saraban.kit.http import Address, Db, Now
 from saraban.kit.problem import status_of, to_problem
 from saraban.kit.trace import trace_id
 from saraban.web import language as languages
-from saraban.web.page import PROJECT_COOKIE, remember_language, render
+from saraban.web.page import PROJECT_COOKIE, remember_language, render, tell_when_to_retry
 from saraban.web.visit import PageRoute, device_of, forget, keep
 
 router = APIRouter(include_in_schema=False)
@@ -166,6 +166,5 @@ def _form(
         locked_for=max(1, round(error.retry_after)) if error and error.retry_after else 0,
         shows_demo=settings.env != "production",
     )
-    if error and error.retry_after:
-        response.headers["Retry-After"] = str(max(1, round(error.retry_after)))
+    tell_when_to_retry(response, error)
     return response

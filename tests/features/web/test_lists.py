@@ -106,7 +106,7 @@ async def deliver(app: FastAPI) -> None:
     from saraban.bootstrap import System
 
     state = app.state
-    system = System(**{one.name: getattr(state, one.name) for one in fields(System) if one.init})
+    system = System(**{one.name: getattr(state, one.name) for one in fields(System)})
     await new_worker(system).drain()
 
 

@@ -97,7 +97,7 @@ async def carried(session: AsyncSession, *, revision_ids: Collection[int]) -> di
 
 
 async def standing(session: AsyncSession, *, revision_id: int) -> list[Standing]:
-    """This will give how the documents stand that this revision of a transmittal carries, in the order of its list."""
+    """Give how the documents stand that this revision of a transmittal carries, in the order of its list."""
     issued, newer = CorrespondenceRevision, aliased(CorrespondenceRevision)
     newest = (
         sa.select(sa.func.max(newer.revision_number))

@@ -67,12 +67,12 @@ async def choose_delivery(
 
 
 async def chosen_language(session: AsyncSession, *, caller: Caller) -> str | None:
-    """This will give the language a user once chose, None before that: then the browser is asked."""
+    """Give the language a user once chose, None before that: then the browser is asked."""
     return await accounts.chosen_language(session, user_id=caller.user_id)
 
 
 async def choose_language(session: AsyncSession, *, caller: Caller, language: str, now: datetime) -> None:
-    """This will remember in which language a user reads."""
+    """Remember in which language a user reads."""
     if language not in {"th", "en"}:
         raise invalid("/language", "unknown", "ภาษาต้องเป็น th หรือ en", "The language is th or en.")
     await accounts.choose_language(session, user_id=caller.user_id, language=language, now=now)
