@@ -62,7 +62,7 @@ class Desk:
         )
 
     async def copies(self, count: int) -> list[UUID]:
-        """This will make so many RFAs like the first, each with an instance of its own, and give their instances."""
+        """Make so many RFAs like the first, each with an instance of its own, and return their instances."""
         connection = await connect(self.system.db.url)
         try:
             async with connection.cursor() as cursor:
@@ -105,7 +105,7 @@ def there_and_back() -> dict[str, Any]:
 
 @asynccontextmanager
 async def desk_in(url: str, redis_url: str) -> AsyncIterator[Desk]:
-    """This will give a desk in a database that has the demo project."""
+    """Return a desk in a database that has the demo project."""
     with tempfile.TemporaryDirectory() as folder:
         settings = settings_in(Path(folder), database_url=url, redis_url=redis_url)
         async with closing(wire(settings)) as system:

@@ -107,7 +107,7 @@ async def _apart(*words: str) -> Any:
 
 
 async def _check(url: str) -> None:
-    """This will print rows, seconds, discrepancies, and the most kilobytes that were resident."""
+    """Print rows, seconds, discrepancies, and the most kilobytes that were resident."""
     ours.quiet()
     db = Database(url)
     started, rows, found, most = time.monotonic(), 0, 0, 0

@@ -157,7 +157,7 @@ class Site:
 @asynccontextmanager
 async def site_on(url: str, redis_url: str, folder: Path) -> AsyncIterator[Site]:
     """
-    This will serve a database that has the demo project, with `benchmarks.app`, until the block ends.
+    Serve a database that has the demo project, with `benchmarks.app`, until the block ends.
 
     The account is a service account without limits: peak load is what such accounts are for (ruling N13).
     """

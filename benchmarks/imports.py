@@ -99,7 +99,7 @@ async def _inserted(connection: Any, before: Sequence[int]) -> float:
 
 
 async def _rows(cursor: Any, table: str, last: int) -> tuple[str, Sequence[Any]]:
-    """This will give the statement that inserts into the copy of `table`, and the rows after `last` for it."""
+    """Return the statement that inserts into the copy of `table`, and the rows after `last` for it."""
     await cursor.execute(
         "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = %s "
         "AND extra NOT LIKE '%%GENERATED%%' ORDER BY ordinal_position",

@@ -33,7 +33,7 @@ class Outcome:
 
 
 async def closed(draw: Draw, *, clients: int, seconds: float) -> Outcome:
-    """This will have `clients` draw one after the other for so long; what raises counts as refused."""
+    """Have `clients` draw one after the other for so long; what raises counts as refused."""
     outcome = Outcome()
     started = time.perf_counter()
     end = started + seconds
@@ -54,7 +54,7 @@ async def closed(draw: Draw, *, clients: int, seconds: float) -> Outcome:
 
 
 async def opened(draw: Draw, *, per_second: float, seconds: float) -> Outcome:
-    """This will begin a draw every so often, however long the others take; waiting for a free client counts."""
+    """Begin a draw every so often, however long the others take; waiting for a free client counts."""
     outcome = Outcome(seconds=seconds)
     started = time.perf_counter()
 
@@ -98,7 +98,7 @@ Round = Callable[[], Awaitable[Outcome]]
 
 
 async def interleaved(sides: Mapping[str, Round], *, rounds: int) -> dict[str, Side]:
-    """This will run every side in turn, `rounds` times, so that a noisy neighbour disturbs all alike."""
+    """Run every side in turn, `rounds` times, so that a noisy neighbour disturbs all alike."""
     collector.started()  # for every side, as our servers do it
     found: dict[str, Side] = {name: Side([]) for name in sides}
     for _ in range(rounds):

@@ -34,7 +34,7 @@ def quiet() -> None:
 
 @asynccontextmanager
 async def world_in(url: str, *, fresh: bool = True) -> AsyncIterator[World]:
-    """This will give the demo project in a database, seeded if it is `fresh`."""
+    """Return the demo project in a database, seeded if it is `fresh`."""
     if fresh:
         await asyncio.to_thread(migrate.upgrade, url)
         with tempfile.TemporaryDirectory() as folder, cheap_passwords():
@@ -79,7 +79,7 @@ def _like(plan: Plan, number: int) -> Plan:
 
 
 async def several(url: str, redis: str, *, processes: int, clients: int, seconds: float) -> list[Outcome]:
-    """This will have so many processes draw from one series at the same moment, and give what each did."""
+    """Have so many processes draw from one series at the same moment, and return what each did."""
     command = [sys.executable, "-m", "benchmarks.ours", url, redis, str(clients), str(seconds)]
     running = [
         await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)

@@ -187,7 +187,7 @@ class DjangoSequences:
 
     def run(self, *, clients: int, seconds: float, given: list[int] | None = None) -> Outcome:
         """
-        This will draw with so many threads; to be called in a thread of its own.
+        Draw with so many threads; to be called in a thread of its own.
 
         :param given: takes the numbers, for whoever wants to see that each is there once
         """

@@ -55,7 +55,7 @@ class Row:
 
 
 def facts(rows: Sequence[Row]) -> dict[str, Any]:
-    """This will give what the file says."""
+    """Return what the file says."""
     told = []
     for row in rows:
         told.append(row.told)
@@ -70,7 +70,7 @@ def machine() -> str:
 
 
 def publish(rows: Sequence[Row]) -> None:
-    """This will print the table and write `build/bench.json`."""
+    """Print the table and write `build/bench.json`."""
     table = Table("suite", "row", "value", "unit", "refused", "wanted", "met")
     marks = {True: "yes", False: "NO", None: ""}
     for row in rows:

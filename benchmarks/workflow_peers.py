@@ -240,7 +240,7 @@ class Spiff:
         self.fresh: str = self._serializer.serialize_json(workflow)
 
     def step(self, stored: str, action: str) -> str:
-        """This will take the step that waits and give the workflow as it is to be stored."""
+        """Take the step that waits and give the workflow as it is to be stored."""
         workflow, task = self._waiting(stored)
         task.data["action"] = action
         task.run()
@@ -249,7 +249,7 @@ class Spiff:
         return text
 
     def stands(self, stored: str) -> str:
-        """This will give the name of the step that waits."""
+        """Return the name of the step that waits."""
         return str(self._waiting(stored)[1].task_spec.bpmn_id)
 
     def _waiting(self, stored: str) -> tuple[BpmnWorkflow, Any]:

@@ -26,7 +26,7 @@ msgstr ""
 
 
 def extracted() -> Catalog:
-    """This will give a catalogue of every text in the templates, without lines: they change with every edit."""
+    """Return a catalogue of every text in the templates, without lines: they change with every edit."""
     found = Catalog(locale="th", domain="web", project="Saraban", charset="utf-8", fuzzy=False)
     for name, _, message, comments, context in extract_from_dir(str(WEB), METHODS, OPTIONS):
         found.add(message, locations=[(name, None)], auto_comments=comments, context=context)

@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def sheet(family: str, weight: str) -> str:
-    """This will give one weight's rules, WOFF2 only, and copy the files they name."""
+    """Return one weight's rules, WOFF2 only, and copy the files they name."""
     folder = MODULES / "@fontsource" / family
     css = _WOFF.sub("", (folder / f"{weight}.css").read_text(encoding="utf-8"))
     for name in _FONT_FILE.findall(css):

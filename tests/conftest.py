@@ -121,19 +121,19 @@ def unwrapped(answer: httpx.Response) -> dict[str, Any]:
 
 
 def run_apart(work: Coroutine[Any, Any, Any]) -> Any:
-    """This will run a coroutine on an event loop of its own thread: the test's loop must not notice."""
+    """Run a coroutine on an event loop of its own thread: the test's loop must not notice."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()
 
 
 def settings_in(folder: Path, **changes: Any) -> Settings:
-    """This will give the settings of one test: its own folder, no `.env`, no worker unless the test wants one."""
+    """Return the settings of one test: its own folder, no `.env`, no worker unless the test wants one."""
     chosen: dict[str, Any] = {"env": "test", "data_dir": folder, "run_worker": False, "secret_key": SIGNING_KEY}
     return Settings(_env_file=None, **(chosen | UNLIMITED | changes))
 
 
 async def seeded(settings: Settings) -> None:
-    """This will load the demo project, its accounts and formats into a migrated database; no documents."""
+    """Load the demo project, its accounts and formats into a migrated database; no documents."""
     from saraban.bootstrap import closing, seed, wire
 
     async with closing(wire(settings)) as system:
@@ -229,7 +229,7 @@ async def app(settings: Settings) -> "AsyncIterator[FastAPI]":
 
 
 def client_of(app: "FastAPI", **headers: str) -> httpx.AsyncClient:
-    """This will give a client that speaks to `app` in this process; unhandled errors become answers, as on a server."""
+    """Return a client that speaks to `app` in this process; unhandled errors become answers, as on a server."""
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     return httpx.AsyncClient(transport=transport, base_url="http://saraban.test", headers=headers)
 

@@ -14,7 +14,7 @@ class Seen:
 
 
 def out_of_order(seen: Iterable[Seen]) -> list[tuple[Seen, int]]:
-    """This will give every draw that began after somebody had a higher number of its series already, and that number."""
+    """Return every draw that began after somebody had a higher number of its series already, and that number."""
     draws = list(seen)
     by_answer = iter(sorted(draws, key=lambda one: one.told))
     highest, following = 0, next(by_answer, None)

@@ -12,7 +12,7 @@ from structlog.testing import LogCapture
 
 @contextmanager
 def lines_of(module: ModuleType, logger: str = "log") -> Iterator[list[Any]]:
-    """This will give the lines of a module's logger as they come, each with its `event` and `log_level`."""
+    """Return the lines of a module's logger as they come, each with its `event` and `log_level`."""
     capture = LogCapture()
     listening = structlog.wrap_logger(None, processors=[capture], wrapper_class=structlog.BoundLogger)
     with pytest.MonkeyPatch.context() as patch:

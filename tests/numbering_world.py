@@ -125,7 +125,7 @@ class World:
 
 
 async def world_of(db: Database) -> World:
-    """This will read the demo project of a database that has it, and open a register of documents beside it."""
+    """Read the demo project of a database that has it, and open a register of documents beside it."""
     async with db.engine.begin() as connection:
         await connection.run_sync(DOCUMENTS.metadata.create_all)
     async with db.reading() as session:

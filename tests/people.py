@@ -24,7 +24,7 @@ def cheap_passwords() -> Iterator[None]:
 
 
 async def fill(db: Database) -> None:
-    """This will ship the catalogue and the master data, and open the demo project with its accounts."""
+    """Ship the catalogue and the master data, and open the demo project with its accounts."""
     async with db.writing() as session:
         await people.catalogue(session)
         await places.master(session)

@@ -91,7 +91,7 @@ class RunningSaraban:
 
 
 async def sign_in(client: httpx.AsyncClient, username: str) -> None:
-    """This will make `client` speak as a demo account."""
+    """Make `client` speak as a demo account."""
     answer = await client.post("/api/v1/auth/login", json={"username": username, "password": "saraban-demo"})
     assert answer.status_code == httpx.codes.OK, answer.text
     client.headers["Authorization"] = f"Bearer {answer.json()['accessToken']}"

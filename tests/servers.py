@@ -28,7 +28,7 @@ START_WITHIN = 60.0
 
 
 def program(*names: str, package: str) -> str:
-    """This will give the path of the first program found, or fail the test and say what to install."""
+    """Return the path of the first program found, or fail the test and say what to install."""
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
     for name in names:
         found = shutil.which(name, path=path)
@@ -44,7 +44,7 @@ def free_port() -> int:
 
 
 def _quick_folder() -> str | None:
-    """This will give a folder in memory where there is room: killing a server loses nothing there, and flushing is free."""
+    """Return a folder in memory where there is room: killing a server loses nothing there, and flushing is free."""
     memory = Path("/dev/shm")
     roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2**30
     return str(memory) if roomy else None
@@ -201,17 +201,17 @@ class MariaDb(Server):
         return f"mysql://{USER}:{PASSWORD}@{HOST}:{self.port}/{database}"
 
     def run(self, sql: str, *, database: str = "", may_fail: bool = False) -> str:
-        """This will run statements with the server's own client and give what it prints, without headings."""
+        """Run statements with the server's own client and give what it prints, without headings."""
         client = program("mariadb", "mysql", package="mariadb-client")
         return self._client([client, "--batch", "--skip-column-names", database], sql, may_fail=may_fail)
 
     def dump(self, database: str) -> str:
-        """This will give the statements that make a copy of `database`, tables and rows."""
+        """Return the statements that make a copy of `database`, tables and rows."""
         dump = program("mariadb-dump", "mysqldump", package="mariadb-client")
         return self._client([dump, "--skip-comments", "--skip-lock-tables", "--skip-add-drop-table", database], "")
 
     def create(self, database: str, *, statements: str = "") -> str:
-        """This will make a database, filled by `statements`, and give its address."""
+        """Make a database, filled by `statements`, and return its address."""
         head = f"CREATE DATABASE `{database}` CHARACTER SET utf8mb4; USE `{database}`; SET unique_checks=0;\n"
         self.run(head + statements)
         return self.url(database)
@@ -276,5 +276,5 @@ def running_redis() -> Iterator[Redis]:
 
 
 def database_name(url: str) -> str:
-    """This will give the name of the database that an address ends with."""
+    """Return the name of the database that an address ends with."""
     return urlsplit(url).path.lstrip("/")

@@ -10,7 +10,7 @@ from saraban_history.rebuild import changing
 
 def add(table: str, *, key: str = "id", unique: bool = True) -> None:
     """
-    This will give every existing row its own public id and every later one a default.
+    Give every existing row its own public id and every later one a default.
 
     :param key: the table's integer key
     """

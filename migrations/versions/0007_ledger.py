@@ -59,7 +59,7 @@ def downgrade() -> None:
 
 
 def _set_aside(word: str) -> dict[str, str]:
-    """This will rename the tables; SQLite's indexes go, because their names are unique in the whole database."""
+    """Rename the tables; SQLite's indexes go, because their names are unique in the whole database."""
     names = {}
     for table in TABLES:
         name = f"document_number_{table}"
@@ -77,7 +77,7 @@ def _revisions(*, current: bool = False) -> list[tuple[int, int]]:
 
 
 def _bind(everything: list[Document], ledger: forward.Ledger) -> None:
-    """This will write into each document which row of the ledger is its own."""
+    """Write into each document which row of the ledger is its own."""
     for table, circulations in (("correspondences", False), ("circulations", True)):
         target = sa.table(table, sa.column("id", sa.Integer), sa.column("number_uuid", sa.Uuid))
         values = [

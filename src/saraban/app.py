@@ -70,7 +70,7 @@ DESCRIPTION = (
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """This will give the application; nothing is opened before its lifespan begins."""
+    """Return the application; nothing is opened before its lifespan begins."""
     chosen = settings or config.load()
     logs.configure(level=chosen.log_level, form=chosen.log_format)
     app = FastAPI(
@@ -98,7 +98,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 
 def _operation_id(route: APIRoute) -> str:
-    """This will give the name that generated clients call: `rfas_create`, not one that repeats the whole address."""
+    """Return the name that generated clients call: `rfas_create`, not one that repeats the whole address."""
     room = str(route.tags[0]).lower().replace(" ", "_") if route.tags else "saraban"
     return f"{room}_{route.name}"
 
@@ -136,7 +136,7 @@ def _ending_in_one_line(lifespan: Lifespan[Any]) -> Lifespan[Any]:
 
 
 def new_worker(system: System) -> Worker:
-    """This will give a worker on the system's events and timers."""
+    """Return a worker on the system's events and timers."""
     settings = system.settings
     timers = standard_timers(
         db=system.db,

@@ -118,7 +118,7 @@ class System:
 
 
 def wire(settings: Settings, *, clock: Clock | None = None) -> System:
-    """This will make every part and connect them; connections open when they are first needed."""
+    """Make every part and connect them; connections open when they are first needed."""
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     clock = clock or SystemClock(settings.zone)
     db = Database(
@@ -163,7 +163,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
 
 @asynccontextmanager
 async def closing(system: System) -> AsyncIterator[System]:
-    """This will close what `wire` opened, in whatever way the block ends."""
+    """Close what `wire` opened, in whatever way the block ends."""
     try:
         yield system
     finally:
@@ -263,7 +263,7 @@ def _followers() -> Followers:
 
 
 def carriers() -> list[Carriers]:
-    """This will give the registers whose documents carry numbers, for `number verify`."""
+    """Return the registers whose documents carry numbers, for `number verify`."""
     return [documents.CARRIED, circulations.CARRIED]
 
 
@@ -332,7 +332,7 @@ def _post(settings: Settings) -> Post | None:
 
 async def seed(system: System, *, demo: bool) -> None:
     """
-    This will fill in what the product ships with and, if asked, the demo project; what is there already stays.
+    Fill in what the product ships with and, if asked, the demo project; what is there already stays.
 
     :raises DemoInProduction: when demo accounts are asked for where the setting says production
     """
@@ -357,7 +357,7 @@ async def _load_demo(session: AsyncSession, system: System) -> None:
 
 
 def stage(system: System) -> demo_documents.Stage:
-    """This will give the parts of the system that the demo acts on."""
+    """Return the parts of the system that the demo acts on."""
     return demo_documents.Stage(
         db=system.db,
         allocator=system.allocator,
@@ -371,12 +371,12 @@ def stage(system: System) -> demo_documents.Stage:
 
 
 async def load_documents(system: System) -> int:
-    """This will write the demo documents that are missing, and say how many those were."""
+    """Write the demo documents that are missing, and say how many those were."""
     return await demo_documents.load(stage(system), now=system.clock.now())
 
 
 async def has_demo(system: System) -> bool:
-    """This will say whether demo accounts, whose password everybody knows, are open in the database."""
+    """Return whether demo accounts, whose password everybody knows, are open in the database."""
     demo = {f"{account.username}@saraban.invalid" for account in identity.DEMO_ACCOUNTS}
     async with system.db.reading() as session:
         return any(account.is_active and account.email in demo for account in await identity.list_users(session))

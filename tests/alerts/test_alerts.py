@@ -135,13 +135,13 @@ CASES = [
 
 
 def rules() -> dict[str, str]:
-    """This will give the text of each alert."""
+    """Return the text of each alert."""
     parts = re.split(r"^ +- alert: (\w+)$", RULES.read_text(), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def exported() -> set[str]:
-    """This will give the names under which Prometheus finds what the product measures."""
+    """Return the names under which Prometheus finds what the product measures."""
     names = set()
     for family in REGISTRY.collect():
         suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}.get(family.type, [""])

@@ -28,7 +28,7 @@ def nothing_left_open() -> Iterator[None]:
 
 
 def migrated(url: str) -> None:
-    """This will bring a database to the newest revision, outside the test's own event loop."""
+    """Bring a database to the newest revision, outside the test's own event loop."""
     with ThreadPoolExecutor(1) as thread:
         thread.submit(migrate.upgrade, url).result()
 

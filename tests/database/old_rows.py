@@ -282,7 +282,7 @@ def insert(connection: sa.Connection) -> None:
 
 def contents(connection: sa.Connection) -> dict[str, list[dict[str, Any]]]:
     """
-    This will give everything there is.
+    Return everything there is.
 
     Which row of the ledger a document holds is left out: it outlives a step back, so that the row comes again.
     """

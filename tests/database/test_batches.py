@@ -52,7 +52,7 @@ async def many(world: World, allocator: numbering.Allocator, count: int, **reque
 
 
 async def with_further_organizations(db: Database, count: int) -> dict[str, UUID]:
-    """This will have so many organizations take part in the demo project: the demo's own, and as many more as it takes."""
+    """Have so many organizations take part in the demo project: the demo's own, and as many more as it takes."""
     async with db.writing() as session:
         project = await session.scalar(sa.select(Project.id).where(Project.project_code == "LCBP3-C2"))
         known = int(await session.scalar(sa.select(sa.func.count()).select_from(Organization)) or 0)

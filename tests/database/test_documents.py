@@ -90,7 +90,7 @@ class Office:
         )
 
     async def during(self, username: str, letter: Answer, action: str, deed: Coroutine[Any, Any, object]) -> object:
-        """This will begin a deed while a step is taken that is not committed yet, and give what it comes to."""
+        """Begin a deed while a step is taken that is not committed yet, and return what it comes to."""
         caller = await self.caller(username)
         async with self.system.db.writing() as session:
             await self._step(session, caller, letter, action)
@@ -99,7 +99,7 @@ class Office:
         return await begun
 
     async def hold(self, session: AsyncSession, sheet: Answer) -> None:
-        """This will lock the instance of a sheet, as the record of an answer does."""
+        """Lock the instance of a sheet, as the record of an answer does."""
         entity_ids = [sheet.body["data"]["publicId"]]
         await instances.instances_of(session, "circulation", entity_ids, lock=True)
 

@@ -89,7 +89,7 @@ class Drawing:
             await allocator.close()
 
     async def more(self, count: int) -> None:
-        """This will wait until so many further numbers are out."""
+        """Wait until so many further numbers are out."""
         wanted = len(self.issued) + count
         async with asyncio.timeout(30):
             while len(self.issued) < wanted:  # noqa: ASYNC110  they run by themselves

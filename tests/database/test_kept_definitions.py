@@ -134,7 +134,7 @@ async def deployment(office_file: Path, tmp_path: Path) -> AsyncIterator[Deploym
 
 
 async def warm(server: Server) -> None:
-    """This will read until the version is kept: the first read of all only begins a turn."""
+    """Read until the version is kept: the first read of all only begins a turn."""
     for _ in range(3):
         await server.active()
 
@@ -362,7 +362,7 @@ class TestApplications:
 
 
 async def eventually(*servers: Server, version: int) -> None:
-    """This will wait until nobody has anything left to forget, and ask all of them, through Redis again."""
+    """Wait until nobody has anything left to forget, and ask all of them, through Redis again."""
     deadline = time.monotonic() + 10
     for server in servers:
         while server.definitions._shelf._stale or time.monotonic() < server.definitions._shelf._closed_until:

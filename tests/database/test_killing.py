@@ -321,7 +321,7 @@ class Stage:
         return made
 
     async def set(self) -> tuple[Load, list[UUID]]:
-        """This will publish the endless workflow, write the letters, and have the receiver listen."""
+        """Publish the endless workflow, write the letters, and have the receiver listen."""
         load = Load({who: [await self.client(one, who) for one in self.servers] for who in (WRITER, READER)})
         admin = await self.client(self.servers[0], "admin")
         published = await admin.post("/api/v1/workflow/definitions", json={"dsl": endless(), "activate": True})

@@ -91,7 +91,7 @@ async def killed(system: System, folder: Path, *, after: int) -> int:
 
 
 async def moved_by(system: System) -> list[UUID]:
-    """This will run the migration to its end, and give what it moved."""
+    """Run the migration to its end, and return what it moved."""
     async with system.db.reading() as session:
         admin = await identity.find_caller(session, username="admin")
     assert admin is not None

@@ -55,7 +55,7 @@ async def close_clients() -> AsyncIterator[None]:
 
 
 async def hundred(world: World, *allocators: numbering.Allocator) -> list[numbering.Issued]:
-    """This will draw 100 numbers of one series at the same moment, dealt out to the given servers."""
+    """Draw 100 numbers of one series at the same moment, dealt out to the given servers."""
     request = world.letter()
     return list(await asyncio.gather(*(world.draw(allocators[n % len(allocators)], request) for n in range(100))))
 

@@ -27,7 +27,7 @@ Handle = Callable[[AsyncSession, Event], Awaitable[None]]
 
 
 async def record(db: Database, *aggregates: str, name: str = "thing.done") -> list[UUID]:
-    """This will record one event for each aggregate named, each in a transaction of its own."""
+    """Record one event for each aggregate named, each in a transaction of its own."""
     return [
         await db.transact(
             lambda session, number=number, aggregate=aggregate: events.record(

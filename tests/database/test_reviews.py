@@ -43,7 +43,7 @@ def many(count: int) -> list[dict[str, Any]]:
 
 
 async def outcomes(office: Office, instance: UUID, asked: list[UUID], codes: list[str]) -> Counter[str]:
-    """This will give all these answers at once and count what came of them."""
+    """Return all these answers at once and count what came of them."""
 
     async def one(branch: UUID, code: str) -> str:
         try:

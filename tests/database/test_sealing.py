@@ -70,7 +70,7 @@ def number(place: int, user: int, at: datetime = NOW) -> NumberAudit:
 
 
 async def fill(db: Database, count: int, *, at: datetime = NOW) -> None:
-    """This will write `count` rows into each journal."""
+    """Write `count` rows into each journal."""
 
     async def work(session: AsyncSession) -> None:
         caller = await system_caller(session)

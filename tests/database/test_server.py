@@ -115,7 +115,7 @@ class TestKilledServer:
 
 
 async def create_until_it_dies(client: httpx.AsyncClient, body: dict[str, Any], told: list[str]) -> str:
-    """This will give the key of the creation that was not answered."""
+    """Return the key of the creation that was not answered."""
     while True:
         key = str(new_id())
         try:
@@ -127,7 +127,7 @@ async def create_until_it_dies(client: httpx.AsyncClient, body: dict[str, Any], 
 
 
 async def create_after_all(client: httpx.AsyncClient, body: dict[str, Any], key: str) -> str:
-    """This will send a creation again as often as it is told to wait, and give its number."""
+    """Send a creation again as often as it is told to wait, and return its number."""
     while True:
         answer = await client.post("/api/v1/correspondences", json=body, headers={"Idempotency-Key": key})
         if answer.status_code == 201:
@@ -252,7 +252,7 @@ class Pair:
         return int(answer.json()["sequence"])
 
     async def drawn_while_the_first_is_paused(self, *, times: int, seconds: float) -> list[Seen]:
-        """This will draw from both without a pause meanwhile, and give who saw what when."""
+        """Draw from both without a pause meanwhile, and return who saw what when."""
         seen: list[Seen] = []
         over = asyncio.Event()
 
@@ -274,7 +274,7 @@ class Pair:
         return seen
 
     async def until(self, *, locked: bool) -> None:
-        """This will wait until a server has the lock of the series in Redis, or none has."""
+        """Wait until a server has the lock of the series in Redis, or none has."""
         async with asyncio.timeout(
             30
         ):  # longer than the wait for a row, after which a lock that nobody saw is taken again
@@ -302,7 +302,7 @@ async def letter_of(client: httpx.AsyncClient) -> dict[str, Any]:
 
 
 async def waits_for_a_row(server: MariaDb, db: Database) -> None:
-    """This will wait until a transaction on this database waits for a row that another one has."""
+    """Wait until a transaction on this database waits for a row that another one has."""
     sql = (
         "SELECT count(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p "
         f"ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.db = '{db.url.database}'"

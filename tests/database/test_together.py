@@ -32,7 +32,7 @@ async def office(any_db: Database) -> Office:
 
 
 async def asked(office: Office, instance: UUID, action: str = "approve", *, by: str = REVIEWER, **more: Any) -> Any:
-    """This will give the call of one step, which asks for it as soon as it runs."""
+    """Return the call of one step, which asks for it as soon as it runs."""
     caller, key = await office.person(by), more.pop("key", None)
 
     async def call() -> Answer:
@@ -50,7 +50,7 @@ async def asked(office: Office, instance: UUID, action: str = "approve", *, by: 
 
 
 async def at_once(*calls: Awaitable[Answer]) -> list[Any]:
-    """This will give the state that each came to, or the code of its refusal."""
+    """Return the state that each came to, or the code of its refusal."""
     found = await asyncio.gather(*calls, return_exceptions=True)
     return [
         each.body["workflow"]["currentState"]

@@ -30,7 +30,7 @@ async def office(any_db: Database) -> Office:
 
 
 async def crowd(office: Office, instance: UUID, *, by: str, **command: Any) -> Counter[str]:
-    """This will approve an instance fifty times at once and count the outcomes."""
+    """Approve an instance fifty times at once and count the outcomes."""
 
     async def one() -> str:
         try:

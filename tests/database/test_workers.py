@@ -146,7 +146,7 @@ class TestKilledWorkers:
             assert [one for one in heard if one in set(public_ids)] == public_ids
 
     async def _undone(self, db: Database, aggregate: str, user: UUID) -> UUID:
-        """This will record an event in a transaction that is rolled back."""
+        """Record an event in a transaction that is rolled back."""
         seen: list[UUID] = []
 
         async def work(session: AsyncSession) -> None:

@@ -78,7 +78,7 @@ class Office:
         return caller
 
     def letter(self, *, originator: str = "ผรม.2", recipient: str = "คคง.", **changes: Any) -> SubjectFacts:
-        """This will put a letter into the box and give its facts."""
+        """Put a letter into the box and give its facts."""
         of, public_id = self.organizations, new_id()
         facts = SubjectFacts(
             entity_id=str(new_id()),
@@ -116,7 +116,7 @@ class Office:
     async def act(
         self, instance: UUID, action: str, *, by: str, now: datetime = NOW, key: str | None = None, **command: Any
     ) -> Any:
-        """This will take one step through the door's own function and give the new envelope as JSON."""
+        """Take one step through the door's own function and give the new envelope as JSON."""
         answer = await self.steps.perform(
             caller=await self.person(by),
             public_id=instance,
@@ -128,13 +128,13 @@ class Office:
         return answer.body["workflow"]
 
     async def pending(self, **changes: Any) -> UUID:
-        """This will give an RFA that waits for the consultant's review."""
+        """Return an RFA that waits for the consultant's review."""
         instance = (await self.start(self.letter(**changes))).instance_public_id
         await self.act(instance, "submit", by="dc.contractor")
         return instance
 
     async def upload(self, username: str) -> UUID:
-        """This will leave a file of somebody that belongs to nothing yet."""
+        """Leave a file of somebody that belongs to nothing yet."""
         owner, public_id = await self.person(username), new_id()
         values = {
             "public_id": public_id,
@@ -165,7 +165,7 @@ async def _no_password(_password: str) -> str:
 
 
 async def new_office(db: Database) -> Office:
-    """This will fill an empty, migrated database with what ships, the demo project and its accounts."""
+    """Fill an empty, migrated database with what ships, the demo project and its accounts."""
 
     async def fill(session: AsyncSession) -> None:
         await identity_seed.catalogue(session)
@@ -182,7 +182,7 @@ async def new_office(db: Database) -> Office:
 
 
 async def office_in(db: Database) -> Office:
-    """This will open an office in a database that has the demo project."""
+    """Open an office in a database that has the demo project."""
     async with db.reading() as session:
         rows = await session.execute(sa.select(Organization.organization_code, Organization.id))
         organizations = {row.organization_code: row.id for row in rows}

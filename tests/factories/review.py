@@ -25,7 +25,7 @@ SEATED = {"reviewer.consultant": "STR", "dc.consultant": "ELE", "approver.owner"
 
 
 def reviewed(**changes: Any) -> dict[str, Any]:
-    """This will give the definition of a letter that is sent, reviewed, and then passed, failed or withdrawn."""
+    """Return the definition of a letter that is sent, reviewed, and then passed, failed or withdrawn."""
     asked = {
         "branches": BRANCHES,
         "completion": "majority",
@@ -51,7 +51,7 @@ def reviewed(**changes: Any) -> dict[str, Any]:
 
 
 async def seat(office: Office, people: dict[str, str | None] = SEATED, *, team: str = "DESIGN") -> None:
-    """This will make a team of the project with these people in it, each for a discipline."""
+    """Make a team of the project with these people in it, each for a discipline."""
 
     async def fill(session: AsyncSession) -> None:
         row = ReviewTeam(
@@ -81,7 +81,7 @@ async def seat(office: Office, people: dict[str, str | None] = SEATED, *, team: 
 
 
 async def under_review(office: Office, letter: Mapping[str, Any] | None = None, **changes: Any) -> UUID:
-    """This will give a letter that waits for its three answers."""
+    """Return a letter that waits for its three answers."""
     await office.define(reviewed(**changes))
     instance = (await office.start(office.letter(**(letter or {})), code="REVIEWED")).instance_public_id
     await office.act(instance, "submit", by="dc.contractor")
@@ -89,7 +89,7 @@ async def under_review(office: Office, letter: Mapping[str, Any] | None = None, 
 
 
 async def branches(office: Office, instance: UUID, *, by: str = "admin", now: datetime | None = None) -> dict[str, Any]:
-    """This will give the branches as somebody sees them, by name."""
+    """Return the branches as somebody sees them, by name."""
     caller = await office.person(by)
     async with office.db.reading() as session:
         view = await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance, now=now)
@@ -106,7 +106,7 @@ async def answer(
     key: str | None = None,
     **reply: Any,
 ) -> Any:
-    """This will answer through the door's own function and give the new envelope as JSON."""
+    """Answer through the door's own function and give the new envelope as JSON."""
     stored = await review.answer(
         office.db,
         caller=await office.person(by),

@@ -47,7 +47,7 @@ async def lend(owner: Person, language: str) -> None:
 
 
 async def approve(viewer: Person, address: str, language: str) -> str:
-    """This will give the timeline after the step."""
+    """Return the timeline after the step."""
     await viewer.goto("/inbox")
     await viewer.picture(f"inbox-for-{language}")
     await viewer.goto(address)

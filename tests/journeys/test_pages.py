@@ -56,7 +56,7 @@ PDF = b"%PDF-1.4\n%%EOF\n"
 
 
 async def a_draft(person: Person) -> str:
-    """This will write an RFA through the API and give the address of its page."""
+    """Write an RFA through the API and give the address of its page."""
     api = f"{person.site}/api/v1"
     ask = person.page.request
     project = (await (await ask.get(f"{api}/projects")).json())["items"][0]["publicId"]
@@ -99,13 +99,13 @@ async def test_pages_of_workflows_fit_too(sit: Sit) -> None:
 
 
 async def an_account(person: Person) -> str:
-    """This will give the address of the account of the first series that has counted."""
+    """Return the address of the account of the first series that has counted."""
     await person.goto("/numbers")
     return str(await person.page.locator(".row-link").first.get_attribute("href"))
 
 
 async def a_number(person: Person, account: str) -> str:
-    """This will give the address of the first number of an account."""
+    """Return the address of the first number of an account."""
     await person.goto(account)
     return str(await person.page.locator("td a.number").first.get_attribute("href"))
 

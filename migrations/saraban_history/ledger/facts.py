@@ -16,7 +16,7 @@ BLOCK = 1000
 
 
 def rows(table: str, **columns: Any) -> Iterator[Any]:
-    """This will give the rows of a table, read whole before anything is written."""
+    """Return the rows of a table, read whole before anything is written."""
     source = sa.table(table, *(sa.column(name, kind) for name, kind in columns.items()))
     first = next(iter(source.c))
     yield from op.get_bind().execute(sa.select(source).order_by(first)).all()
@@ -85,7 +85,7 @@ def _pairs(table: str, key: str, value: str) -> dict[int, str]:
 
 
 def documents(codes: Codes) -> list[Document]:
-    """This will give every document that has a number, letters and their like first, then circulation sheets."""
+    """Return every document that has a number, letters and their like first, then circulation sheets."""
     main = {}
     for row in rows(
         "correspondence_recipients",

@@ -28,14 +28,14 @@ class Reading:
 
 
 def respelled(template: str) -> str:
-    """This will give a template in the spelling that is accepted today."""
+    """Return a template in the spelling that is accepted today."""
     for old, new in _SPELLINGS.items():
         template = template.replace(old, new)
     return template
 
 
 def christian(year: int) -> int:
-    """This will give the A.D. year of a counter's year, which was kept in either era (ruling N5)."""
+    """Return the A.D. year of a counter's year, which was kept in either era (ruling N5)."""
     return year - BUDDHIST_OFFSET if year >= 2400 else year
 
 
@@ -44,7 +44,7 @@ def years(year: int) -> dict[str, str]:
 
 
 def series(template: str, values: Mapping[str, str], *, resets: bool) -> str:
-    """This will print a template with the sequence and the revision left out."""
+    """Print a template with the sequence and the revision left out."""
 
     def fill(token: re.Match[str]) -> str:
         name = token[1]
@@ -58,7 +58,7 @@ def series(template: str, values: Mapping[str, str], *, resets: bool) -> str:
 
 
 def read(number: str, template: str, values: Mapping[str, str]) -> Reading:
-    """This will take a printed number apart by its template, or by its last digits where the template is not its own."""
+    """Take a printed number apart by its template, or by its last digits where the template is not its own."""
     names: list[str] = []
 
     def pattern(token: str) -> str:

@@ -71,7 +71,7 @@ class SentFile:
         )
 
     async def open(self) -> None:
-        """This will read up to the file's first bytes, so that its name is known."""
+        """Read up to the file's first bytes, so that its name is known."""
         while not self._seen:
             if not await self._read():
                 raise invalid("/file", "required", "กรุณาเลือกไฟล์", "The file is missing.")

@@ -15,7 +15,7 @@ async def by_public_id(session: AsyncSession, *, public_id: UUID) -> Attachment 
 
 
 async def lock(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, Attachment]:
-    """This will lock the rows in one order, so that two requests about the same files wait instead of colliding."""
+    """Lock the rows in one order, so that two requests about the same files wait instead of colliding."""
     statement = (
         sa.select(Attachment)
         .where(Attachment.public_id.in_(public_ids))
@@ -38,7 +38,7 @@ async def of_steps(session: AsyncSession, *, history_ids: Collection[str]) -> Se
 
 
 async def expired(session: AsyncSession, *, before: datetime, limit: int) -> Sequence[tuple[int, str]]:
-    """This will give id and storage key of temporary files that nobody can claim any more."""
+    """Return id and storage key of temporary files that nobody can claim any more."""
     statement = (
         sa.select(Attachment.id, Attachment.file_path)
         .where(Attachment.is_temporary.is_(True), Attachment.expires_at < before)
@@ -49,5 +49,5 @@ async def expired(session: AsyncSession, *, before: datetime, limit: int) -> Seq
 
 
 async def forget(session: AsyncSession, *, ids: Collection[int]) -> None:
-    """This will delete temporary rows; a row that was claimed meanwhile stays."""
+    """Delete temporary rows; a row that was claimed meanwhile stays."""
     await session.execute(sa.delete(Attachment).where(Attachment.id.in_(ids), Attachment.is_temporary.is_(True)))

@@ -44,7 +44,7 @@ def _within(column: sa.ColumnClause[Any], after: int | None, upto: int | None) -
 async def rows(
     session: AsyncSession, journal: Journal, *, after: int | None, upto: int | None, limit: int
 ) -> list[Row]:
-    """This will give rows by ascending key, from the one behind `after` to `upto`."""
+    """Return rows by ascending key, from the one behind `after` to `upto`."""
     table = _table(journal)
     key = table.c[journal.key]
     source: sa.FromClause = table
@@ -62,7 +62,7 @@ async def rows(
 
 async def keys_of_anyone(db: Database, journal: Journal, *, after: int | None, upto: int, limit: int) -> list[int]:
     """
-    This will give the lowest keys there are, those of transactions that have not ended among them.
+    Return the lowest keys there are, those of transactions that have not ended among them.
 
     READ UNCOMMITTED needs no privilege and waits for nobody. SQLite has one writer, whose keys follow each other.
     """
@@ -74,12 +74,12 @@ async def keys_of_anyone(db: Database, journal: Journal, *, after: int | None, u
 
 
 async def highest_key(session: AsyncSession, journal: Journal) -> int:
-    """This will give the highest key that is committed; every lower one was given out before."""
+    """Return the highest key that is committed; every lower one was given out before."""
     return int(await session.scalar(sa.select(sa.func.max(_table(journal).c[journal.key]))) or 0)
 
 
 async def tail(session: AsyncSession, journal: Journal, *, after: int | None) -> tuple[int, datetime | None]:
-    """This will give how many rows stand behind `after`, and the time of the oldest."""
+    """Return how many rows stand behind `after`, and the time of the oldest."""
     table = _table(journal)
     oldest = sa.func.min(table.c.created_at, type_=UtcDateTime())
     statement = sa.select(sa.func.count(), oldest).select_from(table)
@@ -96,7 +96,7 @@ async def blocks(
     session: AsyncSession, journal: str, *, above: int, limit: int, with_list: bool = False, sealing: bool = False
 ) -> Sequence[AuditBlock]:
     """
-    This will give the next blocks by ascending number.
+    Return the next blocks by ascending number.
 
     :param sealing: only those whose rows are still there
     """
@@ -109,7 +109,7 @@ async def blocks(
 
 
 async def block_below(session: AsyncSession, journal: str, number: int) -> AuditBlock | None:
-    """This will give the block before `number`, whose last key bounds the rows of the next."""
+    """Return the block before `number`, whose last key bounds the rows of the next."""
     statement = sa.select(AuditBlock).where(AuditBlock.journal == journal, AuditBlock.number < number)
     return await session.scalar(statement.order_by(AuditBlock.number.desc()).limit(1))
 
@@ -129,7 +129,7 @@ async def add_block(session: AsyncSession, header: Header, *, last_id: int, mark
 
 
 async def delete_rows(session: AsyncSession, journal: Journal, *, after: int | None, upto: int) -> int:
-    """This will delete the rows of blocks; `purging` has made sure that it is lawful."""
+    """Delete the rows of blocks; `purging` has made sure that it is lawful."""
     table = _table(journal)
     statement = sa.delete(table).where(*_within(table.c[journal.key], after, upto))
     result = await session.execute(statement, execution_options={LAWFUL: True})

@@ -55,7 +55,7 @@ async def caller_named(session: "AsyncSession", account: str) -> "Caller":
 
 
 async def project_named(session: "AsyncSession", code: str) -> UUID:
-    """This will give the public id of a project."""
+    """Return the public id of a project."""
     from saraban.projects import service as projects
 
     return (await projects.find_project_by_code(session, code=code, pointer="/project")).public_id
@@ -63,7 +63,7 @@ async def project_named(session: "AsyncSession", code: str) -> UUID:
 
 async def number_named(session: "AsyncSession", caller: "Caller", project: str, number: str) -> UUID:
     """
-    This will give the public id of a number as it is printed.
+    Return the public id of a number as it is printed.
 
     :raises NotFound: also for a number that the account may not see
     """
@@ -75,7 +75,7 @@ async def number_named(session: "AsyncSession", caller: "Caller", project: str, 
 
 
 async def members_of(session: "AsyncSession", caller: "Caller", project: str) -> tuple[UUID, dict[str, UUID]]:
-    """This will give a project with its organizations by code."""
+    """Return a project with its organizations by code."""
     from saraban.projects import service as projects
 
     place = await project_named(session, project)

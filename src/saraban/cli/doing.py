@@ -22,7 +22,7 @@ PAGE = 100
 
 def done_as(account: str, step: "Callable[[AsyncSession, Caller, datetime], Awaitable[T]]") -> T:
     """
-    This will do one step in a transaction of its own, with the rights of an account.
+    Do one step in a transaction of its own, with the rights of an account.
 
     :raises Invalid: when there is no such account, or it is closed
     """
@@ -37,7 +37,7 @@ def done_as(account: str, step: "Callable[[AsyncSession, Caller, datetime], Awai
 
 
 async def every(read: "Callable[[str | None], Awaitable[Page[T]]]", *, most: int | None = None) -> list[T]:
-    """This will read a list page by page, to its end or to `most` rows; `read` takes the cursor."""
+    """Read a list page by page, to its end or to `most` rows; `read` takes the cursor."""
     found: list[T] = []
     cursor: str | None = None
     while most is None or len(found) < most:
@@ -50,7 +50,7 @@ async def every(read: "Callable[[str | None], Awaitable[Page[T]]]", *, most: int
 
 
 async def system_at(session: "AsyncSession", project: str) -> "tuple[Caller, UUID]":
-    """This will give who looks when nobody is named, and the public id of a project."""
+    """Return who looks when nobody is named, and the public id of a project."""
     from saraban.identity.service import system_caller
 
     return await system_caller(session), await project_named(session, project)

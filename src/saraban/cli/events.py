@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def age(text: str) -> timedelta:
-    """This will read `90s`, `30m`, `2h` or `1d`."""
+    """Read `90s`, `30m`, `2h` or `1d`."""
     found = re.fullmatch(r"(\d{1,6})([smhd])", text.strip())
     if found is None:
         raise typer.BadParameter(say("ต้องเป็นอายุ เช่น 90s 30m 2h 1d", "an age is needed, such as 90s, 30m, 2h or 1d"))

@@ -191,7 +191,7 @@ def override(
 
 
 def _confirmed(effect: "Effect", *, yes: bool) -> int:
-    """This will show how far the counter would jump, and give the jump when somebody has said yes to it."""
+    """Show how far the counter would jump, and return the jump when somebody has said yes to it."""
     after = effect.counter + effect.jump
     typer.echo(
         say(

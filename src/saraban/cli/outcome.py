@@ -46,13 +46,13 @@ def say(th: str, en: str) -> str:
 
 
 def stop(th: str, en: str, *, code: int = FAILED) -> typer.Exit:
-    """This will print one line on stderr and give what to raise: `raise stop(…)`."""
+    """Print one line on stderr and give what to raise: `raise stop(…)`."""
     sys.stderr.write(f"saraban: {say(th, en)}\n")
     return typer.Exit(code)
 
 
 def told(app: typer.Typer) -> int:
-    """This will run the command that was asked for and give its exit code."""
+    """Run the command that was asked for and give its exit code."""
     try:
         app(prog_name="saraban")
     except SystemExit as end:
@@ -88,7 +88,7 @@ def cannot_tell() -> Iterator[None]:
 @contextmanager
 def as_typed(names: Mapping[str, str]) -> Iterator[None]:
     """
-    This will have faults name the options and arguments that were typed.
+    Have faults name the options and arguments that were typed.
 
     :param names: by the pointers of the fields; one that ends in a slash stands for all that begin with it
     """

@@ -59,7 +59,7 @@ def _refuse_short_key(settings: Settings) -> None:
 
 
 def refuse_taken_port(host: str, port: int) -> None:
-    """This will end the command with one line when somebody else listens there already."""
+    """End the command with one line when somebody else listens there already."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -78,7 +78,7 @@ def refuse_taken_port(host: str, port: int) -> None:
 
 def share_measurements(settings: Settings) -> None:
     """
-    This will have several processes measure into one folder, emptied now; whoever is scraped tells of all.
+    Have several processes measure into one folder, emptied now; whoever is scraped tells of all.
 
     One process alone keeps its measurements in memory. It must happen before the client library is first imported.
     """

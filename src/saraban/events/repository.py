@@ -31,7 +31,7 @@ async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> No
 
 async def lock_due(session: AsyncSession, *, now: datetime, limit: int, lane: Lane | None = None) -> Sequence[Any]:
     """
-    This will lock the oldest undelivered event of each of up to `limit` aggregates, of those that are due, and give
+    Lock the oldest undelivered event of each of up to `limit` aggregates, of those that are due, and give
     the key of each, with the parts of an `Event` after it.
 
     Two steps: the oldest ones are found by a read that locks nothing, then locked by primary key and checked again;
@@ -93,7 +93,7 @@ async def lease(session: AsyncSession, *, keys: Sequence[int], token: str, until
 
 async def lock_claimed(session: AsyncSession, *, tokens: Mapping[int, str]) -> dict[UUID, int]:
     """
-    This will lock those of the events, by key, that their tokens still hold, and give their keys by public id.
+    Lock those of the events, by key, that their tokens still hold, and return their keys by public id.
 
     By primary key alone: a condition more, and MariaDB may walk another index and wait for what others deliver.
     """
@@ -125,7 +125,7 @@ async def mark_delivered(session: AsyncSession, *, keys: Sequence[int], now: dat
 
 
 async def lock_one_claimed(session: AsyncSession, *, public_id: UUID, token: str) -> OutboxEvent | None:
-    """This will lock an event if `token` still holds it."""
+    """Lock an event if `token` still holds it."""
     row = await session.scalar(sa.select(OutboxEvent).where(OutboxEvent.public_id == public_id).with_for_update())
     if row is None or row.delivered_at is not None or row.claimed_by != token:
         return None
@@ -141,7 +141,7 @@ async def delete_delivered(session: AsyncSession, *, before: datetime) -> int:
 
 
 async def count(session: AsyncSession, *, lane: Lane | None) -> tuple[int, datetime | None, int]:
-    """This will give the number of waiting events, when the oldest was recorded, and the number of dead letters."""
+    """Return the number of waiting events, when the oldest was recorded, and the number of dead letters."""
     waiting = sa.select(sa.func.count(), sa.func.min(OutboxEvent.created_at))
     depth, oldest = (await session.execute(waiting.where(OutboxEvent.delivered_at.is_(None), *_of(lane)))).one()
     dead = await session.scalar(sa.select(sa.func.count()).select_from(DeadLetter))
@@ -153,7 +153,7 @@ async def newest_dead(session: AsyncSession, *, limit: int) -> Sequence[DeadLett
 
 
 async def lock_dead(session: AsyncSession, *, public_id: UUID) -> DeadLetter | None:
-    """This will lock a dead letter, named by its own public id or by that of its event."""
+    """Lock a dead letter, named by its own public id or by that of its event."""
     key = await session.scalar(sa.select(DeadLetter.id).where(_named(public_id)).limit(1))
     if key is None:
         return None
@@ -228,5 +228,5 @@ async def lock_unannounced(session: AsyncSession, *, limit: int) -> Sequence[Dea
 
 
 async def any_due(session: AsyncSession, *, now: datetime, lane: Lane | None = None) -> bool:
-    """This will say whether a claim is worth a writing transaction; it may be wrong about events that must wait."""
+    """Return whether a claim is worth a writing transaction; it may be wrong about events that must wait."""
     return await session.scalar(sa.select(OutboxEvent.id).where(*_due(now, lane)).limit(1)) is not None

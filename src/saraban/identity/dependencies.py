@@ -69,7 +69,7 @@ Throttle = Annotated[LogInThrottle, Depends(at_once(log_in_throttle))]
 
 async def current_caller(request: Request) -> Caller:
     """
-    This will give the signed-in caller, with the grants of this moment.
+    Return the signed-in caller, with the grants of this moment.
 
     It takes nothing but the request: FastAPI resolves what a dependency takes anew wherever it is named, the caller twice
     or three times in a request.
@@ -88,7 +88,7 @@ CurrentCaller = Annotated[Caller, Depends(current_caller)]
 
 
 def guarded(permission: str) -> Any:
-    """This will give a dependency that needs `permission` somewhere; the service decides about the thing itself."""
+    """Return a dependency that needs `permission` somewhere; the service decides about the thing itself."""
 
     async def holder(caller: CurrentCaller) -> Caller:
         caller.require_somewhere(permission)
@@ -113,7 +113,7 @@ def _presented(request: Request) -> str:
 
 def refuse_cross_site(request: Request) -> None:
     """
-    This will stop a request that another site made a browser send with our cookie.
+    Stop a request that another site made a browser send with our cookie.
 
     :raises CrossSiteRequest: when the browser says that the request did not start on our own pages
     """

@@ -38,7 +38,7 @@ class Bell:
         self._ringing: asyncio.Task[None] | None = None
 
     def wakes(self, neighbour: Callable[[], None]) -> None:
-        """This will have `neighbour`, in this process, called at each ring."""
+        """Have `neighbour`, in this process, called at each ring."""
         self._neighbours.append(neighbour)
 
     def ring(self) -> None:
@@ -62,7 +62,7 @@ class Bell:
                 return
 
     async def listen(self, wake: Callable[[], None]) -> None:
-        """This will call `wake` whenever another process rings, until it is cancelled."""
+        """Call `wake` whenever another process rings, until it is cancelled."""
         if self._redis is None:
             return
         while True:
@@ -90,6 +90,6 @@ class Bell:
                     asked = True
 
     async def close(self) -> None:
-        """This will let a message under way be sent."""
+        """Let a message under way be sent."""
         if self._ringing is not None:
             await self._ringing

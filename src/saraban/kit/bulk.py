@@ -49,7 +49,7 @@ class Driver:
 
     @classmethod
     async def of(cls, connected: Connected) -> Self:
-        """This will give the same for as long as the session is in the same transaction."""
+        """Return the same for as long as the session is in the same transaction."""
         if not isinstance(connected, AsyncSession):
             return await cls._under(connected)
         session = connected.sync_session
@@ -68,12 +68,12 @@ class Driver:
         return cls(connection.dialect, inner.connection)  # there already: no greenlet is needed to fetch it
 
     def quoted(self, convert: Convert, value: Any) -> str:
-        """This will quote a value as MariaDB reads it, converted by its column's type."""
+        """Quote a value as MariaDB reads it, converted by its column's type."""
         return _text(self.literal, convert, value)
 
     def literal(self, value: Any) -> str:
         """
-        This will quote a value as MariaDB reads it.
+        Quote a value as MariaDB reads it.
 
         Texts and moments, which most values are, are quoted here: the driver escapes a letter at a time, and took longer for
         the JSON of a step than the database for its row. Connections speak UTF-8 and take a backslash for an escape
@@ -88,7 +88,7 @@ class Driver:
 
     async def run(self, statements: Sequence[Statement]) -> list[int]:
         """
-        This will execute the statements in their order, in one round trip on MariaDB.
+        Execute the statements in their order, in one round trip on MariaDB.
 
         :returns: the rows each of them changed
         :raises DBAPIError: as SQLAlchemy would, for the first that failed
@@ -104,7 +104,7 @@ class Driver:
 
     async def read(self, texts: Sequence[str]) -> list[Sequence[Any]]:
         """
-        This will execute selects on MariaDB, in one round trip, and give the rows of each as the driver has them.
+        Execute selects on MariaDB, in one round trip, and return the rows of each as the driver has them.
 
         :raises DBAPIError: as SQLAlchemy would, for the first that failed
         """
@@ -142,21 +142,21 @@ class Driver:
 
 
 async def send(session: AsyncSession, statements: Sequence[Statement]) -> None:
-    """This will execute statements in the session's transaction, if there are any."""
+    """Execute statements in the session's transaction, if there are any."""
     if statements:
         await flushed(session)
         await (await Driver.of(session)).run(statements)
 
 
 async def flushed(session: AsyncSession) -> None:
-    """This will write what the session still holds, before statements that go past it; mostly that is nothing."""
+    """Write what the session still holds, before statements that go past it; mostly that is nothing."""
     if session.new or session.dirty or session.deleted:
         await session.flush()
 
 
 async def insert_many(driver: Driver, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """
-    This will insert the rows in as few statements as the database takes, in their order.
+    Insert the rows in as few statements as the database takes, in their order.
 
     :param columns: names of columns; every row gives one value for each, all other columns take their server default
     """
@@ -170,7 +170,7 @@ def insertion(
     driver: Driver, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, only_if: str = ""
 ) -> Statement:
     """
-    This will give the one statement that inserts the rows.
+    Return the one statement that inserts the rows.
 
     :param only_if: a condition on MariaDB's session variables, without which nothing is inserted
     """
@@ -191,7 +191,7 @@ def insertion(
 
 
 def insertion_of(driver: Driver, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> Statement:
-    """This will give the one statement that inserts rows, each by the same columns."""
+    """Return the one statement that inserts rows, each by the same columns."""
     columns = tuple(rows[0])
     return insertion(driver, table, columns, [[row[name] for name in columns] for row in rows])
 
@@ -205,7 +205,7 @@ def update(
     by_key: bool = False,
 ) -> Statement:
     """
-    This will give the one statement that changes rows.
+    Return the one statement that changes rows.
 
     :param where: for each column the values that it may have
     :param by_key: the primary key is among these columns, and MariaDB need not weigh its other indexes
@@ -221,7 +221,7 @@ def update(
 
 
 def deletion(driver: Driver, table: sa.Table, *, where: Mapping[str, Sequence[Any]]) -> Statement:
-    """This will give the one statement that deletes rows; `where` as in `update`."""
+    """Return the one statement that deletes rows; `where` as in `update`."""
     given: list[Any] = []
     name = driver.dialect.identifier_preparer.quote(table.name)
     text = f"DELETE FROM {name} WHERE {_among(driver, table, where, given)}"  # noqa: S608  quoted by the driver
@@ -253,7 +253,7 @@ def _body(
     only_if: str,
 ) -> str:
     """
-    This will give what MariaDB is to insert, as the driver quotes it.
+    Return what MariaDB is to insert, as the driver quotes it.
 
     A value that all rows share is said once, beside a list of what differs: reading long rows costs the server more than
     keeping their indexes.
@@ -332,6 +332,6 @@ def _converts(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) ->
 
 @lru_cache(maxsize=1024)
 def _head(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) -> str:
-    """This will give what stands before the values."""
+    """Return what stands before the values."""
     quote = dialect.identifier_preparer.quote
     return f"INSERT INTO {quote(table.name)} ({', '.join(quote(table.c[name].name) for name in columns)}) "

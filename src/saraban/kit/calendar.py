@@ -9,7 +9,7 @@ BUDDHIST_OFFSET = 543
 
 
 def local_date(moment: datetime, zone: ZoneInfo) -> date:
-    """This will give the calendar day of a moment in the deployment's zone (ruling N5)."""
+    """Return the calendar day of a moment in the deployment's zone (ruling N5)."""
     return moment.astimezone(zone).date()
 
 
@@ -20,7 +20,7 @@ _MONTHS: Final[dict[str, tuple[str, ...]]] = {
 
 
 def day_in_words(day: date, language: str) -> str:
-    """This will write a date: 20 พ.ย. 2569, or 20 Nov 2026."""
+    """Write a date: 20 พ.ย. 2569, or 20 Nov 2026."""
     year = day.year + BUDDHIST_OFFSET if language == "th" else day.year
     return f"{day.day} {_MONTHS[language][day.month - 1]} {year}"
 

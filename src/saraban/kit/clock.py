@@ -40,7 +40,7 @@ class FixedClock:
 
 
 def stopwatch() -> float:
-    """This will give seconds on a clock that never goes back, for durations only."""
+    """Return seconds on a clock that never goes back, for durations only."""
     return monotonic()
 
 

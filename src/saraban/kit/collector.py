@@ -7,7 +7,7 @@ _AFTER = 5000
 
 
 def started() -> None:
-    """This will leave alone what the process is made of, which lives as long as it does, and look less often for the rest."""
+    """Leave alone what the process is made of, which lives as long as it does, and look less often for the rest."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_AFTER, 10, 10)

@@ -99,7 +99,7 @@ class HasPublicId:
 
 
 def public_id_index(table: str, *more: Any, unique: bool = True) -> tuple[Any, ...]:
-    """This will give `__table_args__` with the index that ADR-019 names, and whatever `more` the table has."""
+    """Return `__table_args__` with the index that ADR-019 names, and whatever `more` the table has."""
     return (sa.Index(f"idx_{table}_uuid", "uuid", unique=unique), *more)
 
 
@@ -121,7 +121,7 @@ _LOST = {1053, 1152, 1927, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055,
 
 
 def fault_of(error: BaseException) -> Fault | None:
-    """This will say which expected database fault `error` is, or None when it is a bug or a broken rule."""
+    """Return which expected database fault `error` is, or None when it is a bug or a broken rule."""
     if isinstance(error, PoolTimeout):
         return Fault.POOL
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
@@ -151,7 +151,7 @@ def _is_refused_page(error: object) -> bool:
 
 
 def broken_constraint(error: IntegrityError, *names: str) -> bool:
-    """This will say whether `error` comes from one of the named unique constraints or columns (`table.column`)."""
+    """Return whether `error` comes from one of the named unique constraints or columns (`table.column`)."""
     text = str(error.orig)
     return any(name in text for name in names)
 
@@ -225,7 +225,7 @@ class Database:
 
     async def look(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """
-        This will run one short statement that only reads, outside any transaction, on one of two connections kept for that.
+        Run one short statement that only reads, outside any transaction, on one of two connections kept for that.
 
         Whoever holds a session can do it without waiting for those who hold the other sessions. A connection that turns
         out to be broken (the server was restarted meanwhile) is replaced, and the statement sent again.
@@ -297,7 +297,7 @@ class Database:
 
     async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], *, attempts: int = 3) -> T:
         """
-        This will run a use case and commit it, and run it again, from a rollback and a new session, when it collided
+        Run a use case and commit it, and run it again, from a rollback and a new session, when it collided
         or when no connection became free.
 
         A lost connection is not retried here: the outcome of its commit is unknown (ruling N9).
@@ -337,7 +337,7 @@ _AGAIN = {Fault.COLLISION, Fault.LOCK_WAIT, Fault.POOL}
 
 async def _connected(session: AsyncSession) -> None:
     """
-    This will take the session's connection now, waiting longer than the pool's timeout if need be.
+    Take the session's connection now, waiting longer than the pool's timeout if need be.
 
     That timeout is short for the sake of numbers, whose allocator has a back-off of its own; a burst of a hundred
     readers on a slow machine must wait its turn, not fail.
@@ -382,12 +382,12 @@ _TOLD = "saraban_told"
 
 
 def announce(session: AsyncSession) -> None:
-    """This will have the database's listener called once the session's transaction is committed."""
+    """Have the database's listener called once the session's transaction is committed."""
     session.info[_NEWS] = True
 
 
 def tell_after(session: AsyncSession, topic: str, word: str) -> None:
-    """This will have the hearer of a topic told once the session's transaction has ended: what it keeps may be old then."""
+    """Have the hearer of a topic told once the session's transaction has ended: what it keeps may be old then."""
     session.info.setdefault(_TOLD, []).append((topic, word))
 
 

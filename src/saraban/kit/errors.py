@@ -140,11 +140,11 @@ class DiskFull(DomainError):
 
 
 def invalid(pointer: str, code: str, th: str, en: str, **values: object) -> Invalid:
-    """This will give an `Invalid` for a single field."""
+    """Return an `Invalid` for a single field."""
     problem = FieldProblem(pointer, code, Text(th, en), values)
     return Invalid(f"{pointer}: {problem.text.say('en', values)}", fields=[problem])
 
 
 def unknown(pointer: str, what: str) -> Invalid:
-    """This will give the `Invalid` for a code or id that names nothing the caller may use here."""
+    """Return the `Invalid` for a code or id that names nothing the caller may use here."""
     return invalid(pointer, "unknown", "ไม่พบ “{value}” ในโครงการนี้", "“{value}” is not known here.", value=what)

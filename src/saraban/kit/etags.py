@@ -4,7 +4,7 @@ ANY = "*"
 
 
 def named(if_match: str) -> frozenset[str]:
-    """This will give the tags of the header as they were written, their quotes and `W/` with them."""
+    """Return the tags of the header as they were written, their quotes and `W/` with them."""
     return frozenset(part.strip() for part in if_match.split(","))
 
 
@@ -13,5 +13,5 @@ def is_weak(tag: str) -> bool:
 
 
 def matches(if_match: str, present: str) -> bool:
-    """This will say whether the header names the present version, or any."""
+    """Return whether the header names the present version, or any."""
     return not named(if_match).isdisjoint({present, ANY})

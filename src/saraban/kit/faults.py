@@ -91,7 +91,7 @@ _BLANKABLE = {"string_too_short", "too_short", "bytes_too_short"}
 
 
 def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
-    """This will give one problem for every entry of pydantic's `errors()`, each pointer and code once."""
+    """Return one problem for every entry of pydantic's `errors()`, each pointer and code once."""
     found: dict[tuple[str, str], FieldProblem] = {}
     for error in errors:
         problem = _problem(error)
@@ -119,7 +119,7 @@ def _values(context: Mapping[str, Any]) -> dict[str, object]:
 
 
 def pointer_of(location: Sequence[int | str], *, is_json: bool = True) -> str:
-    """This will give the JSON pointer (RFC 6901) of a place in the body, or `query:limit`, `header:If-Match`, …"""
+    """Return the JSON pointer (RFC 6901) of a place in the body, or `query:limit`, `header:If-Match`, …"""
     origin, *path = location or ("body",)
     if origin == "body":
         return "".join(f"/{_escaped(part)}" for part in path) if is_json else ""

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 def at_once(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     """
-    This will have a dependency that never waits called where the request is, and not in a thread of its own.
+    Have a dependency that never waits called where the request is, and not in a thread of its own.
 
     FastAPI hands every dependency that is no coroutine to its pool of threads: half a millisecond for looking at a header.
     """
@@ -62,7 +62,7 @@ async def read_session(db: Annotated[Database, Depends(at_once(database))]) -> A
 
 
 def language(request: Request) -> str:
-    """This will give `th` or `en`: the `lang` cookie of the pages, then what `Accept-Language` likes best, then Thai."""
+    """Return `th` or `en`: the `lang` cookie of the pages, then what `Accept-Language` likes best, then Thai."""
     chosen = request.cookies.get("lang")
     if chosen in {"th", "en"}:
         return chosen
@@ -82,7 +82,7 @@ def _wish(part: str) -> tuple[float, str]:
 
 
 def client_address(request: Request) -> str:
-    """This will give the caller's address; the server resolves trusted proxies before the application sees it."""
+    """Return the caller's address; the server resolves trusted proxies before the application sees it."""
     return request.client.host if request.client else ""
 
 
@@ -111,13 +111,13 @@ def idempotency_key(
 
 
 def sent(answer: Answer) -> Response:
-    """This will send what a use case answered, and say when it is the stored answer of an earlier request."""
+    """Send what a use case answered, and say when it is the stored answer of an earlier request."""
     headers = dict(answer.headers) | ({"Idempotent-Replay": "true"} if answer.replayed else {})
     return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
 
 
 def problem_response(request: Request, error: DomainError) -> Response:
-    """This will give the RFC 9457 answer for an expected outcome."""
+    """Return the RFC 9457 answer for an expected outcome."""
     headers = {"Retry-After": str(max(1, round(error.retry_after)))} if error.retry_after is not None else {}
     if status_of(error) == 401:
         headers["WWW-Authenticate"] = "Bearer"

@@ -87,7 +87,7 @@ Remember = Callable[[AsyncSession, Answer], Awaitable[None]]
 
 def request_token(*, key: str | None, user: UUID, operation: str, payload: Any) -> UUID:
     """
-    This will give the token that tells whether a request's work is done already, whatever became of its answer.
+    Return the token that tells whether a request's work is done already, whatever became of its answer.
 
     With a key it is the same for the same request of the same user, for ever; a key that comes again for something
     else, after its 24 hours, gives another token and so another number.
@@ -108,7 +108,7 @@ async def answer_once(
     run: Callable[[Remember], Awaitable[Answer]],
 ) -> Answer:
     """
-    This will run the work once for a key, and give the stored answer to every repetition within 24 hours.
+    Run the work once for a key, and return the stored answer to every repetition within 24 hours.
 
     :param operation: method and route, such as `POST /rfas`, in 80 characters; a second id goes into the payload
     :param payload: the request body as JSON-able data; it decides whether a repetition is the same request
@@ -149,7 +149,7 @@ async def answer_once(
 
 
 async def _let_go(db: Database, claim: "_Claim") -> None:
-    """This will free the key; a refusal does not wait for a database that is away, and the lease ends by itself."""
+    """Free the key; a refusal does not wait for a database that is away, and the lease ends by itself."""
     releasing = asyncio.get_running_loop().create_task(_release(db, claim), name="idempotency-release")
     _releasing.add(releasing)
     releasing.add_done_callback(_releasing.discard)
@@ -297,7 +297,7 @@ async def _look(session: AsyncSession, claim: _Claim, now: datetime) -> Answer |
 
 
 async def forget_expired(session: AsyncSession, *, now: datetime, limit: int = 1000) -> int:
-    """This will delete keys past their 24 hours, for the worker's clean-up."""
+    """Delete keys past their 24 hours, for the worker's clean-up."""
     old = (
         await session.scalars(sa.select(IdempotencyKey.id).where(IdempotencyKey.expires_at < now).limit(limit))
     ).all()

@@ -8,7 +8,7 @@ import uuid_utils.compat
 
 
 def new_id() -> UUID:
-    """This will give a UUIDv7: time-ordered, monotonic within the process (ADR-019)."""
+    """Return a UUIDv7: time-ordered, monotonic within the process (ADR-019)."""
     return uuid_utils.compat.uuid7()
 
 
@@ -16,10 +16,10 @@ _TOKENS = UUID("9d0c6a0e-4d1b-5f0a-8a39-6f7b1f6a2c55")
 
 
 def derived_id(*parts: str) -> UUID:
-    """This will give the same UUID for the same parts, so that a repeated request is recognised by its token."""
+    """Return the same UUID for the same parts, so that a repeated request is recognised by its token."""
     return uuid.uuid5(_TOKENS, "\x1f".join(parts))
 
 
 def new_secret(length: int = 32) -> str:
-    """This will give an unguessable URL-safe text of `length` random bytes."""
+    """Return an unguessable URL-safe text of `length` random bytes."""
     return secrets.token_urlsafe(length)

@@ -98,7 +98,7 @@ class Limiter:
         self._turns = asyncio.Semaphore(_CONNECTIONS)
 
     async def take(self, charges: Sequence[Charge]) -> Tally:
-        """This will count one operation, charge after charge, until one is used up."""
+        """Count one operation, charge after charge, until one is used up."""
         return await self._counting(lambda limiter: _take(limiter, charges))
 
     async def usage(self, charges: Sequence[Charge]) -> list[Usage]:

@@ -40,7 +40,7 @@ class Locks(Protocol):
     async def up(self) -> bool: ...
 
     async def close(self) -> None:
-        """This will let go of whatever is kept for the next who asks."""
+        """Let go of whatever is kept for the next who asks."""
         ...
 
 
@@ -154,7 +154,7 @@ class RedisLocks:
             await asyncio.wait(self._releasing)
 
     async def _taken_up(self, name: str) -> "_Kept | None":
-        """This will give the lock that was kept; one that was kept for too long, by a paused process say, is given back."""
+        """Return the lock that was kept; one that was kept for too long, by a paused process say, is given back."""
         kept = self._kept.pop(name, None)
         if kept is None:
             return None

@@ -72,7 +72,7 @@ def upgrade(url: str, revision: str = "head") -> None:
 
 
 def downgrade(url: str, revision: str) -> None:
-    """This will take a database back to `revision`; `base` is the empty one."""
+    """Take a database back to `revision`; `base` is the empty one."""
     _on(url, lambda connection: command.downgrade(_config(connection), revision))
 
 
@@ -85,7 +85,7 @@ def current(url: str) -> str | None:
 
 
 def head() -> str:
-    """This will give the newest revision there is."""
+    """Return the newest revision there is."""
     newest = ScriptDirectory.from_config(_config()).get_current_head()
     if newest is None:
         raise RuntimeError("the migration history is empty")
@@ -93,7 +93,7 @@ def head() -> str:
 
 
 def scripts() -> Path:
-    """This will give the folder of the migration scripts: inside the wheel, or in the source tree."""
+    """Return the folder of the migration scripts: inside the wheel, or in the source tree."""
     package = Path(__file__).resolve().parents[1]
     packed = package / "migrations"
     return packed if packed.is_dir() else package.parents[1] / "migrations"

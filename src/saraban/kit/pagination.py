@@ -60,7 +60,7 @@ class Page(Generic[T]):
 def newest_first(
     statement: S, *, at: ColumnElement[Any] | Any, public_id: ColumnElement[Any] | Any, cursor: str | None, limit: int
 ) -> S:
-    """This will order by (`at`, `public_id`) descending, start after `cursor` and fetch one row more than `limit`."""
+    """Order by (`at`, `public_id`) descending, start after `cursor` and fetch one row more than `limit`."""
     if cursor:
         place = Cursor.decode(cursor)
         statement = statement.where(or_(at < place.at, and_(at == place.at, public_id < place.public_id)))
@@ -68,7 +68,7 @@ def newest_first(
 
 
 def cut(rows: Sequence[T], *, limit: int, key: Callable[[T], tuple[datetime, UUID]]) -> Page[T]:
-    """This will turn the rows of `newest_first` into a page."""
+    """Turn the rows of `newest_first` into a page."""
     items = list(rows[:limit])
     more = len(rows) > limit
     return Page(items, Cursor(*key(items[-1])).encode() if more and items else None)

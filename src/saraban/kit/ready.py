@@ -34,16 +34,16 @@ class Ready:
         self._on = lru_cache(maxsize=8)(self._written)
 
     async def rows(self, session: AsyncSession, **given: Any) -> Sequence[Any]:
-        """This will give the rows of a select as tuples, in the order of its columns."""
+        """Return the rows of a select as tuples, in the order of its columns."""
         return await answered(session, Question(self, given, _as_they_are))
 
     def text(self, driver: Driver, given: Mapping[str, Any]) -> str:
-        """This will give the statement as MariaDB reads it."""
+        """Return the statement as MariaDB reads it."""
         text, binds, _ = self._on(driver.dialect)
         return text.format(**_quoted(driver, binds, given))
 
     def converted(self, driver: Driver, found: Sequence[Any]) -> Sequence[Any]:
-        """This will give the rows of a select, as its columns' types have them."""
+        """Return the rows of a select, as its columns' types have them."""
         _, _, results = self._on(driver.dialect)
         if not results:
             return found
@@ -56,7 +56,7 @@ class Ready:
 
     async def due(self, session: AsyncSession, **given: Any) -> list[Statement]:
         """
-        This will give a statement that changes rows, for the caller to send with others.
+        Return a statement that changes rows, for the caller to send with others.
 
         :returns: nothing on SQLite, where it has been sent: no round trip is to be saved there
         """
@@ -100,13 +100,13 @@ class Question(Generic[Found]):
 
 
 async def answered(session: AsyncSession, question: Question[Found]) -> Found:
-    """This will send a select and give its answer."""
+    """Send a select and give its answer."""
     (found,) = await answers(session, question)
     return found  # type: ignore[no-any-return]
 
 
 async def answers(session: AsyncSession, *questions: Question[Any]) -> list[Any]:
-    """This will give the answer to each, in one round trip on MariaDB."""
+    """Return the answer to each, in one round trip on MariaDB."""
     driver = await Driver.of(session)
     if driver.on_sqlite:
         return [one.read((await session.execute(one.ready.statement, one.given)).all()) for one in questions]

@@ -7,7 +7,7 @@ from redis.backoff import NoBackoff
 
 def redis_pool(url: str, *, timeout: float, connections: int) -> BlockingConnectionPool:
     """
-    This will give a pool; connections open when they are first needed.
+    Return a pool; connections open when they are first needed.
 
     :param timeout: seconds until a silent server counts as down
     """

@@ -71,7 +71,7 @@ class Shelf:
         self._put = redis.register_script(_PUT) if redis is not None else None
 
     async def take(self, group: str, names: Iterable[str]) -> Taken:
-        """This will give what is kept of these; nothing at all while Redis rests, or of what is to be forgotten."""
+        """Return what is kept of these; nothing at all while Redis rests, or of what is to be forgotten."""
         wanted = list(names)
         if self._redis is None or group in self._stale or stopwatch() < self._closed_until:
             return Taken()
@@ -85,7 +85,7 @@ class Shelf:
         return Taken({} if group in self._stale else values, turn or b"")
 
     async def put(self, group: str, values: Mapping[str, bytes], *, turn: bytes | None) -> bool:
-        """This will keep values that were read after `turn` was taken; False where they may be old by now, or Redis rests."""
+        """Keep values that were read after `turn` was taken; False where they may be old by now, or Redis rests."""
         if self._put is None or turn is None or not values or stopwatch() < self._closed_until:
             return False
         keys = [self._key(group, name) for name in (_TURN, *values)]
@@ -97,7 +97,7 @@ class Shelf:
 
     def forget(self, group: str, names: Iterable[str]) -> None:
         """
-        This will have these removed for all servers, as soon as Redis can be reached; here they are gone at once.
+        Have these removed for all servers, as soon as Redis can be reached; here they are gone at once.
 
         Call it after the commit that made them old. It never waits and never fails.
         """
@@ -109,12 +109,12 @@ class Shelf:
             self._forgetting = asyncio.get_running_loop().create_task(self._forget(self._redis))
 
     async def settled(self) -> None:
-        """This will wait for one attempt to remove what was to be forgotten, so that other servers have heard of it."""
+        """Wait for one attempt to remove what was to be forgotten, so that other servers have heard of it."""
         if self._stale and stopwatch() >= self._closed_until:
             await self._tried.wait()
 
     async def close(self) -> None:
-        """This will try once more to remove what is left: nobody else knows that it is old."""
+        """Try once more to remove what is left: nobody else knows that it is old."""
         if self._forgetting is not None:
             self._forgetting.cancel()
             await asyncio.wait([self._forgetting])

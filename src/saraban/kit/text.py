@@ -7,7 +7,7 @@ _SARA_AM = "\u0e33"
 
 
 def fold(text: str) -> str:
-    """This will give the NFC form with the decomposed sara am (U+0E4D U+0E32) joined to U+0E33."""
+    """Return the NFC form with the decomposed sara am (U+0E4D U+0E32) joined to U+0E33."""
     folded = unicodedata.normalize("NFC", text)
     if _DECOMPOSED_SARA_AM in folded:
         folded = folded.replace(_DECOMPOSED_SARA_AM, _SARA_AM)
@@ -16,7 +16,7 @@ def fold(text: str) -> str:
 
 def control_character(text: str, *, multiline: bool = False) -> int | None:
     """
-    This will give the position of the first character that must not be stored, or None.
+    Return the position of the first character that must not be stored, or None.
 
     Controls, surrogates, unassigned and private code points, and bidirectional overrides are refused: each can make
     two different texts look the same. Zero-width joiners are kept out for the same reason.

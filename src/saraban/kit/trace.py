@@ -9,7 +9,7 @@ _trace: ContextVar[str] = ContextVar("trace_id", default="")
 
 def begin_trace(given: str | None = None) -> str:
     """
-    This will take the trace id of a W3C `traceparent` header if there is a valid one, otherwise make a new one.
+    Take the trace id of a W3C `traceparent` header if there is a valid one, otherwise make a new one.
 
     :returns: 32 lower-case hexadecimal digits
     """

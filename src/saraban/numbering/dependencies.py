@@ -89,7 +89,7 @@ class KeptRoute(APIRoute):
 
 def _keep_later(request: Request, refusal: DomainError) -> None:
     """
-    This will keep the refusal before it is answered, and after the request has given its session back.
+    Keep the refusal before it is answered, and after the request has given its session back.
 
     Where a burst of requests is refused, each would hold a connection and wait for another.
     """

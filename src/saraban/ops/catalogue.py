@@ -13,14 +13,14 @@ _STATUS_OF_ITS_OWN = {"METHOD_NOT_ALLOWED": 405}
 
 
 def every_error() -> list[type[DomainError]]:
-    """This will load every module and give the error classes, sorted by code."""
+    """Load every module and give the error classes, sorted by code."""
     for module in pkgutil.walk_packages(saraban.__path__, "saraban."):
         importlib.import_module(module.name)
     return loaded_errors()
 
 
 def loaded_errors() -> list[type[DomainError]]:
-    """This will give the error classes of the modules that are loaded: in a running server, all of them."""
+    """Return the error classes of the modules that are loaded: in a running server, all of them."""
     return sorted(_below(DomainError), key=lambda error: (error.code, error.__qualname__))
 
 
@@ -42,7 +42,7 @@ def cause(error: type[DomainError]) -> str:
 
 
 def as_markdown(errors: list[type[DomainError]]) -> str:
-    """This will give the text of docs/errors.md."""
+    """Return the text of docs/errors.md."""
     return _PREFACE + "".join(_section(error) for error in errors)
 
 
@@ -72,7 +72,7 @@ def _cure(error: type[DomainError]) -> str:
 
 
 def as_html(errors: list[type[DomainError]]) -> str:
-    """This will give the page that the `type` of a problem leads to."""
+    """Return the page that the `type` of a problem leads to."""
     body = "".join(_article(error) for error in errors)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Saraban: errors</title>'

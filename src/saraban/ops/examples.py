@@ -193,7 +193,7 @@ _OF_FORM: Final = {"uuid": _ID, "date": _DAY, "date-time": _MOMENT}
 
 
 def add(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
-    """This will give the operation's JSON bodies their examples."""
+    """Give the operation's JSON bodies their examples."""
     sent = operation.get("requestBody", {}).get("content", {}).get(_JSON)
     if sent is not None:
         sent.setdefault("example", _Maker(schemas, asked=True).value(sent["schema"]))

@@ -15,7 +15,7 @@ _SECRETS = frozenset({"password", "access_token", "refresh_token", "token", "aut
 
 
 def configure(*, level: str, form: str) -> None:
-    """This will send every log line, ours and the libraries', through one chain; calling it again changes the level."""
+    """Send every log line, ours and the libraries', through one chain; calling it again changes the level."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

@@ -55,7 +55,7 @@ def measure_pool(db: Database) -> None:
 
 
 def exposition(db: Database) -> tuple[bytes, str]:
-    """This will give all measurements of the server in Prometheus' text form, and its content type."""
+    """Return all measurements of the server in Prometheus' text form, and its content type."""
     measure_pool(db)
     folder = os.environ.get(_SHARED_FOLDER)
     return generate_latest(_of_all_processes(Path(folder)) if folder else REGISTRY), CONTENT_TYPE_LATEST
@@ -71,7 +71,7 @@ def _of_all_processes(folder: Path) -> CollectorRegistry:
 
 
 def _ended(folder: Path) -> Iterator[int]:
-    """This will give the processes whose gauges are still there though they are not: nobody says goodbye for a killed one."""
+    """Return the processes whose gauges are still there though they are not: nobody says goodbye for a killed one."""
     for process in {int(file.stem.rpartition("_")[2]) for file in folder.glob("gauge_live*.db")}:
         try:
             os.kill(process, 0)

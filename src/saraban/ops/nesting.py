@@ -16,7 +16,7 @@ _FIELD: Final = re.compile(rb"[A-Za-z][A-Za-z0-9]{0,63}")
 
 
 def too_deep(body: bytes) -> FieldProblem:
-    """This will name the member of the outermost object in which a body is too deep, and the body where none can be named."""
+    """Name the member of the outermost object in which a body is too deep, and the body where none can be named."""
     return FieldProblem(_pointer(body), "too_large", TOO_DEEP)
 
 

@@ -25,7 +25,7 @@ _METHODS = ("get", "put", "post", "patch", "delete")
 
 
 def complete(app: FastAPI) -> None:
-    """This will replace `app.openapi` by the completed description, made once."""
+    """Replace `app.openapi` by the completed description, made once."""
 
     def describe() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -69,7 +69,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, A
 
 
 def guarded_operations(app: FastAPI) -> set[tuple[str, str]]:
-    """This will give (method, path) of every operation that loads the caller before it runs."""
+    """Return (method, path) of every operation that loads the caller before it runs."""
     return {
         (method, str(context.path))
         for context in iter_route_contexts(app.routes)
@@ -79,7 +79,7 @@ def guarded_operations(app: FastAPI) -> set[tuple[str, str]]:
 
 
 def depends_on(dependant: Any, target: object) -> bool:
-    """This will say whether `target` is somewhere in a route's tree of dependencies."""
+    """Return whether `target` is somewhere in a route's tree of dependencies."""
     if dependant is None:
         return False
     return dependant.call is target or any(depends_on(child, target) for child in dependant.dependencies)

@@ -46,7 +46,7 @@ async def requeue(
     session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
 ) -> events.EventView:
     """
-    This will have an event that was given up delivered after all, behind the newer ones of its aggregate.
+    Have an event that was given up delivered after all, behind the newer ones of its aggregate.
 
     :raises EventNotDead: when it was not given up
     """
@@ -60,7 +60,7 @@ async def drop(
     session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
 ) -> None:
     """
-    This will forget an event that was given up; the audit trail keeps what it said.
+    Forget an event that was given up; the audit trail keeps what it said.
 
     :raises EventNotDead: when it was not given up
     """

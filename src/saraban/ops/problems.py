@@ -93,7 +93,7 @@ class Unexpected(DomainError):
 
 
 def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
-    """This will make `app` answer every exception; `page_answer` renders those that a browser page met."""
+    """Make `app` answer every exception; `page_answer` renders those that a browser page met."""
 
     async def answer(
         request: Request, error: DomainError, *, status: int | None = None, headers: dict[str, str] | None = None
@@ -129,7 +129,7 @@ def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
 
 
 async def _unreadable(request: Request, error: HTTPException) -> Invalid | None:
-    """This will name the field in which a body is too deep for the JSON reader, which says only that it gave up."""
+    """Name the field in which a body is too deep for the JSON reader, which says only that it gave up."""
     if not isinstance(error.__cause__, RecursionError):
         return None
     # It is kept by the request since the reader was given it: nothing is waited for.
@@ -137,7 +137,7 @@ async def _unreadable(request: Request, error: HTTPException) -> Invalid | None:
 
 
 def problem(request: Request, error: DomainError, status: int) -> Response:
-    """This will give the problem answer, with `status` where the framework knows a narrower one than the kind."""
+    """Return the problem answer, with `status` where the framework knows a narrower one than the kind."""
     response = http.problem_response(request, error)
     if status == response.status_code:
         return response
@@ -147,7 +147,7 @@ def problem(request: Request, error: DomainError, status: int) -> Response:
 
 
 def wants_page(request: Request) -> bool:
-    """This will say whether a person in a browser reads the answer: not the API, and HTML or htmx taken."""
+    """Return whether a person in a browser reads the answer: not the API, and HTML or htmx taken."""
     if request.url.path.startswith(_FOR_PROGRAMS):
         return False
     accept = request.headers.get("accept", "*/*")
@@ -165,7 +165,7 @@ def refused_input(error: RequestValidationError) -> Invalid:
 
 
 def from_http(error: HTTPException) -> DomainError:
-    """This will give words to what Starlette and FastAPI raise."""
+    """Return words to what Starlette and FastAPI raise."""
     if isinstance(error.__cause__, DomainError):  # raised while the body was read
         return error.__cause__
     match error.status_code:
@@ -184,7 +184,7 @@ def from_http(error: HTTPException) -> DomainError:
 
 
 def from_fault(error: BaseException) -> DomainError:
-    """This will log what nobody expected and give the little that a caller may know of it."""
+    """Log what nobody expected and give the little that a caller may know of it."""
     fault = fault_of(error)
     if fault in {Fault.POOL, Fault.COLLISION, Fault.LOCK_WAIT}:
         log.warning("database_busy", fault=fault, error=type(error).__name__)

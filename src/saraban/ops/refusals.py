@@ -222,7 +222,7 @@ def classes() -> dict[str, type[DomainError]]:
 
 
 def sample(error: type[DomainError]) -> DomainError:
-    """This will give one such refusal as it might come, without the circumstances that its own constructor asks for."""
+    """Return one such refusal as it might come, without the circumstances that its own constructor asks for."""
     refusal = error.__new__(error)
     values = _VALUES | _LIMITS.get(error.code, {})
     pointer = _POINTERS.get(error.code)
@@ -233,7 +233,7 @@ def sample(error: type[DomainError]) -> DomainError:
 
 
 def codes_of(operation: dict[str, Any], path: str, method: str, *, needs_caller: bool) -> Iterator[str]:
-    """This will give every code that an operation can answer with, each once."""
+    """Return every code that an operation can answer with, each once."""
     takes = {parameter["name"] for parameter in operation.get("parameters", [])}
     own = OF.get(operation["operationId"], ())
     groups: list[tuple[str, ...]] = [own, ALWAYS, WRITES if method != "get" else ()]

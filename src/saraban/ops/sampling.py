@@ -26,7 +26,7 @@ class Sampler:
         self._ends = asyncio.Event()
 
     async def run(self) -> None:
-        """This will measure until it is told to end."""
+        """Measure until it is told to end."""
         rounds = 0
         while not self._ends.is_set():
             self.look_inside()

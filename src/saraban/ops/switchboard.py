@@ -83,7 +83,7 @@ def _methods(contexts: Iterable[RouteContext]) -> str:
 
 def table_of(routes: Sequence[BaseRoute]) -> dict[str, list[RouteContext]]:
     """
-    This will sort the routes by the first words of their addresses.
+    Sort the routes by the first words of their addresses.
 
     A route with a parameter among these words is in every list, at its place; the list under "" has nothing else.
     """
@@ -109,6 +109,6 @@ def _words(path: str) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """This will put a switchboard before the application's router."""
+    """Put a switchboard before the application's router."""
     router: Any = app.router
     router.middleware_stack = Switchboard(app, router.middleware_stack)

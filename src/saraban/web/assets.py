@@ -24,7 +24,7 @@ _ASK_AGAIN: Final = "public, no-cache"
 
 @cache
 def edition() -> str:
-    """This will give a short name for what the files hold; they are read once, because they come with the release."""
+    """Return a short name for what the files hold; they are read once, because they come with the release."""
     digest = hashlib.sha256()
     for path in sorted(one for one in FOLDER.rglob("*") if one.is_file()):
         digest.update(path.relative_to(FOLDER).as_posix().encode())
@@ -33,7 +33,7 @@ def edition() -> str:
 
 
 def address() -> str:
-    """This will give where pages find the files of this release; what style sheets name beside them comes from there too."""
+    """Return where pages find the files of this release; what style sheets name beside them comes from there too."""
     return f"{MOUNT}/{edition()}"
 
 

@@ -101,7 +101,7 @@ async def take_back(page: ThisPage, db: Db, clock: Now, request: Request) -> Res
 
 
 def words_of(kind: str, type_code: str | None, *, rfa_types: Mapping[str, Text]) -> Text:
-    """This will name documents: all of a kind, or those of one type; RFA types are each project's own."""
+    """Name documents: all of a kind, or those of one type; RFA types are each project's own."""
     plural = BY_NAME[kind].plural
     if type_code is None:
         return plural
@@ -111,7 +111,7 @@ def words_of(kind: str, type_code: str | None, *, rfa_types: Mapping[str, Text])
 
 
 def words_of_starter(one: Starter, *, rfa_types: Mapping[str, Text]) -> Text:
-    """This will say which documents start on a workflow, and where."""
+    """Return which documents start on a workflow, and where."""
     what = words_of(one.kind, one.type_code, rfa_types=rfa_types)
     if one.project_code is not None:
         return Text(f"{what.th} โครงการ {one.project_code}", f"{what.en} of project {one.project_code}")
@@ -120,7 +120,7 @@ def words_of_starter(one: Starter, *, rfa_types: Mapping[str, Text]) -> Text:
 
 
 async def rfa_types(session: AsyncSession, caller: Caller, places: Iterable[ProjectRef]) -> dict[str, Text]:
-    """This will give what the RFA types of projects are called; of a code that several have, as the first calls it."""
+    """Return what the RFA types of projects are called; of a code that several have, as the first calls it."""
     found: dict[str, Text] = {}
     for place in places:
         for one in await projects.rfa_types(session, caller=caller, project_public_id=place.public_id):
@@ -131,7 +131,7 @@ async def rfa_types(session: AsyncSession, caller: Caller, places: Iterable[Proj
 async def rfa_types_named(
     session: AsyncSession, caller: Caller, named: Iterable[Line | Starter], known: Mapping[str, Text] = _NONE
 ) -> Mapping[str, Text]:
-    """This will give what RFA types are called that lines name; the other projects are asked only for unknown ones."""
+    """Return what RFA types are called that lines name; the other projects are asked only for unknown ones."""
     codes = {one.type_code for one in named if one.type_code is not None and REGISTERS[one.kind].by_rfa_type}
     if codes <= known.keys():
         return known
@@ -139,7 +139,7 @@ async def rfa_types_named(
 
 
 def lines(found: Sequence[ChoiceView], project: UUID | None) -> Iterator[Line]:
-    """This will give what counts in a place: each kind, and each type of it for which anything was chosen."""
+    """Return what counts in a place: each kind, and each type of it for which anything was chosen."""
     known = {(one.project.public_id if one.project else None, one.kind, one.type_code): one for one in found}
     for kind, register in REGISTERS.items():
         types = {code for place, of, code in known if of == kind and code and place in {project, None}} | {

@@ -60,7 +60,7 @@ class Choices:
 
 
 async def choices(session: AsyncSession, *, caller: Caller, kind: WebKind, form: Form) -> Choices | None:
-    """This will gather the choices; None when the caller takes part in no project."""
+    """Gather the choices; None when the caller takes part in no project."""
     known = await projects.projects_of(session, caller=caller)
     project = next(
         (one for one in known if str(one.public_id) == form.get("projectPublicId")), known[0] if known else None

@@ -100,7 +100,7 @@ def _payload(form: Any) -> dict[str, Any]:
 
 
 def name_of(code: str) -> Text:
-    """This will give what a workflow is called on the page."""
+    """Return what a workflow is called on the page."""
     web = BY_NAME.get(_CARRIED.get(code, ""))
     return web.plural if web else _NAMED.get(code, Text(code, code))
 

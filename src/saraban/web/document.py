@@ -276,7 +276,7 @@ async def answer(
 
 async def instance_of(session: AsyncSession, shelf: Shelf, page: Page, public_id: UUID, clock: Clock) -> UUID:
     """
-    This will give the workflow instance of a document that the reader may see.
+    Return the workflow instance of a document that the reader may see.
 
     :raises NotFound: also for a document without a workflow
     """

@@ -51,24 +51,24 @@ class Faults:
 
 
 async def filled(request: Request) -> FormData:
-    """This will read the form; files never come this way, they are uploaded before."""
+    """Read the form; files never come this way, they are uploaded before."""
     return await request.form(max_files=0, max_fields=MOST_FIELDS)
 
 
 def text(form: ImmutableMultiDict[str, Any], name: str) -> str | None:
-    """This will give what was typed, None for nothing."""
+    """Return what was typed, None for nothing."""
     value = form.get(name)
     typed = value.replace("\r\n", "\n").strip() if isinstance(value, str) else ""
     return typed or None
 
 
 def figure(typed: str) -> int | str:
-    """This will give a whole number as one, and anything else as it was typed, for the order to refuse by name."""
+    """Return a whole number as one, and anything else as it was typed, for the order to refuse by name."""
     return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 12 else typed
 
 
 def id_of(typed: str | None) -> UUID | None:
-    """This will give a public id, None for what is none."""
+    """Return a public id, None for what is none."""
     try:
         return UUID(typed or "")
     except ValueError:
@@ -77,7 +77,7 @@ def id_of(typed: str | None) -> UUID | None:
 
 def project_of(form: ImmutableMultiDict[str, Any]) -> UUID:
     """
-    This will give the project that a form is about, which no person types.
+    Return the project that a form is about, which no person types.
 
     :raises NotFound: when it names none
     """
@@ -88,7 +88,7 @@ def project_of(form: ImmutableMultiDict[str, Any]) -> UUID:
 
 
 def told_elsewhere(error: DomainError) -> bool:
-    """This will say whether a refusal has a page of its own, because the form it came from cannot be shown again."""
+    """Return whether a refusal has a page of its own, because the form it came from cannot be shown again."""
     return error.kind in _ELSEWHERE
 
 
@@ -96,7 +96,7 @@ async def carried_out(
     db: Database, work: Work, again: Callable[[AsyncSession, DomainError], Awaitable[Response]], back: str
 ) -> Response:
     """
-    This will do what a form asks for, and go on to the next page.
+    Do what a form asks for, and go on to the next page.
 
     :param again: the same page with what is wrong when it did not work, and nothing lost
     """
@@ -129,7 +129,7 @@ def order_from(request: Request, schema: type[BaseModel], payload: Mapping[str, 
 
 
 def faults_of(error: DomainError, language: str) -> Faults:
-    """This will give a refusal as words for each field of the form."""
+    """Return a refusal as words for each field of the form."""
     found: dict[str, list[str]] = {}
     for one in error.fields:
         words = one.text.say(language, one.values)
@@ -140,7 +140,7 @@ def faults_of(error: DomainError, language: str) -> Faults:
 
 
 def field_of(pointer: str) -> str:
-    """This will name the field of a form; of what comes with a step each value has its own, whatever is inside it."""
+    """Name the field of a form; of what comes with a step each value has its own, whatever is inside it."""
     name, *inside = pointer.removeprefix("/").split("/")
     if name == "payload" and inside:
         return "payload." + inside[0].replace("~1", "/").replace("~0", "~")

@@ -43,7 +43,7 @@ class Catalogue:
 
 @cache
 def catalogue(language: str) -> Catalogue:
-    """This will give the texts of one language; Thai has one form for every count."""
+    """Return the texts of one language; Thai has one form for every count."""
     if language == "en":
         return Catalogue()
     with (LOCALE / language / "LC_MESSAGES" / "web.po").open("rb") as file:
@@ -60,12 +60,12 @@ def _value(text: str | tuple[str, ...] | list[str]) -> str | tuple[str, ...]:
 
 
 def of(request: Request) -> Language:
-    """This will give the language of a page: what was chosen, before that what the browser asks for, otherwise Thai."""
+    """Return the language of a page: what was chosen, before that what the browser asks for, otherwise Thai."""
     return cast("Language", kit_language(request))
 
 
 def day_text(day: date | None, language: str) -> str:
-    """This will write a date: 20 พ.ย. 2569, or 20 Nov 2026."""
+    """Write a date: 20 พ.ย. 2569, or 20 Nov 2026."""
     return "–" if day is None else day_in_words(day, language)
 
 
@@ -76,19 +76,19 @@ def typed_day(value: str, language: str) -> str:
 
 
 def clock_text(moment: datetime, language: str, zone: ZoneInfo) -> str:
-    """This will write the time of day in the deployment's zone: 14:05 น., or 14:05."""
+    """Write the time of day in the deployment's zone: 14:05 น., or 14:05."""
     return f"{moment.astimezone(zone):%H:%M}{' น.' if language == 'th' else ''}"
 
 
 def moment_text(moment: datetime | None, language: str, zone: ZoneInfo) -> str:
-    """This will write a moment in the deployment's zone: 20 พ.ย. 2569 14:05 น., or 20 Nov 2026 14:05."""
+    """Write a moment in the deployment's zone: 20 พ.ย. 2569 14:05 น., or 20 Nov 2026 14:05."""
     if moment is None:
         return "–"
     return f"{day_text(local_date(moment, zone), language)} {clock_text(moment, language, zone)}"
 
 
 def size_text(size: int) -> str:
-    """This will write a file's size with at most one decimal."""
+    """Write a file's size with at most one decimal."""
     amount, unit = float(size), "B"
     for bigger in ("KB", "MB", "GB"):
         if amount < 1024:

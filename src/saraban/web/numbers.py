@@ -93,7 +93,7 @@ async def account(
 
 
 async def places_where(page: Page, session: ReadSession, right: str) -> list[ProjectRef]:
-    """This will give the reader's projects in which he has this right."""
+    """Return the reader's projects in which he has this right."""
     known = page.projects or await projects.projects_of(session, caller=page.caller)
     return [
         one

@@ -39,7 +39,7 @@ PRODUCT: Final = {"th": "สารบรรณ", "en": "Saraban"}
 
 @cache
 def environment(language: str) -> Environment:
-    """This will give the templates of one language, with its words and its dates."""
+    """Return the templates of one language, with its words and its dates."""
     found = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -93,7 +93,7 @@ def _say(language: str, label: Any) -> str:
 
 
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """This will answer with a template that needs nobody signed in."""
+    """Answer with a template that needs nobody signed in."""
     language = languages.of(request)
     shared = {"request": request, "path": request.url.path, "zone": zone_of(request), "trace": trace_id()}
     text = environment(language).get_template(template).render(shared | values)
@@ -110,7 +110,7 @@ def zone_of(request: Request) -> ZoneInfo:
 
 
 def remember_language(response: Response, language: str) -> None:
-    """This will keep the language that somebody chose, for the pages and for what the API says to them."""
+    """Keep the language that somebody chose, for the pages and for what the API says to them."""
     response.set_cookie(languages.COOKIE, language, max_age=365 * 86400, samesite="lax", path="/")
 
 
@@ -160,7 +160,7 @@ class Page:
 
 
 async def page(request: Request, caller: CurrentCaller, db: Db) -> Page:
-    """This will gather what the shell shows; fragments have no shell."""
+    """Gather what the shell shows; fragments have no shell."""
     unread = 0
     known: tuple[ProjectRef, ...] = ()
     if "hx-request" not in request.headers:

@@ -76,7 +76,7 @@ ROUTERS: Final = (
 
 def install(app: FastAPI, explain: Explain) -> PageAnswer:
     """
-    This will add the pages to the application, and give what answers an exception that a page met.
+    Add the pages to the application, and return what answers an exception that a page met.
 
     :param explain: gives what a schema found wrong in both languages; the doors share one
     """

@@ -26,7 +26,7 @@ _PLAIN = (
 
 
 def payload_of(kind: WebKind, form: Form) -> dict[str, Any]:
-    """This will give the JSON body of the request; what was left empty is left out."""
+    """Return the JSON body of the request; what was left empty is left out."""
     if kind.is_sheet:
         return _sheet(form)
     found: dict[str, Any] = {name: value for name in _PLAIN if (value := text(form, name)) is not None}

@@ -113,7 +113,7 @@ for _path in SHELVES:
 
 
 async def lines_to_pick(session: ReadSession, *, caller: Caller, text: str, clock: Clock, limit: int = 8) -> list[Line]:
-    """This will give documents of the general registers whose number or subject contains `text`, for a picker."""
+    """Return documents of the general registers whose number or subject contains `text`, for a picker."""
     found: list[Line] = []
     for path in ("correspondences", "rfas", "transmittals"):
         page = await SHELVES[path].lines(

@@ -151,7 +151,7 @@ def _payload(typed: str, index: int) -> Any:
 
 
 def permissions_of(definition: Definition) -> frozenset[str]:
-    """This will give every permission that a definition asks for."""
+    """Return every permission that a definition asks for."""
     steps = [step for state in definition.states.values() for step in state.on.values()]
     return frozenset(name for step in steps for name in step.require.permissions)
 
@@ -210,7 +210,7 @@ async def _show(
 
 
 def taken_by(definition: Definition, language: str) -> dict[str, list[str]]:
-    """This will give the values that what can be done takes, each as `name (label)`; none where the schema names none."""
+    """Return the values that what can be done takes, each as `name (label)`; none where the schema names none."""
     schema = definition.context_schema
     fields = payload_fields(schema.raw) if schema is not None else ()
     shown = {one.name: f"{one.name} ({one.label.say(language)})" if one.label else one.name for one in fields}
@@ -223,7 +223,7 @@ def taken_by(definition: Definition, language: str) -> dict[str, list[str]]:
 
 
 def choices(definition: Definition, language: str) -> list[tuple[str, list[Choice]]]:
-    """This will give what can be done in each state, with every response code and every answer of a review."""
+    """Return what can be done in each state, with every response code and every answer of a review."""
     found = []
     for state in definition.states.values():
         some = [

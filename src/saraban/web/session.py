@@ -31,7 +31,7 @@ HOME = "/inbox"
 
 
 def inside(address: str) -> str:
-    """This will give an address of our own pages, whatever was sent: nobody is led elsewhere after logging in."""
+    """Return an address of our own pages, whatever was sent: nobody is led elsewhere after logging in."""
     parts = urlsplit(address)
     ours = (
         address.startswith("/") and not address.startswith(("//", "/\\")) and not parts.netloc and address.isprintable()

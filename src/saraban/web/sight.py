@@ -100,7 +100,7 @@ async def sight(
     session: AsyncSession, shelf: Shelf, *, caller: Caller, subjects: Subjects, public_id: UUID, clock: Clock
 ) -> Sight:
     """
-    This will read everything the page shows.
+    Read everything the page shows.
 
     :raises NotFound: also when the caller may not know of the document
     """

@@ -56,7 +56,7 @@ class _Around(Schema):
 
 
 def facts_read(definition: Definition) -> list[str]:
-    """This will name the facts of a document that a form asks for: those that any condition reads, and the usual ones."""
+    """Name the facts of a document that a form asks for: those that any condition reads, and the usual ones."""
     paths = {
         tuple(path.split(".")[:2])
         for state in definition.states.values()
@@ -68,13 +68,13 @@ def facts_read(definition: Definition) -> list[str]:
 
 
 def typed_in(form: Any) -> dict[str, str]:
-    """This will give what was typed, as the page shows it again."""
+    """Return what was typed, as the page shows it again."""
     return {name: text(form, name) or "" for name in (*NAMES, "document", "context")}
 
 
 def supposed(request: Request, definition: Definition, typed: Mapping[str, str]) -> Supposed:
     """
-    This will read what was typed; a field counts more than the same name in the text beside it.
+    Read what was typed; a field counts more than the same name in the text beside it.
 
     :raises Invalid: at a text that is no JSON or no object, and at one that the definition's schema refuses, by its line
     """

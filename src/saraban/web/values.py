@@ -94,7 +94,7 @@ class Asked:
 
 
 def asked(values: Values, form: Mapping[str, Any], action: str) -> Asked:
-    """This will give the fields of an action's form, filled in as they were when it was refused."""
+    """Return the fields of an action's form, filled in as they were when it was refused."""
     offered = values.of(action)
     if len(offered) > MOST:
         return Asked(stated=values.stated, too_many=True)
@@ -112,7 +112,7 @@ def asked(values: Values, form: Mapping[str, Any], action: str) -> Asked:
 
 def payload_in(values: Values, form: Any) -> dict[str, Any]:
     """
-    This will give the payload that a form stands for, and nothing where it says what the document remembers anyway.
+    Return the payload that a form stands for, and nothing where it says what the document remembers anyway.
 
     It depends on nothing but the form and the definition, so that a form that is sent twice says the same twice.
 
@@ -163,7 +163,7 @@ def place_of(name: str) -> str:
 
 
 def read_json(typed: str, pointer: str) -> tuple[Any, FieldProblem | None]:
-    """This will read what somebody typed as JSON, or say where it is none."""
+    """Read what somebody typed as JSON, or say where it is none."""
     try:
         return lines.read(typed)[0], None
     except lines.NotJson as fault:

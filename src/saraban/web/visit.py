@@ -75,7 +75,7 @@ def device_of(request: Request) -> Device:
 
 
 def keep(request: Request, response: Response) -> None:
-    """This will send the cookies of a session that was opened or renewed during this request."""
+    """Send the cookies of a session that was opened or renewed during this request."""
     opened: SignedIn | None = getattr(request.state, "opened", None)
     if opened is None:
         return

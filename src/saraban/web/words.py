@@ -176,7 +176,7 @@ ACTION_TONES: Final[dict[str, str]] = {
 
 
 def action(code: str) -> Text:
-    """This will give the words of an action; audit codes such as `rfa.create` lose what stands before the point."""
+    """Return the words of an action; audit codes such as `rfa.create` lose what stands before the point."""
     name = code.rpartition(".")[2]
     return ACTIONS.get(name, Text(code, code))
 
@@ -186,18 +186,18 @@ def state(code: str | None) -> Text | None:
 
 
 def role(name: str) -> Text:
-    """This will give what a role is called, for pages that know its name alone."""
+    """Return what a role is called, for pages that know its name alone."""
     return role_words(name)
 
 
 def in_order_of_form(names: Iterable[str]) -> list[str]:
-    """This will put names of fields in the order in which a form asks for them."""
+    """Put names of fields in the order in which a form asks for them."""
     places = {name: place for place, name in enumerate(FIELDS)}
     return sorted(names, key=lambda name: places.get(name, len(places)))
 
 
 def outcome(code: str | None, means: str | None = None) -> tuple[str, str]:
-    """This will give the colour and the sign of a step by where it led: on its way, refused, or ended."""
+    """Return the colour and the sign of a step by where it led: on its way, refused, or ended."""
     ends = {"red": ("red", "x"), "grey": ("grey", "ban")}
     known = code in TONES or means is not None
     return ends.get(tone(code, means), ("green", "check")) if known else ("green", "check")
@@ -205,7 +205,7 @@ def outcome(code: str | None, means: str | None = None) -> tuple[str, str]:
 
 def tone(code: str | None, means: str | None = None) -> str:
     """
-    This will give the colour of a state.
+    Return the colour of a state.
 
     :param means: of an end, its outcome: what an administrator's own state is called says nothing of it
     """
@@ -275,5 +275,5 @@ def format_name(type_code: str | None, narrowing: Narrowing) -> Text:
 
 
 def kind_of(type_code: str) -> str:
-    """This will give the name of the register in which documents of a type are kept."""
+    """Return the name of the register in which documents of a type are kept."""
     return _KINDS.get(type_code, "correspondence")

@@ -159,7 +159,7 @@ async def _naming(page: Page, session: AsyncSession, *several: Starters) -> Call
 
 
 def ways(definition: Definition, state: str) -> Iterator[Way]:
-    """This will give the actions of a state in words."""
+    """Return the actions of a state in words."""
     here = definition.states[state]
     for step in here.on.values():
         ends = tuple((to, ", ".join(code for code, end in step.outcomes if code and end == to)) for to in step.targets)
@@ -215,7 +215,7 @@ def _either(several: list[Text]) -> Text:
 
 
 def brief(value: Any) -> str:
-    """This will write a part of a definition on one line, cut where it gets long."""
+    """Write a part of a definition on one line, cut where it gets long."""
     if value is None:
         return ""
     text = written(value, room=10**9) if isinstance(value, Mapping | list) else str(value)

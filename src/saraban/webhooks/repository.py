@@ -68,7 +68,7 @@ async def any_active(session: AsyncSession) -> bool:
 async def projects_of(
     session: AsyncSession, *, projects: Collection[UUID], documents: Collection[UUID]
 ) -> dict[UUID, int]:
-    """This will give the key of the project of each, by public id."""
+    """Return the key of the project of each, by public id."""
     found = sa.union(
         sa.select(Project.public_id, Project.id).where(Project.public_id.in_(projects)),
         sa.select(Correspondence.public_id, Correspondence.project_id).where(Correspondence.public_id.in_(documents)),
@@ -78,7 +78,7 @@ async def projects_of(
 
 
 async def active(session: AsyncSession, *, project_ids: Collection[int]) -> dict[int, list[Webhook]]:
-    """This will give the webhooks of each project that are told anything."""
+    """Return the webhooks of each project that are told anything."""
     wanted = sa.select(Webhook).where(Webhook.is_active, Webhook.project_id.in_(project_ids)).order_by(Webhook.id)
     found: dict[int, list[Webhook]] = {}
     for row in await session.scalars(wanted):
@@ -88,7 +88,7 @@ async def active(session: AsyncSession, *, project_ids: Collection[int]) -> dict
 
 
 async def active_of_people(session: AsyncSession, *, users: Collection[UUID]) -> dict[UUID, list[Webhook]]:
-    """This will give the webhooks that people with an open account set up for themselves, by their public ids."""
+    """Return the webhooks that people with an open account set up for themselves, by their public ids."""
     wanted = (
         sa.select(Webhook, User.public_id)
         .join(User, User.user_id == Webhook.user_id)

@@ -42,7 +42,7 @@ class Dispatcher:
         self._lane = handlers.lane(outside=False)
 
     async def round(self) -> int:
-        """This will deliver at most one event of each of many aggregates, and give the number it tried."""
+        """Deliver at most one event of each of many aggregates, and return the number it tried."""
         claims = await take(self._db, self._clock, self._lane, limit=self._limit, lease=self._lease)
         parts = [claims[at : at + self._share] for at in range(0, len(claims), self._share)]
         await asyncio.gather(*(self._deliver_all(part) for part in parts))
@@ -85,7 +85,7 @@ class Dispatcher:
 
 
 async def take(db: Database, clock: Clock, lane: events.Lane, *, limit: int, lease: timedelta) -> list[events.Claim]:
-    """This will claim what is due in a lane; a look that finds nothing costs no writing transaction."""
+    """Claim what is due in a lane; a look that finds nothing costs no writing transaction."""
     async with db.reading() as session:
         if not await events.any_due(session, now=clock.now(), lane=lane):
             return []
@@ -95,7 +95,7 @@ async def take(db: Database, clock: Clock, lane: events.Lane, *, limit: int, lea
 
 
 async def fail(db: Database, clock: Clock, handlers: events.Handlers, claim: events.Claim, error: Exception) -> str:
-    """This will have the outbox decide about an event that could not be delivered, and give the outcome's name."""
+    """Have the outbox decide about an event that could not be delivered, and return the outcome's name."""
     facts = {"event_name": claim.event.name, "event_id": str(claim.event.public_id), "reason": events.told(error)}
     try:
         dead = await db.transact(

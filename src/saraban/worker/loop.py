@@ -51,12 +51,12 @@ class Worker:
         self._task: asyncio.Task[None] | None = None
 
     def wake(self) -> None:
-        """This will make it look at the outbox now; call it after a commit that recorded events."""
+        """Make it look at the outbox now; call it after a commit that recorded events."""
         self._wake.set()
         self._outward.set()
 
     async def drain(self) -> int:
-        """This will deliver until nothing is due and do the jobs that wait, in the caller's task, and give their number."""
+        """Deliver until nothing is due and do the jobs that wait, in the caller's task, and return their number."""
         total = 0
         while taken := await self._dispatcher.round() + await self._sending.round():
             total += taken
@@ -67,7 +67,7 @@ class Worker:
         return total
 
     def start(self) -> None:
-        """This will run it in the background of the current event loop."""
+        """Run it in the background of the current event loop."""
         self._task = asyncio.create_task(self.run(), name="saraban-worker")
 
     @property
@@ -75,7 +75,7 @@ class Worker:
         return self._task is not None and not self._task.done()
 
     async def stop(self, *, patience: float = 10.0) -> None:
-        """This will let the deliveries under way end, wait `patience` seconds for them, then break off."""
+        """Let the deliveries under way end, wait `patience` seconds for them, then break off."""
         self.ask_to_stop()
         if self._task is None:
             return
@@ -91,7 +91,7 @@ class Worker:
         self.wake()
 
     async def run(self) -> None:
-        """This will work until `ask_to_stop`."""
+        """Work until `ask_to_stop`."""
         log.info("worker_started", timers=[timer.name for timer in self._timers])
         ear = asyncio.create_task(self._bell.listen(self.wake)) if self._bell else None
         try:

@@ -27,7 +27,7 @@ class Partition:
 
 
 async def ensure_partitions(session: AsyncSession, *, now: datetime) -> list[str]:
-    """This will add the partitions of this year and the next where they are missing, and say which it added."""
+    """Add the partitions of this year and the next where they are missing, and say which it added."""
     if session.get_bind().dialect.name == "sqlite":
         return []
     added = []
@@ -53,7 +53,7 @@ async def _present(session: AsyncSession, table: str) -> list[Partition]:
 
 
 def missing_years(partitions: Sequence[Partition], *, year: int) -> list[int]:
-    """This will give those of this year and the next that would fall into the partition without an end."""
+    """Return those of this year and the next that would fall into the partition without an end."""
     bounds = {_bound(partitions[0], wanted + 1): wanted for wanted in (year, year + 1)} if partitions else {}
     present = [partition.bound for partition in partitions if partition.bound != MAXVALUE]
     newest = max(present, key=_order, default="")
@@ -61,7 +61,7 @@ def missing_years(partitions: Sequence[Partition], *, year: int) -> list[int]:
 
 
 def statement(table: str, partitions: Sequence[Partition], *, years: Sequence[int]) -> str:
-    """This will give the statement that cuts `years` off the partition without an end, which stays the last one."""
+    """Return the statement that cuts `years` off the partition without an end, which stays the last one."""
     rest = next(partition for partition in partitions if partition.bound == MAXVALUE)
     columns = "COLUMNS" in rest.method
     open_end = "(MAXVALUE)" if columns else "MAXVALUE"

@@ -16,7 +16,7 @@ _PATROL_BLOCKS = 5
 
 
 def seal_timers(*, db: Database, sealer: audit.Sealer) -> list[Timer]:
-    """This will give what seals the audit trail, measures it and keeps an eye on it."""
+    """Return what seals the audit trail, measures it and keeps an eye on it."""
     places = {journal.name: 0 for journal in JOURNALS}
 
     async def measure(now: datetime) -> None:

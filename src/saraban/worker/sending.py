@@ -38,7 +38,7 @@ class Sending:
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def round(self) -> int:
-        """This will begin to send as many as there are places, and give their number."""
+        """Begin to send as many as there are places, and return their number."""
         free = self._concurrency - len(self._under_way)
         if free <= 0 or not self._lane.names:
             return 0
@@ -50,7 +50,7 @@ class Sending:
         return len(claims)
 
     async def settle(self) -> None:
-        """This will wait for what is under way."""
+        """Wait for what is under way."""
         if self._under_way:
             await asyncio.wait(set(self._under_way))
 

@@ -47,7 +47,7 @@ def standard_timers(
     handlers: events.Handlers | None = None,
 ) -> list[Timer]:
     """
-    This will give the timers that every installation needs; `bootstrap` adds those of other features.
+    Return the timers that every installation needs; `bootstrap` adds those of other features.
 
     :param handlers: which of the events leave the house, to measure those apart
     """
@@ -89,7 +89,7 @@ def standard_timers(
 
 
 def _purge(db: Database, step: Callable[..., Awaitable[int]]) -> Callable[[datetime], Awaitable[object]]:
-    """This will give what repeats `step`, which treats a bounded number, each time in a transaction of its own."""
+    """Return what repeats `step`, which treats a bounded number, each time in a transaction of its own."""
 
     async def purge(now: datetime) -> None:
         while await db.transact(lambda session: step(session, now=now)):

@@ -15,7 +15,7 @@ PER_MINUTE = 50
 
 async def announce(db: Database, *, url: str, now: datetime, transport: httpx.AsyncBaseTransport | None = None) -> int:
     """
-    This will tell `url` of the dead letters nobody was told of, at most 50 a minute, and give their number.
+    Tell `url` of the dead letters nobody was told of, at most 50 a minute, and return their number.
 
     :param url: `N8N_WEBHOOK_URL`, set by the operator, so an address in the private network is fine; may be empty
     """

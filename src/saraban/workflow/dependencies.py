@@ -25,7 +25,7 @@ def kept_definitions(request: Request) -> KeptDefinitions:
 
 
 async def written_twice(request: Request) -> tuple[FieldProblem, ...]:
-    """This will name the keys that the body of the request has twice, which its reader does not see any more."""
+    """Name the keys that the body of the request has twice, which its reader does not see any more."""
     return lines.twice_in(await request.body())
 
 
@@ -41,7 +41,7 @@ def if_match(
     ] = None,
 ) -> frozenset[str] | None:
     """
-    This will give the version numbers of an `If-Match` header, `*` among them if it is there.
+    Return the version numbers of an `If-Match` header, `*` among them if it is there.
 
     A weak tag keeps its `W/`, so that it is no version's and the answer is 412 (RFC 9110 compares strongly here).
     """

@@ -30,7 +30,7 @@ def letterbox() -> dict[str, Any]:
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
-    """This will give the letterbox with the value at a pointer replaced, or removed when it is `...`."""
+    """Return the letterbox with the value at a pointer replaced, or removed when it is `...`."""
     raw: Any = copy.deepcopy(letterbox())
     place = raw
     *way, last = path.strip("/").split("/")

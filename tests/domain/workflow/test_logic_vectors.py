@@ -26,7 +26,7 @@ VALUES = COERCIONS["values"]
 
 
 def written(value: Any) -> str:
-    """This will write a value as JSON, with the numbers that JSON does not have; 1 and 1.0 are one number, 0 and -0 too."""
+    """Write a value as JSON, with the numbers that JSON does not have; 1 and 1.0 are one number, 0 and -0 too."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         special = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         return repr(float(value) + 0.0) if math.isfinite(value) else json.dumps({"$n": special})

@@ -36,7 +36,7 @@ def review(branches: int, completion: Any, veto: frozenset[str] = frozenset()) -
 
 
 def said(asked: Review, *codes: str) -> str | None:
-    """This will give the verdict when the first branches have answered so."""
+    """Return the verdict when the first branches have answered so."""
     return verdict(asked, dict(zip(asked.branches, codes, strict=False)))
 
 
@@ -155,7 +155,7 @@ NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
 def then(*events: dict[str, str]) -> dict[str, Any]:
-    """This will give where the verdicts lead, with what else happens when it is for."""
+    """Return where the verdicts lead, with what else happens when it is for."""
     return {"for": {"to": "approved", "events": list(events)}, "against": {"to": "rejected"}}
 
 

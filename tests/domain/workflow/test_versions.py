@@ -143,7 +143,7 @@ class TestLines:
 
 
 def sent(**state: Any) -> Definition:
-    """This will give a letter that is sent, then answered."""
+    """Return a letter that is sent, then answered."""
     words = {"th": "คำ", "en": "Word"}
     answer = {"to": "closed", "label": words} | state.pop("answer", {})
     states = [

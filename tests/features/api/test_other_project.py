@@ -23,7 +23,7 @@ Body = dict[str, Any]
 
 
 async def add_other_project(db: Database) -> dict[str, UUID]:
-    """This will make a second project with a contract, a discipline and an organization of its own."""
+    """Make a second project with a contract, a discipline and an organization of its own."""
     async with db.writing() as session:
         project = Project(project_code="OTHER", project_name="อีกโครงการ")
         stranger = Organization(

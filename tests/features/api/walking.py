@@ -22,7 +22,7 @@ class Operation:
         return f"{self.method.upper()} {self.path}"
 
     def fields(self) -> dict[str, dict[str, Any]]:
-        """This will give each field of the body, nullable unions reduced to what they allow besides null."""
+        """Return each field of the body, nullable unions reduced to what they allow besides null."""
         if self.body is None:
             return {}
         return {name: self._plain(schema) for name, schema in self.body.get("properties", {}).items()}

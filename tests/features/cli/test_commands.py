@@ -270,7 +270,7 @@ class TestAuditShow:
 
 
 async def draw_a_letter(settings: Settings) -> str:
-    """This will draw the number of a letter as the consultant's document controller."""
+    """Draw the number of a letter as the consultant's document controller."""
     from saraban import bootstrap
     from saraban.identity import service as identity
     from saraban.kit.ids import new_id

@@ -133,7 +133,7 @@ class TestServe:
 
 
 def eventually_two(parent: subprocess.Popen[str], *, other_than: int) -> list[int]:
-    """This will wait until the server has two processes that are not the killed one, and give them."""
+    """Wait until the server has two processes that are not the killed one, and return them."""
     for _ in range(300):
         children = children_of(parent)
         if len(children) == 2 and other_than not in children:
@@ -158,7 +158,7 @@ def children_of(parent: subprocess.Popen[str]) -> list[int]:
 
 
 def running_in_group(group: int) -> list[int]:
-    """This will give the processes of a group that are no zombies."""
+    """Return the processes of a group that are no zombies."""
     listed = subprocess.run(["ps", "-e", "-o", "pid=,pgid=,stat="], capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in listed.splitlines()]
     return [int(pid) for pid, of, state in rows if int(of) == group and not state.startswith("Z")]

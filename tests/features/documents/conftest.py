@@ -97,7 +97,7 @@ class Desk:
 
 
 async def desk_of(signed_in: SignIn) -> Desk:
-    """This will give a desk in the demo project."""
+    """Return a desk in the demo project."""
     client = await signed_in("dc.contractor")
     projects = (await client.get("/api/v1/projects")).json()["items"]
     organizations = (await client.get("/api/v1/organizations")).json()["items"]

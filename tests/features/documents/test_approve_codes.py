@@ -49,7 +49,7 @@ async def rfa(desk: Desk) -> dict[str, Any]:
 
 
 async def shown(desk: Desk, rfa: dict[str, Any]) -> tuple[str, str | None, bool]:
-    """This will give the state, the approve code, and whether there is a day of the approval."""
+    """Return the state, the approve code, and whether there is a day of the approval."""
     read = unwrapped(await desk.read("dc.contractor", "rfas", rfa["publicId"]))
     code = read["approveCode"] and read["approveCode"]["code"]
     return read["workflow"]["currentState"], code, read["approvedDate"] is not None

@@ -48,7 +48,7 @@ async def knock(client: httpx.AsyncClient, door: tuple[str, str, Any], where: di
 
 
 async def lose_the_right(app: FastAPI, account: str) -> None:
-    """This will make somebody an administrator of the organization, who sees its documents and none of its sheets."""
+    """Make somebody an administrator of the organization, who sees its documents and none of its sheets."""
     async with app.state.db.writing() as session:
         user = await session.scalar(sa.select(User.user_id).where(User.username == account))
         role = await session.scalar(sa.select(Role.role_id).where(Role.role_name == "Org Admin"))

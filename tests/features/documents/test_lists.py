@@ -40,7 +40,7 @@ async def test_ask_no_more_for_many_rows_than_for_few(documents: int, app: FastA
 
 
 def alike(statement: str) -> str:
-    """This will give what a statement is, however many rows it asks for."""
+    """Return what a statement is, however many rows it asks for."""
     return re.sub(r"\(\?(, \?)*\)", "(?)", statement)
 
 

@@ -70,7 +70,7 @@ async def happens(system: System, **changes: Any) -> Event:
 
 
 async def deliver(system: System) -> int:
-    """This will send what is due, and give the number of letters that were tried."""
+    """Send what is due, and return the number of letters that were tried."""
     assert system.post is not None
     work, tried = MailWork(system.db, system.post, clock=system.clock), 0
     while await work.round():

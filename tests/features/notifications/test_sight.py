@@ -33,7 +33,7 @@ def state(name: str, **on: Any) -> dict[str, Any]:
 
 
 async def letters_go_by(desk: Desk, *states: dict[str, Any]) -> None:
-    """This will make letters begin as drafts, and go on by these states."""
+    """Make letters begin as drafts, and go on by these states."""
     draft = states[0] | {"initial": True, "editable": True}
     admin = await desk.as_("admin")
     dsl = {"workflow": "CORRESPONDENCE_FLOW_V1", "states": [draft, *states[1:], state("done")]}

@@ -42,7 +42,7 @@ async def audited(db: Database, operation: str) -> list[NumberAudit]:
 
 
 async def let_run_out(db: Database, public_id: str) -> None:
-    """This will have a reservation end an hour ago."""
+    """Have a reservation end an hour ago."""
     async with db.writing() as session:
         await session.execute(
             sa.update(LedgerEntry)
@@ -58,7 +58,7 @@ async def reserved(client: Any, project: Project, **more: Any) -> dict[str, Any]
 
 
 async def by_month(admin: Any, project: Project) -> None:
-    """This will have the project's letters print month, year and fiscal year."""
+    """Have the project's letters print month, year and fiscal year."""
     template = "{MM}/{YEAR:A.D.}-FY{FY:B.E.}-{SEQ:3}"
     wanted = {"projectPublicId": project.id, "correspondenceTypeCode": "LETTER", "template": template, "reason": REASON}
     saved = await admin.put(f"{BASE}/configs", json=wanted)
@@ -66,7 +66,7 @@ async def by_month(admin: Any, project: Project) -> None:
 
 
 async def without_originator(admin: Any, project: Project) -> None:
-    """This will have the letters of everybody in the project count together."""
+    """Have the letters of everybody in the project count together."""
     wanted = {"projectPublicId": project.id, "correspondenceTypeCode": "LETTER", "template": "{PROJECT}-L-{SEQ:4}"}
     saved = await admin.put(f"{BASE}/configs", json=wanted | {"reason": REASON})
     assert saved.status_code == 200, saved.text

@@ -18,7 +18,7 @@ ADMIN = ("--as", "padmin", "--reason", REASON)
 
 
 def reserved(command: Command) -> tuple[str, str]:
-    """This will reserve a letter's number and give it with its token."""
+    """Reserve a letter's number and give it with its token."""
     code, out, err = command("reserve", *LETTER, *AS)
     assert code == 0, err
     number, token, until = out.splitlines()

@@ -40,7 +40,7 @@ async def recorded(system: Any, name: str, *, age: timedelta = timedelta(0)) -> 
 
 
 async def fill(system: Any, *, age: timedelta = timedelta(0)) -> tuple[UUID, UUID, UUID]:
-    """This will leave one delivered, one dead and one waiting event, and give their ids."""
+    """Leave one delivered, one dead and one waiting event, and return their ids."""
     done, dead = [await recorded(system, name, age=age) for name in ("thing.done", "thing.broken")]
     handlers = Handlers()
     handlers.add("thing.broken", refuse)

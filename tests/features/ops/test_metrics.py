@@ -33,7 +33,7 @@ def value(name: str, **labels: str) -> float | None:
 
 
 def eventually(address: str, wanted: str) -> str:
-    """This will give what is answered there as soon as it says what is wanted, or what it says after a minute."""
+    """Return what is answered there as soon as it says what is wanted, or what it says after a minute."""
     text, end = "", monotonic() + 60
     while wanted not in text and monotonic() < end:
         with suppress(httpx.HTTPError):

@@ -8,7 +8,7 @@ ATTRIBUTES = re.compile(r'(\w[\w-]*)="([^"]*)"')
 
 
 def selected(page: str, name: str) -> str:
-    """This will give the value that a select of the page proposes, or of a hidden input."""
+    """Return the value that a select of the page proposes, or of a hidden input."""
     hidden = re.search(rf'<input type="hidden" name="{name}" value="([^"]*)"', page)
     if hidden:
         return hidden[1]
@@ -19,7 +19,7 @@ def selected(page: str, name: str) -> str:
 
 
 async def rfa_form(browser: httpx.AsyncClient, **typed: str) -> dict[str, str]:
-    """This will open the form and give it filled in, as a browser would send it."""
+    """Open the form and give it filled in, as a browser would send it."""
     page = (await browser.get("/rfas/new")).text
     names = ("key", "projectPublicId", "originatorOrganizationPublicId", "contractPublicId", "to")
     form = {name: selected(page, name) for name in names}
@@ -28,14 +28,14 @@ async def rfa_form(browser: httpx.AsyncClient, **typed: str) -> dict[str, str]:
 
 
 async def new_rfa(browser: httpx.AsyncClient, **typed: str) -> str:
-    """This will write a draft and give the address of its page."""
+    """Write a draft and give the address of its page."""
     answer = await browser.post("/rfas/new", data=await rfa_form(browser, **typed))
     assert answer.status_code == httpx.codes.SEE_OTHER, answer.text
     return answer.headers["location"].partition("?")[0]
 
 
 def hidden(page: str, dialog: str) -> dict[str, str]:
-    """This will give the hidden fields of the form inside a dialog, with the box ticked that lets an RFA go without a file."""
+    """Return the hidden fields of the form inside a dialog, with the box ticked that lets an RFA go without a file."""
     found = re.search(rf'<dialog class="sheet" id="{dialog}".*?</dialog>', page, re.DOTALL)
     assert found, f"no dialog {dialog}"
     inputs = [dict(ATTRIBUTES.findall(one)) for one in re.findall(r'<input type="hidden"[^>]*>', found[0])]

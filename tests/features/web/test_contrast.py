@@ -22,7 +22,7 @@ _HSL = re.compile(r"hsl\((\d+) (\d+)% (\d+)%\)")
 
 @cache
 def rules() -> dict[str, dict[str, str]]:
-    """This will give the declarations of every plain selector of the sheet; later ones win."""
+    """Return the declarations of every plain selector of the sheet; later ones win."""
     text = re.sub(r"/\*.*?\*/", "", (assets.FOLDER / "saraban.css").read_text("utf-8"), flags=re.DOTALL)
     found: dict[str, dict[str, str]] = {}
     for selectors, body in _RULE.findall(text):
@@ -34,7 +34,7 @@ def rules() -> dict[str, dict[str, str]]:
 
 
 def colour(text: str, names: dict[str, str]) -> Colour | None:
-    """This will read a colour as the sheet writes it; None for what depends on the place, such as `inherit`."""
+    """Read a colour as the sheet writes it; None for what depends on the place, such as `inherit`."""
     if named := re.fullmatch(r"var\((--[\w-]+)\)", text):
         return colour(names[named[1]], names)
     if mixed := _MIX.fullmatch(text):

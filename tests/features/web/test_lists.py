@@ -101,7 +101,7 @@ class TestNotifications:
 
 
 async def deliver(app: FastAPI) -> None:
-    """This will let the worker do what is due."""
+    """Let the worker do what is due."""
     from saraban.app import new_worker
     from saraban.bootstrap import System
 

@@ -24,7 +24,7 @@ async def counter(app: FastAPI) -> NumberCounter:
 
 
 async def moved(app: FastAPI, signed_in: SignIn) -> dict[str, str]:
-    """This will have a series stand at 9 with two numbers, 1 and 9, and give what names it."""
+    """Have a series stand at 9 with two numbers, 1 and 9, and return what names it."""
     admin = await signed_in("padmin")
     project = await read_project(admin)
     await admin.post(GENERATE, json=project.letter())

@@ -22,7 +22,7 @@ WHY = "เลขที่เดิมจากทะเบียนกระด�
 
 
 async def typed(browser: httpx.AsyncClient, signed_in: SignIn, **more: str) -> dict[str, str]:
-    """This will open the form and fill it in for a letter, as a browser would send it."""
+    """Open the form and fill it in for a letter, as a browser would send it."""
     page = (await browser.get(PAGE)).text
     organizations = (await read_project(await signed_in("padmin"))).organizations
     form = {name: selected(page, name) for name in ("key", "projectPublicId")}

@@ -18,7 +18,7 @@ async def project_of(browser: httpx.AsyncClient) -> dict[str, str]:
 
 
 def choice(page: str, name: str) -> str:
-    """This will give the public id of somebody whom the page offers."""
+    """Return the public id of somebody whom the page offers."""
     found = re.search(rf'<option value="([^"]+)"[^>]*>{name}', page)
     assert found, f"{name} cannot be chosen"
     return found[1]

@@ -29,7 +29,7 @@ LATER = FixedClock(datetime(2100, 1, 1, tzinfo=UTC), ZoneInfo("Asia/Bangkok"))
 
 
 async def sent(system: Any) -> list[tuple[dict[str, str], bytes]]:
-    """This will deliver all that waits, and give what the receivers were sent."""
+    """Deliver all that waits, and return what the receivers were sent."""
     receiver, handlers = Receiver(), Handlers()
     db = system.db
     notifications.subscribe(handlers, subjects=system.subjects)

@@ -46,7 +46,7 @@ class Site:
     code: str
 
     async def write(self, **changes: Any) -> dict[str, Any]:
-        """This will have the contractor draft a document that starts on the example."""
+        """Have the contractor draft a document that starts on the example."""
         kind, type_code = CARRIED[self.code]
         if kind == "rfa":
             body = self.desk.rfa(rfaTypeCode=type_code, **changes)
@@ -57,14 +57,14 @@ class Site:
         return made
 
     async def act(self, account: str, document: dict[str, Any], action: str, **more: Any) -> dict[str, Any]:
-        """This will take a step that the page offers to this person, and give the envelope after it."""
+        """Take a step that the page offers to this person, and return the envelope after it."""
         kind, _ = CARRIED[self.code]
         seen = await self.desk.read(account, f"{kind}s", document["publicId"])
         assert action in seen.json()["workflow"]["availableActions"], (account, action, seen.text)
         return (await self.desk.act(account, document, action, **more))["workflow"]  # type: ignore[no-any-return]
 
     async def refused(self, account: str, document: dict[str, Any], action: str, **more: Any) -> dict[str, Any]:
-        """This will try a step, and give the problem that it meets."""
+        """Try a step, and return the problem that it meets."""
         client = await self.desk.as_(account)
         address = f"{API}/workflow/instances/{document['workflow']['instancePublicId']}/transitions"
         answer = await client.post(address, json={"action": action, **more})
@@ -72,7 +72,7 @@ class Site:
         return answer.json()  # type: ignore[no-any-return]
 
     async def waits_for(self, document: dict[str, Any]) -> set[str]:
-        """This will give those of the three in whose inbox the document is."""
+        """Return those of the three in whose inbox the document is."""
         found = set()
         for account in (CONTRACTOR, CONSULTANT, ENGINEER, OWNER):
             items = (await (await self.desk.as_(account)).get(f"{API}/inbox")).json()["items"]
@@ -95,7 +95,7 @@ class Site:
         return read.json()["workflow"]["branches"]  # type: ignore[no-any-return]
 
     async def working_day(self, count: int) -> str:
-        """This will give the day so many working days from today."""
+        """Return the day so many working days from today."""
         clock, office = self.app.state.clock, await office_in(self.app.state.db)
         async with self.app.state.db.reading() as session:
             calendar = await projects.work_calendar(session, project_id=office.project)

@@ -271,7 +271,7 @@ def test_what_ships_is_judged_in_no_time() -> None:
 async def posted(
     client: httpx.AsyncClient, url: str, body: str, *, language: str = "th"
 ) -> tuple[httpx.Response, float]:
-    """This will give the answer and the seconds of work that it took."""
+    """Return the answer and the seconds of work that it took."""
     content = body.encode()
     began = time.process_time()
     answer = await client.post(url, content=content, headers=JSON | {"Accept-Language": language})

@@ -35,7 +35,7 @@ def timed() -> float:
 
 @contextmanager
 def attempt() -> Iterator[dict[str, Any]]:
-    """This will give the one line of the one attempt inside, with what it was counted as under `counted`."""
+    """Return the one line of the one attempt inside, with what it was counted as under `counted`."""
     found: dict[str, Any] = {}
     before, times = counts(), timed()
     with lines_of(observe, "_log") as lines:

@@ -362,7 +362,7 @@ class TestVerdict:
 
 
 async def both(office: Office, instance: UUID, code: str, **reply: Any) -> Any:
-    """This will let two of the three answer, which is the majority; gives the envelope after it."""
+    """Let two of the three answer, which is the majority; gives the envelope after it."""
     found = await branches(office, instance)
     await answer(office, instance, found["structure"].public_id, code, by="reviewer.consultant", **reply)
     return await answer(office, instance, found["electrical"].public_id, code, by="dc.consultant", **reply)
@@ -401,7 +401,7 @@ class TestTeams:
 
 
 async def spread(office: Office) -> None:
-    """This will deliver what was told of accounts, twice: an event may come again."""
+    """Deliver what was told of accounts, twice: an event may come again."""
     handlers = Handlers()
     asking.subscribe(handlers, subjects=office.subjects)
     (react,) = handlers.of("account.changed")
@@ -416,7 +416,7 @@ async def spread(office: Office) -> None:
 
 
 async def change(office: Office, verb: Any, username: str, **given: Any) -> None:
-    """This will change an account or its roles as the command line does, and tell it."""
+    """Change an account or its roles as the command line does, and tell it."""
     by = await office.person("system")
     await office.db.transact(lambda session: verb(session, by=by, username=username, address="", now=NOW, **given))
     await spread(office)
@@ -598,7 +598,7 @@ class TestGuide:
 
 
 async def joins(office: Office, username: str, organization: str) -> None:
-    """This will make somebody a colleague of an organization's people: only those lend to one another."""
+    """Make somebody a colleague of an organization's people: only those lend to one another."""
     place = {"primary_organization_id": office.organizations[organization]}
     moved = sa.update(User).where(User.username == username).values(place)
     await office.db.transact(lambda session: session.execute(moved))

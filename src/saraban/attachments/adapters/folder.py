@@ -66,7 +66,7 @@ class FolderStorage:
         await asyncio.to_thread(self._place(key).unlink, missing_ok=True)
 
     def _place(self, key: str) -> Path:
-        """This will give the path of a key, and refuse one that could lead out of the folder."""
+        """Return the path of a key, and refuse one that could lead out of the folder."""
         parts = key.split("/")
         if not all(_PART.fullmatch(part) for part in parts):
             raise ValueError(f"not a storage key: {key!r}")

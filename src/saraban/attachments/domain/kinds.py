@@ -37,13 +37,13 @@ _DWG_HEAD = re.compile(rb"AC10[0-9]{2}\x00")
 
 
 def by_name(name: str) -> FileKind | None:
-    """This will give the kind that the extension of `name` claims, None for one that is not taken."""
+    """Return the kind that the extension of `name` claims, None for one that is not taken."""
     stem, dot, extension = name.rpartition(".")
     return BY_EXTENSION.get(extension.lower()) if stem and dot else None
 
 
 def recognise(file: BinaryIO) -> FileKind | None:
-    """This will give the kind that the content shows, None for one that is not taken."""
+    """Return the kind that the content shows, None for one that is not taken."""
     file.seek(0)
     head = file.read(16)
     if head.startswith(b"%PDF-"):
@@ -78,7 +78,7 @@ _ENTRY = struct.Struct("<4s6H3L5H2L")
 
 def _names(file: BinaryIO) -> set[bytes] | None:
     """
-    This will give those names of an archive that decide its kind, None when it has no readable directory.
+    Return those names of an archive that decide its kind, None when it has no readable directory.
 
     Read by hand, because the standard library makes an object for each entry: an archive of 50 MB can list a million.
     """

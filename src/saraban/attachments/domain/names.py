@@ -19,7 +19,7 @@ class UnfitName(ValueError):
 
 def clean_name(sent: str) -> str:
     """
-    This will give the last part of a path, in the one spelling of `kit.text`.
+    Return the last part of a path, in the one spelling of `kit.text`.
 
     :raises UnfitName: `required`, `control_character` or `too_long`
     """
@@ -34,7 +34,7 @@ def clean_name(sent: str) -> str:
 
 
 def content_disposition(name: str, *, inline: bool) -> str:
-    """This will give the header of RFC 6266: an ASCII name for old clients, the real one after RFC 5987."""
+    """Return the header of RFC 6266: an ASCII name for old clients, the real one after RFC 5987."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     plain = re.sub(r'["\\%;]', "_", plain).strip()
     if not plain.rpartition(".")[0].strip("-_ ."):

@@ -29,7 +29,7 @@ class RangeNotSatisfiable(DomainError):
 
 def byte_range(header: str | None, *, size: int) -> Span | None:
     """
-    This will give the one range that was asked for; None means the whole file, also for what is not understood.
+    Return the one range that was asked for; None means the whole file, also for what is not understood.
 
     :raises RangeNotSatisfiable: when nothing of the range is in the file
     """
@@ -52,7 +52,7 @@ def byte_range(header: str | None, *, size: int) -> Span | None:
 
 
 def same_tag(header: str | None, tag: str) -> bool:
-    """This will say whether an `If-None-Match` or `If-Range` header names `tag`; weak marks are looked through."""
+    """Return whether an `If-None-Match` or `If-Range` header names `tag`; weak marks are looked through."""
     if header is None:
         return False
     listed = {part.strip().removeprefix("W/") for part in header.split(",")}

@@ -12,28 +12,28 @@ class Storage(Protocol):
     """Keys are text with `/` between the parts; none ever comes from a user."""
 
     async def write(self, key: str, chunks: AsyncIterator[bytes]) -> None:
-        """This will store all chunks under `key`, or nothing when the iterator raises."""
+        """Store all chunks under `key`, or nothing when the iterator raises."""
         ...
 
     def read(self, key: str, *, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
         """
-        This will give the bytes from `start` on, in chunks.
+        Return the bytes from `start` on, in chunks.
 
         :raises FileNotFoundError: when nothing lies under `key`, at the first chunk
         """
         ...
 
     async def examine(self, key: str, look: Callable[[BinaryIO], T]) -> T:
-        """This will run `look` on the stored bytes, off the event loop."""
+        """Run `look` on the stored bytes, off the event loop."""
         ...
 
     async def holds(self, key: str) -> bool: ...
 
     async def delete(self, key: str) -> None:
-        """This will remove what lies under `key`, if anything does."""
+        """Remove what lies under `key`, if anything does."""
         ...
 
 
 def storage_key(public_id: UUID, *, day: date) -> str:
-    """This will give the place of a file for all its life: being claimed moves no bytes."""
+    """Return the place of a file for all its life: being claimed moves no bytes."""
     return f"files/{day:%Y/%m}/{public_id}"

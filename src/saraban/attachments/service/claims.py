@@ -36,7 +36,7 @@ async def claim(
     session: AsyncSession, *, caller: Caller, public_ids: Sequence[UUID], pointer: str, now: datetime
 ) -> list[AttachmentRow]:
     """
-    This will make the caller's uploads permanent, in the order given.
+    Make the caller's uploads permanent, in the order given.
 
     :param pointer: of the list in the request, such as `/attachmentPublicIds`
     :raises Invalid: naming each id that is not the caller's own, temporary and unexpired upload
@@ -51,7 +51,7 @@ async def attach_to_step(
     session: AsyncSession, *, caller: Caller, public_ids: Sequence[UUID], history_id: UUID | str, now: datetime
 ) -> list[AttachmentRow]:
     """
-    This will make the caller's uploads permanent as the evidence of one workflow step.
+    Make the caller's uploads permanent as the evidence of one workflow step.
 
     :raises InvalidAttachments: when one is not the caller's own, temporary and unexpired upload, or there are over 20
     """
@@ -66,7 +66,7 @@ async def attach_to_step(
 async def step_attachments(
     session: AsyncSession, history_ids: Collection[UUID | str]
 ) -> dict[str, list[AttachmentRow]]:
-    """This will give the files of each step, by the text of its id; steps without files are left out."""
+    """Return the files of each step, by the text of its id; steps without files are left out."""
     found: dict[str, list[AttachmentRow]] = {}
     for row in await repository.of_steps(session, history_ids=[str(history_id) for history_id in history_ids]):
         found.setdefault(str(row.workflow_history_id), []).append(as_row(row))

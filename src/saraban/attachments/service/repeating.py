@@ -36,7 +36,7 @@ async def upload_once(
     address: str,
 ) -> Answer:
     """
-    This will do `upload` once for a key and give its answer to every repetition.
+    Do `upload` once for a key and give its answer to every repetition.
 
     :raises KeyReused: when the key came before with another name or other content
     """
@@ -84,7 +84,7 @@ async def once_for_file(
     run: Callable[[Remember], Awaitable[Answer]],
 ) -> Answer:
     """
-    This will run an operation that takes a file once for a key, and hold the file of a repetition against the first.
+    Run an operation that takes a file once for a key, and hold the file of a repetition against the first.
 
     :param payload: what is known before the file is read
     :param intake: the file; `run` reads it, or this does

@@ -86,7 +86,7 @@ async def upload(
     then: Then | None = None,
 ) -> AttachmentRow:
     """
-    This will store a file for `caller` and give its temporary row.
+    Store a file for `caller` and give its temporary row.
 
     It takes the database and not a session: two short transactions, and none is open while bytes arrive.
 
@@ -113,7 +113,7 @@ async def upload(
 
 
 async def clean_up(db: Database, storage: Storage, *, now: datetime) -> int:
-    """This will remove expired uploads, the bytes before the row, and give their number."""
+    """Remove expired uploads, the bytes before the row, and return their number."""
     total = 0
     while True:
         async with db.reading() as session:
@@ -181,7 +181,7 @@ class Intake:
 
 def fit_name(sent: str) -> str:
     """
-    This will give the name a file is kept under.
+    Return the name a file is kept under.
 
     :raises Invalid: when it cannot be kept
     """

@@ -41,12 +41,12 @@ class Header:
 
 
 def headed(header: Header) -> Header:
-    """This will give the header with its head."""
+    """Return the header with its head."""
     return replace(header, head=head_of(header))
 
 
 def head_of(header: Header) -> str:
-    """This will give the SHA-256 of the header's facts, one a line."""
+    """Return the SHA-256 of the header's facts, one a line."""
     facts = (
         FORM,
         header.journal,
@@ -65,7 +65,7 @@ def head_of(header: Header) -> str:
 
 
 def told(header: Header, listed: Sequence[Mark] | None) -> dict[str, Any]:
-    """This will give the header as the export tells it."""
+    """Return the header as the export tells it."""
     return {
         "type": "block",
         "journal": header.journal,
@@ -86,7 +86,7 @@ def told(header: Header, listed: Sequence[Mark] | None) -> dict[str, Any]:
 
 def heard(line: dict[str, Any]) -> tuple[Header, list[Mark] | None]:
     """
-    This will read what `told` gave.
+    Read what `told` gave.
 
     :raises ValueError, KeyError, TypeError: when it is nothing of the kind
     """
@@ -109,7 +109,7 @@ def heard(line: dict[str, Any]) -> tuple[Header, list[Mark] | None]:
 
 
 def rows_digest(marks: Iterable[Mark]) -> str:
-    """This will give the SHA-256 over `publicId digest` of each row, one a line, in their order."""
+    """Return the SHA-256 over `publicId digest` of each row, one a line, in their order."""
     digest = sha256()
     for mark in marks:
         digest.update(f"{mark.public_id} {mark.digest}\n".encode())
@@ -117,12 +117,12 @@ def rows_digest(marks: Iterable[Mark]) -> str:
 
 
 def packed(marks: Sequence[Mark]) -> bytes:
-    """This will give the list of a block's rows as the database keeps it: 48 bytes a row."""
+    """Return the list of a block's rows as the database keeps it: 48 bytes a row."""
     return b"".join(bytes.fromhex(mark.public_id.replace("-", "")) + bytes.fromhex(mark.digest) for mark in marks)
 
 
 def unpacked(content: bytes) -> list[Mark]:
-    """This will give the list back, or one that fits no digest when somebody has cut it."""
+    """Return the list back, or one that fits no digest when somebody has cut it."""
     marks = []
     for at in range(0, len(content), 48):
         digits, digest = content[at : at + 16].hex(), content[at + 16 : at + 48].hex()
@@ -132,7 +132,7 @@ def unpacked(content: bytes) -> list[Mark]:
 
 
 def years_before(at: datetime, years: int) -> datetime:
-    """This will give the same day `years` earlier; 29 February becomes 28."""
+    """Return the same day `years` earlier; 29 February becomes 28."""
     try:
         return at.replace(year=at.year - years)
     except ValueError:

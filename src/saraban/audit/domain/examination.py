@@ -69,7 +69,7 @@ class Examination:
 
     def block(self, header: Header, *, listed: Sequence[Mark] | None, rows: Sequence[Mark]) -> None:
         """
-        This will examine the next block.
+        Examine the next block.
 
         :param listed: the block's own list of its rows; None once they were deleted
         :param rows: the rows that are there, in their order
@@ -90,7 +90,7 @@ class Examination:
         self.last_at = header.last_at
 
     def finish(self) -> None:
-        """This will say what only the end can: rows that nobody deleted lawfully, and a tail that was cut."""
+        """Tell what only the end can: rows that nobody deleted lawfully, and a tail that was cut."""
         for number, _ in self._gone:
             self._add(Finding(Wrong.ROWS_GONE, self.journal, number))
         line = self._head_after(self.number)
@@ -187,7 +187,7 @@ class Examination:
 
 
 def heads_of(journal: str, lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """This will give (number, head) of one journal from the lines `sealedAt journal number head` of a head file."""
+    """Return (number, head) of one journal from the lines `sealedAt journal number head` of a head file."""
     for line in lines:
         words = line.split()
         # A head that was cut short is a line that was never finished: it is written again behind it.

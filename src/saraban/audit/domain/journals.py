@@ -94,7 +94,7 @@ JOURNALS = (NUMBERS, DEEDS)
 
 
 def line_of(journal: Journal, values: Sequence[Any]) -> bytes:
-    """This will give the canonical form of a row, without the line feed; the same on every kind of database."""
+    """Return the canonical form of a row, without the line feed; the same on every kind of database."""
     told = {"type": "row", "journal": journal.name}
     told |= {field.name: _told(field.kind, value) for field, value in zip(journal.fields, values, strict=True)}
     return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
@@ -102,7 +102,7 @@ def line_of(journal: Journal, values: Sequence[Any]) -> bytes:
 
 def mark_of(line: bytes) -> Mark:
     """
-    This will give the mark of a line as it stands; whatever is changed in it changes the digest.
+    Return the mark of a line as it stands; whatever is changed in it changes the digest.
 
     :raises ValueError: when it is not the line of a row
     """
@@ -126,7 +126,7 @@ def _told(kind: Kind, value: Any) -> Any:
 
 
 def moment(value: datetime | str) -> str:
-    """This will give `2026-11-21T03:04:05.678901Z`; text that is no time of a database stays as it is, for all to see."""
+    """Return `2026-11-21T03:04:05.678901Z`; text that is no time of a database stays as it is, for all to see."""
     try:
         at = datetime.fromisoformat(value) if isinstance(value, str) else value
     except ValueError:

@@ -22,7 +22,7 @@ class Unsealed:
 
 
 async def unsealed(db: Database) -> list[Unsealed]:
-    """This will say of each journal what is not sealed yet."""
+    """Tell of each journal what is not sealed yet."""
     found = []
     async with db.reading() as session:
         for journal in JOURNALS:
@@ -34,7 +34,7 @@ async def unsealed(db: Database) -> list[Unsealed]:
 
 async def export(db: Database, *, now: datetime) -> AsyncIterator[tuple[bytes, int]]:
     """
-    This will give piece after piece of the file, each with the rows it adds: a header line, then the block's rows.
+    Return piece after piece of the file, each with the rows it adds: a header line, then the block's rows.
 
     Rows are given as they stand in the database now, changed or not: it is their block that proves them.
     """

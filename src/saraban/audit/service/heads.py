@@ -38,14 +38,14 @@ class HeadFile:
             yield from file
 
     def newest(self, journal: str) -> tuple[int, str] | None:
-        """This will give the last number and head that the file knows of a journal."""
+        """Return the last number and head that the file knows of a journal."""
         if not self.exists():
             return None
         found = max(heads_of(journal, self._last_lines()), default=None)
         return found or max(heads_of(journal, self.lines()), default=None)
 
     async def catch_up(self, db: Database) -> int:
-        """This will append the heads that the file has not yet, and say how many."""
+        """Append the heads that the file has not yet, and say how many."""
         added = 0
         self.cut.clear()
         for journal in JOURNALS:

@@ -38,7 +38,7 @@ class Purged:
 
 async def purge(db: Database, *, clock: Clock, caller: Actor, years: int, dry_run: bool = False) -> list[Purged]:
     """
-    This will delete the rows of blocks whose youngest row is older than `years`; headers stay, and so does a journal's
+    Delete the rows of blocks whose youngest row is older than `years`; headers stay, and so does a journal's
     newest block with rows, so that a key is never given out again.
     """
     if years < MINIMUM_YEARS:
@@ -81,7 +81,7 @@ async def _step(
 
 
 async def _candidates(session: AsyncSession, journal: Journal, *, before: datetime, above: int) -> Sequence[AuditBlock]:
-    """This will give blocks that follow each other, the oldest first."""
+    """Return blocks that follow each other, the oldest first."""
     found = await repository.blocks(
         session, journal.name, above=above, limit=_AT_ONCE + 1, with_list=True, sealing=True
     )

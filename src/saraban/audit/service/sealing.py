@@ -34,25 +34,25 @@ class Sealer:
         self._earlier: Mapping[str, int] = {}
 
     async def tick(self, _now: datetime) -> int:
-        """This will seal up to where the journals stood at the call before: for a timer, whose pause is the margin."""
+        """Seal up to where the journals stood at the call before: for a timer, whose pause is the margin."""
         marks = await self.marks()
         ripe, self._earlier = (marks if self._db.is_sqlite else self._earlier), marks
         return await self.seal(ripe)
 
     async def seal_now(self, *, settle: float = SETTLE) -> int:
-        """This will seal what is there now, and give the number of blocks."""
+        """Seal what is there now, and return the number of blocks."""
         marks = await self.marks()
         if not self._db.is_sqlite:
             await asyncio.sleep(settle)
         return await self.seal(marks)
 
     async def marks(self) -> Mapping[str, int]:
-        """This will give the highest committed key of each journal."""
+        """Return the highest committed key of each journal."""
         async with self._db.reading() as session:
             return {journal.name: await repository.highest_key(session, journal) for journal in JOURNALS}
 
     async def seal(self, marks: Mapping[str, int]) -> int:
-        """This will seal rows up to the marks, write their heads to the file and the log, and count the blocks."""
+        """Seal rows up to the marks, write their heads to the file and the log, and count the blocks."""
         count = 0
         for journal in JOURNALS:
             mark = marks.get(journal.name, 0)

@@ -83,14 +83,14 @@ async def write(
     severity: Severity = "INFO",
     user_agent: str | None = None,
 ) -> None:
-    """This will add one row, in the caller's transaction; the parameters are those of `Deed`."""
+    """Add one row, in the caller's transaction; the parameters are those of `Deed`."""
     deed = Deed(action, caller, entity_type, entity_id, details, address, now, severity, user_agent)
     await session.flush()  # the deed itself, where it is still in the session's memory
     await session.execute(_INSERT, _row(deed))
 
 
 def insertion(driver: Driver, deeds: Sequence[Deed]) -> Statement:
-    """This will give the one statement that adds the rows of several deeds, in their order."""
+    """Return the one statement that adds the rows of several deeds, in their order."""
     return insertion_of(driver, table_of(AuditLog), [_row(deed) for deed in deeds])
 
 
@@ -121,7 +121,7 @@ async def listing(
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[AuditEntry]:
-    """This will give the trail newest first; each filter that is given narrows it."""
+    """Return the trail newest first; each filter that is given narrows it."""
     chosen = {
         AuditLog.entity_type: entity_type,
         AuditLog.entity_id: entity_id,

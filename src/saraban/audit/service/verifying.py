@@ -42,7 +42,7 @@ class NotAnExport(ValueError):
 
 
 async def verify(db: Database, *, heads: HeadFile | None, progress: Progress = lambda _journal, _rows: None) -> Report:
-    """This will examine every sealed row, and count those that are not sealed yet."""
+    """Examine every sealed row, and count those that are not sealed yet."""
     report = Report()
     for journal in JOURNALS:
         known = heads is not None and heads.exists()
@@ -59,7 +59,7 @@ async def verify(db: Database, *, heads: HeadFile | None, progress: Progress = l
 
 
 async def patrol(db: Database, *, journal: Journal, above: int, blocks: int) -> tuple[list[Finding], int]:
-    """This will examine the few blocks behind number `above`, and say where to go on: at 0 after the last."""
+    """Examine the few blocks behind number `above`, and say where to go on: at 0 after the last."""
     async with db.reading() as session:
         before = await repository.block_below(session, journal.name, above + 1)
     examination = Examination(journal.name)
@@ -75,13 +75,13 @@ async def patrol(db: Database, *, journal: Journal, above: int, blocks: int) -> 
 
 
 async def sealed_blocks(db: Database) -> dict[str, int]:
-    """This will count the blocks of each journal."""
+    """Count the blocks of each journal."""
     async with db.reading() as session:
         return {journal.name: await repository.count_blocks(session, journal.name) for journal in JOURNALS}
 
 
 async def _walk(db: Database, journal: Journal, examination: Examination, progress: Progress) -> int | None:
-    """This will examine block after block and give the last key that is sealed."""
+    """Examine block after block and give the last key that is sealed."""
     key: int | None = None
     while True:
         before = examination.rows
@@ -119,7 +119,7 @@ def verify_file(
     progress: Progress = lambda _journal, _rows: None,
 ) -> Report:
     """
-    This will examine an export, without any database.
+    Examine an export, without any database.
 
     :param heads: gives (number, head) of a journal, from a head file that somebody kept
     :raises NotAnExport: when the first line does not say that it is one

@@ -224,7 +224,7 @@ async def change(session: AsyncSession, *, sheet_id: int, values: dict[str, Any]
 
 
 async def answer(session: AsyncSession, *, routing_ids: Collection[int], values: dict[str, Any]) -> int:
-    """This will close those of the parts that are still open, and give how many these were."""
+    """Close those of the parts that are still open, and return how many these were."""
     still = CirculationRouting.status.in_(sorted(WAITING))
     statement = sa.update(CirculationRouting).where(CirculationRouting.id.in_(routing_ids), still).values(values)
     return int((await session.execute(statement)).rowcount)  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ PRIORITIES = ("URGENT", "HIGH", "MEDIUM", "LOW")
 
 
 def priority_type() -> sa.Enum:
-    """This will give the column type of a document's priority."""
+    """Return the column type of a document's priority."""
     return sa.Enum(*PRIORITIES, name="priority", native_enum=False, length=10)
 
 

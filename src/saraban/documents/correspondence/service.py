@@ -29,7 +29,7 @@ async def create(
     key: str | None = None,
 ) -> Answer:
     """
-    This will write a draft with its number.
+    Write a draft with its number.
 
     :raises Invalid: naming the field; nothing has been written
     """
@@ -67,5 +67,5 @@ async def _nothing_beside(_session: AsyncSession, _head: Correspondence, _revisi
 
 
 def subject(zone: ZoneInfo) -> core.DocumentSubject:
-    """This will give the port that `bootstrap` registers with the workflow."""
+    """Return the port that `bootstrap` registers with the workflow."""
     return core.DocumentSubject(REGISTER, zone)

@@ -59,7 +59,7 @@ async def verdict_set(
     day: date | None,
 ) -> list[Statement]:
     """
-    This will give what sets the status of revisions, and the approve code and the day of the approval where they are given.
+    Return what sets the status of revisions, and the approve code and the day of the approval where they are given.
 
     :param answered: the code that somebody gave, which is the approve code when there is one of this name
     :param approve_code: what it is otherwise

@@ -98,7 +98,7 @@ async def create(
     key: str | None = None,
 ) -> Answer:
     """
-    This will write a draft RFA with its number.
+    Write a draft RFA with its number.
 
     :raises Invalid: naming the field; nothing has been written
     """
@@ -157,5 +157,5 @@ def _beside(sheet: core.Sheet, caller: Caller, now: datetime) -> core.Complete:
 
 
 def subject(zone: ZoneInfo) -> core.DocumentSubject:
-    """This will give the port that `bootstrap` registers with the workflow."""
+    """Return the port that `bootstrap` registers with the workflow."""
     return core.DocumentSubject(REGISTER, zone)

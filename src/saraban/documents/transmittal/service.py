@@ -185,7 +185,7 @@ async def create(
     key: str | None = None,
 ) -> Answer:
     """
-    This will write a draft transmittal with its number.
+    Write a draft transmittal with its number.
 
     :raises ItemIsDraft: naming the document that has not been submitted yet
     :raises ItemIsCancelled: naming the document that is none any more
@@ -262,5 +262,5 @@ def _listed(revision: CorrespondenceRevision, items: _Items) -> list[Transmittal
 
 
 def subject(zone: ZoneInfo) -> core.DocumentSubject:
-    """This will give the port that `bootstrap` registers with the workflow."""
+    """Return the port that `bootstrap` registers with the workflow."""
     return core.DocumentSubject(REGISTER, zone)

@@ -23,7 +23,7 @@ def decide(
     attempts: int, *, expected: bool = False, limit: int = ATTEMPTS, first_delay: timedelta = FIRST_DELAY
 ) -> RetryAt | Dead:
     """
-    This will say what to do after the handler's failure number `attempts` (1 for the first).
+    Return what to do after the handler's failure number `attempts` (1 for the first).
 
     :param expected: a broken rule stays broken, however often it is tried
     """

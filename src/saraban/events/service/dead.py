@@ -43,12 +43,12 @@ class DeadEvent:
 
 
 async def dead_letters(session: AsyncSession, *, limit: int = 100) -> list[DeadEvent]:
-    """This will give the newest dead letters."""
+    """Return the newest dead letters."""
     return [_dead(row) for row in await repository.newest_dead(session, limit=limit)]
 
 
 async def take_unannounced(session: AsyncSession, *, now: datetime, per_minute: int) -> list[DeadEvent]:
-    """This will take dead letters that operators were not told of, so many that `per_minute` is not passed."""
+    """Take dead letters that operators were not told of, so many that `per_minute` is not passed."""
     told_lately = await repository.announced_since(session, since=now - timedelta(minutes=1))
     rows = await repository.lock_unannounced(session, limit=max(0, per_minute - told_lately))
     for row in rows:
@@ -72,7 +72,7 @@ async def bury_from(
     now: datetime,
 ) -> DeadEvent:
     """
-    This will keep as a dead letter what another queue gave up, so that operators are told in the same way.
+    Keep as a dead letter what another queue gave up, so that operators are told in the same way.
 
     :param queue: the one it came from
     :param name: of the event that `revive` puts into the outbox; its handler has to try again
@@ -97,7 +97,7 @@ async def bury_from(
 
 async def revive(session: AsyncSession, *, public_id: UUID, now: datetime) -> DeadEvent:
     """
-    This will put a dead letter back into the outbox, behind the newer events of its aggregate, under its first id.
+    Put a dead letter back into the outbox, behind the newer events of its aggregate, under its first id.
 
     :param public_id: of the dead letter or of its event
     :raises NotFound: when there is no such event
@@ -124,7 +124,7 @@ async def revive(session: AsyncSession, *, public_id: UUID, now: datetime) -> De
 
 async def drop(session: AsyncSession, *, public_id: UUID) -> DeadEvent:
     """
-    This will delete a dead letter.
+    Delete a dead letter.
 
     :param public_id: of the dead letter or of its event
     :raises NotFound: when there is no such event
@@ -137,7 +137,7 @@ async def drop(session: AsyncSession, *, public_id: UUID) -> DeadEvent:
 
 
 async def bury(session: AsyncSession, *, row: OutboxEvent, now: datetime) -> DeadEvent:
-    """This will move an event from the outbox to the dead letters."""
+    """Move an event from the outbox to the dead letters."""
     await session.delete(row)
     return await bury_from(
         session,

@@ -37,12 +37,12 @@ class Handlers:
         self._first_delay = first_delay
 
     def add(self, name: str, handler: Handler) -> None:
-        """This will have `handler` called in the transaction that marks the event delivered."""
+        """Have `handler` called in the transaction that marks the event delivered."""
         self.add_all(name, _one_by_one(handler))
 
     def add_all(self, name: str, reaction: Reaction) -> None:
         """
-        This will have `reaction` called with all events of that name which one transaction delivers, each of another
+        Have `reaction` called with all events of that name which one transaction delivers, each of another
         aggregate. What it raises undoes all of them; then it is called with fewer, in the end with the one that fails.
         """
         if name in self._senders:
@@ -51,7 +51,7 @@ class Handlers:
 
     def send(self, name: str, sender: Sender, *, first_delay: timedelta | None = None) -> None:
         """
-        This will have `sender` called without a transaction: it may wait for the network, and must bear being repeated.
+        Have `sender` called without a transaction: it may wait for the network, and must bear being repeated.
 
         :param first_delay: pause after a first failure, where it is not everybody's
         """

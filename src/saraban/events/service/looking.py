@@ -54,7 +54,7 @@ async def listing(
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[EventView]:
-    """This will give events, those recorded last first; each filter that is given narrows it."""
+    """Return events, those recorded last first; each filter that is given narrows it."""
     chosen: dict[str, Any] = {"name": name, "recorded_before": recorded_before, "cursor": cursor, "limit": limit}
     found: list[EventView] = []
     if state != "dead":
@@ -68,7 +68,7 @@ async def listing(
 
 async def show(session: AsyncSession, *, public_id: UUID) -> EventView:
     """
-    This will give one event by its public id, or by that of its dead letter.
+    Return one event by its public id, or by that of its dead letter.
 
     :raises NotFound: when there is none, or it was delivered longer ago than such are kept
     """

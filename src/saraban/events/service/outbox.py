@@ -79,7 +79,7 @@ async def record(
     now: datetime,
 ) -> UUID:
     """
-    This will add an event to the outbox, in the caller's transaction, and give its public id.
+    Add an event to the outbox, in the caller's transaction, and return its public id.
 
     :param name: `noun.past_participle`
     :param aggregate_id: public id, as text, of what must be told in order: a workflow instance, a document
@@ -90,7 +90,7 @@ async def record(
 
 
 async def record_all(session: AsyncSession, news: Sequence[News]) -> list[UUID]:
-    """This will do the same for several events, in their order, with one statement."""
+    """Do the same for several events, in their order, with one statement."""
     if not news:
         return []
     rows = [_row(one) for one in news]
@@ -100,7 +100,7 @@ async def record_all(session: AsyncSession, news: Sequence[News]) -> list[UUID]:
 
 
 def insertion(session: AsyncSession, driver: Driver, news: Sequence[News]) -> Statement:
-    """This will give the statement that does the same, for the caller to send in the session's transaction."""
+    """Return the statement that does the same, for the caller to send in the session's transaction."""
     announce(session)
     return insertion_of(driver, repository.TABLE, [_row(one) for one in news])
 
@@ -119,14 +119,14 @@ def _row(one: News) -> dict[str, Any]:
 
 
 async def any_due(session: AsyncSession, *, now: datetime, lane: Lane | None = None) -> bool:
-    """This will say whether a claim is worth a writing transaction."""
+    """Return whether a claim is worth a writing transaction."""
     return await repository.any_due(session, now=now, lane=lane)
 
 
 async def claim(
     session: AsyncSession, *, now: datetime, limit: int, lease: timedelta = LEASE, lane: Lane | None = None
 ) -> list[Claim]:
-    """This will take up to `limit` events, each the oldest undelivered one of its aggregate, for the time of a lease."""
+    """Take up to `limit` events, each the oldest undelivered one of its aggregate, for the time of a lease."""
     rows = await repository.lock_due(session, now=now, limit=limit, lane=lane)
     token = new_id().hex
     await repository.lease(session, keys=[row.id for row in rows], token=token, until=now + lease)
@@ -135,7 +135,7 @@ async def claim(
 
 async def deliver(session: AsyncSession, *, claim: Claim, handlers: Handlers, now: datetime) -> bool:
     """
-    This will run the handlers and mark the event delivered, all in the caller's transaction.
+    Run the handlers and mark the event delivered, all in the caller's transaction.
 
     :returns: False when the lease was lost to another worker, and nothing was done
     """
@@ -146,7 +146,7 @@ async def deliver_all(
     session: AsyncSession, *, claims: Sequence[Claim], handlers: Handlers, now: datetime
 ) -> set[UUID]:
     """
-    This will do the same for several events; what one of their handlers raises undoes all.
+    Do the same for several events; what one of their handlers raises undoes all.
 
     :returns: the events that were delivered; the lease of the others was lost
     """
@@ -165,7 +165,7 @@ async def deliver_all(
 
 async def finish(session: AsyncSession, *, claim: Claim, now: datetime) -> bool:
     """
-    This will mark an event delivered that a sender has told outside.
+    Mark an event delivered that a sender has told outside.
 
     :returns: False when the lease was lost: then it is told again, under the same id
     """
@@ -175,13 +175,13 @@ async def finish(session: AsyncSession, *, claim: Claim, now: datetime) -> bool:
 
 
 def is_last_try(event: Event) -> bool:
-    """This will say whether an event is given up when it cannot be delivered this time either."""
+    """Return whether an event is given up when it cannot be delivered this time either."""
     return isinstance(decide(event.attempts + 1), Dead)
 
 
 def is_counted(error: Exception, *, outside: bool = False) -> bool:
     """
-    This will say whether a failure is the handler's own: a limiter's wait or a fault of the database is no attempt.
+    Return whether a failure is the handler's own: a limiter's wait or a fault of the database is no attempt.
 
     :param outside: a sender's connection is its own matter, not the database's
     """
@@ -196,7 +196,7 @@ async def fail(
     session: AsyncSession, *, claim: Claim, error: Exception, now: datetime, handlers: Handlers | None = None
 ) -> DeadEvent | None:
     """
-    This will plan the next try of an event whose delivery failed, or bury it.
+    Plan the next try of an event whose delivery failed, or bury it.
 
     :returns: the dead letter when the event was buried
     """
@@ -223,18 +223,18 @@ async def fail(
 
 
 async def purge_delivered(session: AsyncSession, *, now: datetime, keep: timedelta = KEEP_DELIVERED) -> int:
-    """This will delete a bounded number of events delivered longer ago than `keep`, and say how many."""
+    """Delete a bounded number of events delivered longer ago than `keep`, and say how many."""
     return await repository.delete_delivered(session, before=now - keep)
 
 
 async def backlog(session: AsyncSession, *, lane: Lane | None = None) -> Backlog:
-    """This will count what waits, in one lane or in both, and what was given up in all."""
+    """Count what waits, in one lane or in both, and what was given up in all."""
     waiting, oldest, dead = await repository.count(session, lane=lane)
     return Backlog(waiting, oldest, dead)
 
 
 def told(error: Exception) -> str:
-    """This will give the words that are kept about a failure: one line, and nothing a database says about its rows."""
+    """Return the words that are kept about a failure: one line, and nothing a database says about its rows."""
     name = type(error).__name__
     if not isinstance(error, DomainError):
         from_database = type(error).__module__.startswith("sqlalchemy")

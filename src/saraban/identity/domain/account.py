@@ -5,13 +5,13 @@ from saraban.kit.text import control_character, fold
 
 
 def canonical_username(username: str) -> str:
-    """This will give the one spelling under which a user name is kept."""
+    """Return the one spelling under which a user name is kept."""
     return fold(username.strip()).casefold()
 
 
 def acceptable_username(username: str) -> str:
     """
-    This will give the spelling a new user name is kept in.
+    Return the spelling a new user name is kept in.
 
     :raises Invalid: when it is not acceptable
     """
@@ -28,7 +28,7 @@ def acceptable_username(username: str) -> str:
 
 def acceptable_address(email: str) -> str:
     """
-    This will give the spelling an e-mail address is kept in.
+    Return the spelling an e-mail address is kept in.
 
     :raises Invalid: when it is not acceptable
     """
@@ -46,7 +46,7 @@ def acceptable_address(email: str) -> str:
 
 def acceptable_name(pointer: str, name: str) -> str:
     """
-    This will give a first or last name as it is kept.
+    Return a first or last name as it is kept.
 
     :raises Invalid: when it is not acceptable
     """

@@ -16,7 +16,7 @@ class NotYourOrganization(Forbidden):
 
     @classmethod
     def at(cls, pointer: str) -> "NotYourOrganization":
-        """This will give the error with the field that names the organization."""
+        """Return the error with the field that names the organization."""
         return cls(fields=[FieldProblem(pointer, "not_yours", cls.says)])
 
 

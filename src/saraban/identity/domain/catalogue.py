@@ -228,17 +228,17 @@ _PERMISSION_WORDS = {offer.name: offer.says for offer in PERMISSIONS}
 
 
 def role_words(name: str) -> Text:
-    """This will give what a role is called; one that did not ship is called by its name."""
+    """Return what a role is called; one that did not ship is called by its name."""
     return _ROLE_WORDS.get(name, Text(name, name))
 
 
 def permission_words(name: str) -> Text:
-    """This will give what a permission lets somebody do, as in “ดูเอกสาร”, “See documents”."""
+    """Return what a permission lets somebody do, as in “ดูเอกสาร”, “See documents”."""
     return _PERMISSION_WORDS.get(name, Text(name, name))
 
 
 def permissions_of(role: str) -> frozenset[str]:
-    """This will give what a role may do, the additions included."""
+    """Return what a role may do, the additions included."""
     if role == SUPERADMIN:
         return frozenset(offer.name for offer in PERMISSIONS)
     matrix = {name for name, roles, _th, _en in _MATRIX if role in {_SHORT[short] for short in roles.split()}}

@@ -14,10 +14,10 @@ _PARTS: dict[str, Part] = {
 
 
 def part_of(role_name: str | None) -> Part:
-    """This will give the part for the name of a role; third parties, guests and free text are OTHER."""
+    """Return the part for the name of a role; third parties, guests and free text are OTHER."""
     return _PARTS.get((role_name or "").strip().upper(), "OTHER")
 
 
 def role_names_of(part: str) -> tuple[str, ...]:
-    """This will give the role names that count as `part`."""
+    """Return the role names that count as `part`."""
     return (part,) if part in _PARTS else ("OTHER", "THIRD PARTY", "GUEST")

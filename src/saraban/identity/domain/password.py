@@ -8,12 +8,12 @@ SHORTEST, LONGEST = 8, 128
 
 
 def canonical(password: str) -> str:
-    """This will give one spelling for what looks the same, whichever keyboard typed it."""
+    """Return one spelling for what looks the same, whichever keyboard typed it."""
     return unicodedata.normalize("NFC", password)
 
 
 def weakness(password: str, *, username: str) -> Text | None:
-    """This will say why a new password is not acceptable, or None."""
+    """Return why a new password is not acceptable, or None."""
     if not SHORTEST <= len(password) <= LONGEST:
         return Text(f"รหัสผ่านต้องมี {SHORTEST} ถึง {LONGEST} ตัวอักษร", f"A password has {SHORTEST} to {LONGEST} characters.")
     if username and username.casefold() in password.casefold():

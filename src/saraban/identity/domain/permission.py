@@ -51,10 +51,10 @@ class Grant:
 
 
 def allows(grants: Iterable[Grant], permission: str, scope: Scope) -> bool:
-    """This will say whether one of `grants` gives `permission` and covers `scope`; `system.manage_all` gives each."""
+    """Return whether one of `grants` gives `permission` and covers `scope`; `system.manage_all` gives each."""
     return any(grant.gives(permission) and grant.covers(scope) for grant in grants)
 
 
 def allows_somewhere(grants: Iterable[Grant], permission: str) -> bool:
-    """This will say whether `permission` is given in any scope; it opens a door, it does not decide about a thing."""
+    """Return whether `permission` is given in any scope; it opens a door, it does not decide about a thing."""
     return any(grant.gives(permission) for grant in grants)

@@ -25,7 +25,7 @@ def claims_for(subject: UUID, *, token_id: UUID, now: datetime, seconds: int) ->
 
 
 def subject_of(claims: Mapping[str, Any], now: datetime) -> UUID | None:
-    """This will give the public id that a token with a good signature speaks for, or None when it is not usable now."""
+    """Return the public id that a token with a good signature speaks for, or None when it is not usable now."""
     moment = now.timestamp()
     issued, expires = claims.get("iat"), claims.get("exp")
     if claims.get("iss") != ISSUER or claims.get("aud") != AUDIENCE or claims.get("typ") != KIND:

@@ -34,7 +34,7 @@ async def for_update(session: AsyncSession, *, user_id: int) -> User | None:
 
 
 async def hold_rights(session: AsyncSession, *, alone: bool) -> None:
-    """This will hold the row that stands for what everybody may do, together with others or alone."""
+    """Hold the row that stands for what everybody may do, together with others or alone."""
     first = sa.select(Role.role_id).order_by(Role.role_id).limit(1)
     await session.execute(first.with_for_update(read=not alone))
 

@@ -20,6 +20,6 @@ async def rows(session: AsyncSession, *, user_ids: Collection[int]) -> Sequence[
 
 
 async def locked_preference(session: AsyncSession, *, user_id: int) -> UserPreference | None:
-    """This will hold the account's row first, so that two first choices do not meet."""
+    """Hold the account's row first, so that two first choices do not meet."""
     await session.execute(sa.select(User.user_id).where(User.user_id == user_id).with_for_update())
     return await session.get(UserPreference, user_id)

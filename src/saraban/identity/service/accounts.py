@@ -75,7 +75,7 @@ async def create_user(
     now: datetime,
 ) -> UUID:
     """
-    This will open an account without roles and give its public id.
+    Open an account without roles and give its public id.
 
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
@@ -146,7 +146,7 @@ async def list_users(session: AsyncSession) -> tuple[Account, ...]:
 async def set_active(
     session: AsyncSession, *, by: Caller, username: str, active: bool, address: str, now: datetime
 ) -> None:
-    """This will open or close an account; a closed one is refused at its next request."""
+    """Open or close an account; a closed one is refused at its next request."""
     await rights.change(session)
     user = await manageable(session, by=by, username=username, permission="user.edit" if active else "user.delete")
     user.is_active, user.updated_at = active, now
@@ -160,7 +160,7 @@ async def limit_draws(
     session: AsyncSession, *, by: Caller, username: str, per_minute: int | None, address: str, now: datetime
 ) -> None:
     """
-    This will set how many numbers an account may draw in a minute.
+    Set how many numbers an account may draw in a minute.
 
     :param per_minute: None for the limit that everybody has, 0 for none at all
     """
@@ -179,7 +179,7 @@ async def set_password(
     session: AsyncSession, *, by: Caller, username: str, password: str, address: str, now: datetime
 ) -> None:
     """
-    This will replace a password, unlock the account and end its sessions.
+    Replace a password, unlock the account and end its sessions.
 
     :raises Invalid: when the password is too weak
     """
@@ -202,7 +202,7 @@ async def grant_role(
     now: datetime,
 ) -> None:
     """
-    This will give a role in one place, or everywhere; a role that is already given there is left as it is.
+    Give a role in one place, or everywhere; a role that is already given there is left as it is.
 
     :raises RoleDoesNotFit: when the role is made for another level
     :raises Forbidden: when `by` may not assign there, or the role may more than `by` may
@@ -231,7 +231,7 @@ async def revoke_role(
     now: datetime,
 ) -> None:
     """
-    This will take a role back that was given in one place, or everywhere; what is given elsewhere stays.
+    Take a role back that was given in one place, or everywhere; what is given elsewhere stays.
 
     :raises NotFound: when it is not given there
     :raises RoleDoesNotFit: when the role is made for another level

@@ -47,7 +47,7 @@ class Callers:
 
     async def load(self, public_id: UUID) -> Caller:
         """
-        This will give the user with what it may do at this moment.
+        Return the user with what it may do at this moment.
 
         :raises NotSignedIn: when the account is closed or gone
         """
@@ -70,7 +70,7 @@ class Callers:
 
 async def load_caller(session: AsyncSession, public_id: UUID) -> Caller:
     """
-    This will give the user with what it may do at this moment, in one query.
+    Return the user with what it may do at this moment, in one query.
 
     :raises NotSignedIn: when the account is closed or gone
     """
@@ -81,7 +81,7 @@ async def load_caller(session: AsyncSession, public_id: UUID) -> Caller:
 
 
 async def load_callers(session: AsyncSession, public_ids: Collection[UUID]) -> dict[UUID, Caller]:
-    """This will give several users with what each may do at this moment, in one query; none whose account is closed."""
+    """Return several users with what each may do at this moment, in one query; none whose account is closed."""
     if not public_ids:
         return {}
     rows = await repository.rows_of_users(session, public_ids=public_ids)
@@ -89,7 +89,7 @@ async def load_callers(session: AsyncSession, public_ids: Collection[UUID]) -> d
 
 
 async def system_caller(session: AsyncSession) -> Caller:
-    """This will give the user `system`, that timers and workers act as; it may do everything and cannot log in."""
+    """Return the user `system`, that timers and workers act as; it may do everything and cannot log in."""
     caller = await find_caller(session, username=SYSTEM_USERNAME)
     if caller is None:
         raise RuntimeError("The user `system` is missing: seed the catalogue first.")
@@ -97,7 +97,7 @@ async def system_caller(session: AsyncSession) -> Caller:
 
 
 async def find_caller(session: AsyncSession, *, username: str) -> Caller | None:
-    """This will give an account as a caller, for the command line and the demo."""
+    """Return an account as a caller, for the command line and the demo."""
     rows = await repository.rows_of_username(session, username=username)
     return _caller(rows) if rows else None
 
@@ -110,7 +110,7 @@ async def users_of(
     project_id: int | None = None,
 ) -> tuple[Member, ...]:
     """
-    This will give the active people who work for one of the organizations and, if asked, may do `permission`.
+    Return the active people who work for one of the organizations and, if asked, may do `permission`.
 
     Service accounts are no people: nobody reads what they are told, and nobody answers what they are asked.
 
@@ -128,7 +128,7 @@ async def members_of_each(
     session: AsyncSession, organization_ids: Collection[int], permissions: Collection[str] | None
 ) -> dict[int, dict[UUID, int]]:
     """
-    This will give the active people of each organization: the key of each by public id.
+    Return the active people of each organization: the key of each by public id.
 
     :param permissions: when given, those alone who may do one of these somewhere
     """

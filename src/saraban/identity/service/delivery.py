@@ -37,7 +37,7 @@ class Delivery:
 
 
 async def deliveries(session: AsyncSession, *, user_ids: Collection[int]) -> dict[int, Delivery]:
-    """This will give how each of the users wants to be told."""
+    """Return how each of the users wants to be told."""
     if not user_ids:
         return {}
     return {row[0].user_id: _delivery(*row) for row in await repository.rows(session, user_ids=user_ids)}
@@ -55,7 +55,7 @@ async def choose_delivery(
     channels: Mapping[str, Any],
     now: datetime,
 ) -> None:
-    """This will keep how the caller wants to be told from now on."""
+    """Keep how the caller wants to be told from now on."""
     row = await repository.locked_preference(session, user_id=caller.user_id)
     if row is None:
         row = UserPreference(user_id=caller.user_id, language=caller.language)

@@ -17,10 +17,10 @@ from saraban.identity.repository import accounts as repository
 
 
 async def keep(session: AsyncSession) -> None:
-    """This will keep what people may do as it is until the transaction ends; called before it is read."""
+    """Keep what people may do as it is until the transaction ends; called before it is read."""
     await repository.hold_rights(session, alone=False)
 
 
 async def change(session: AsyncSession) -> None:
-    """This will wait for all who keep the rights, and let nobody keep them until they are changed."""
+    """Wait for all who keep the rights, and let nobody keep them until they are changed."""
     await repository.hold_rights(session, alone=True)

@@ -26,7 +26,7 @@ SHIPPED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 async def catalogue(session: AsyncSession) -> None:
-    """This will fill in organization roles, permissions, the seven roles with their permissions, and `system`."""
+    """Fill in organization roles, permissions, the seven roles with their permissions, and `system`."""
     stamps = {"created_at": SHIPPED_AT, "updated_at": SHIPPED_AT}
     known = set(await session.scalars(sa.select(OrganizationRole.role_name)))
     session.add_all(
@@ -79,7 +79,7 @@ async def _system_user(session: AsyncSession) -> None:
 
 async def demo_accounts(session: AsyncSession, *, password: str = PASSWORD) -> None:
     """
-    This will open the demo accounts that are missing; one that exists keeps its password and its roles.
+    Open the demo accounts that are missing; one that exists keeps its password and its roles.
 
     The demo project must be there (`setup.service.demo`).
     """

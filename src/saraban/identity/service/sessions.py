@@ -78,7 +78,7 @@ async def log_in(
     device: Device,
 ) -> SignedIn:
     """
-    This will open a session, taking as long for unknown names as for known ones.
+    Open a session, taking as long for unknown names as for known ones.
 
     :raises WrongCredentials: unknown name, wrong password, closed account
     :raises LogInThrottled: after too many failures of this address or known browser, even with the right password
@@ -118,7 +118,7 @@ async def log_in(
 
 async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, device: Device) -> SignedIn:
     """
-    This will exchange a refresh token for a new pair; an old one, used again, ends every session of its chain.
+    Exchange a refresh token for a new pair; an old one, used again, ends every session of its chain.
 
     :raises SessionEnded: when it is unknown, expired, revoked or used before
     """
@@ -131,7 +131,7 @@ async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, devi
 
 
 async def log_out(session: AsyncSession, *, refresh_token: str, address: str, now: datetime) -> None:
-    """This will end the session of that token, on this device only; an unknown token is no error."""
+    """End the session of that token, on this device only; an unknown token is no error."""
     row = await tokens.for_update(session, token_hash=digest(refresh_token))
     if row is None or not await tokens.family_lives(session, family=row.family, now=now):
         return
@@ -160,7 +160,7 @@ async def _note_failure(
 
 
 async def forget_sessions(session: AsyncSession, *, now: datetime) -> int:
-    """This will delete a bounded number of refresh tokens that have run out, and give their number."""
+    """Delete a bounded number of refresh tokens that have run out, and return their number."""
     return await tokens.forget_expired(session, before=now, limit=1000)
 
 

@@ -58,7 +58,7 @@ class TokenIssuer:
 
     def subject(self, access_token: str) -> UUID:
         """
-        This will give the public id of the user a token speaks for.
+        Return the public id of the user a token speaks for.
 
         :raises NotSignedIn: when it is forged, expired, or not an access token
         """
@@ -85,5 +85,5 @@ def new_refresh_token() -> str:
 
 
 def digest(refresh_token: str) -> str:
-    """This will give what is stored of a refresh token; 384 random bits need no salt."""
+    """Return what is stored of a refresh token; 384 random bits need no salt."""
     return hashlib.sha256(refresh_token.encode("utf-8", "surrogatepass")).hexdigest()

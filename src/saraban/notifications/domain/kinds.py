@@ -38,5 +38,5 @@ _OF_TEMPLATE: Final[dict[str, NoticeKind]] = {
 
 
 def kind_of(template: str) -> NoticeKind:
-    """This will give the kind that a template belongs to."""
+    """Return the kind that a template belongs to."""
     return _OF_TEMPLATE[template]

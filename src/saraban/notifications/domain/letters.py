@@ -81,7 +81,7 @@ def compose(
     at: datetime,
 ) -> Letter:
     """
-    This will write a letter.
+    Write a letter.
 
     :param choices_link: where the reader chooses what comes by e-mail; may be empty
     """

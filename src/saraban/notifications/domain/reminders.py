@@ -37,7 +37,7 @@ class Reminder:
 
 def due_reminder(plan: Plan, calendar: WorkCalendar, *, due: date, since: date, today: date) -> Reminder | None:
     """
-    This will give the newest reminder that is to have gone out by today; on days off there is none.
+    Return the newest reminder that is to have gone out by today; on days off there is none.
 
     An earlier one that was missed is not made up for: the newest says all that it would have said.
 

@@ -55,7 +55,7 @@ _OF_DOCUMENTS = {
 
 
 def notices(name: str, payload: Mapping[str, Any]) -> list[Notice]:
-    """This will give what is to be said about an event; a person in two audiences is told the first notice only."""
+    """Return what is to be said about an event; a person in two audiences is told the first notice only."""
     if name == "workflow.transitioned":
         return _transitioned(payload)
     if name == "document.reminded":

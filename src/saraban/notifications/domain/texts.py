@@ -106,7 +106,7 @@ TITLE_LENGTH = 255
 
 def rendered(template: str, values: Mapping[str, Any], *, language: str) -> tuple[str, str]:
     """
-    This will give title and message.
+    Return title and message.
 
     :param values: texts, or mappings `{"th", "en"}` of which the reader's language is taken
     """

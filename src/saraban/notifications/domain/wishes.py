@@ -31,7 +31,7 @@ class Wishes:
 
 def channels_of(wishes: Wishes, kind: NoticeKind, *, mail_is_on: bool) -> tuple[bool, bool]:
     """
-    This will say whether a notice goes into the application, and whether it goes by e-mail.
+    Return whether a notice goes into the application, and whether it goes by e-mail.
 
     :param mail_is_on: without, whoever wanted e-mail alone is told in the application: nothing gets lost
     """
@@ -43,7 +43,7 @@ def channels_of(wishes: Wishes, kind: NoticeKind, *, mail_is_on: bool) -> tuple[
 
 def goes_out_at(wishes: Wishes, *, told_at: datetime, zone: ZoneInfo, gather: timedelta) -> datetime:
     """
-    This will give the moment from which an e-mail may be sent.
+    Return the moment from which an e-mail may be sent.
 
     :param gather: how long further changes of the same document are waited for
     """
@@ -59,7 +59,7 @@ def is_quiet(wishes: Wishes, at: datetime, zone: ZoneInfo) -> bool:
 
 
 def after_quiet(wishes: Wishes, at: datetime, zone: ZoneInfo) -> datetime:
-    """This will give `at`, or the end of the quiet hours that it falls into."""
+    """Return `at`, or the end of the quiet hours that it falls into."""
     if not is_quiet(wishes, at, zone) or wishes.quiet_until is None:
         return at
     return _next_hour(at, wishes.quiet_until, zone)

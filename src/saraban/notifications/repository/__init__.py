@@ -26,7 +26,7 @@ class Parties:
 
 
 async def parties(session: AsyncSession, *, documents: Collection[UUID]) -> dict[UUID, Parties]:
-    """This will give who has to do with each of the documents; recipients only once it has been issued to them."""
+    """Return who has to do with each of the documents; recipients only once it has been issued to them."""
     if not documents:
         return {}
     head, recipient = Correspondence, CorrespondenceRecipient
@@ -59,7 +59,7 @@ def _reads() -> sa.ColumnElement[bool]:
 
 
 async def public_ids_of(session: AsyncSession, *, user_ids: Collection[int]) -> dict[UUID, int]:
-    """This will give those of the users who can read what they are told."""
+    """Return those of the users who can read what they are told."""
     if not user_ids:
         return {}
     found = sa.select(User.public_id, User.user_id).where(User.user_id.in_(user_ids), _reads())
@@ -74,7 +74,7 @@ async def organization_keys(session: AsyncSession, *, public_ids: Collection[UUI
 
 
 async def user_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, int]:
-    """This will give the keys of those users who can read what they are told."""
+    """Return the keys of those users who can read what they are told."""
     if not public_ids:
         return {}
     found = sa.select(User.public_id, User.user_id).where(User.public_id.in_(public_ids), _reads())
@@ -82,7 +82,7 @@ async def user_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> d
 
 
 async def told_of(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
-    """This will give the events with the users who were told of them before."""
+    """Return the events with the users who were told of them before."""
     found = sa.select(Notification.event_uuid, Notification.user_id).where(Notification.event_uuid.in_(event_uuids))
     rows: Any = await session.execute(found)  # no event is null: the statement says so
     return {(row[0], row[1]) for row in rows}

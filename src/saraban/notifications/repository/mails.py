@@ -24,7 +24,7 @@ def _due(now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 async def told_of(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
-    """This will give the events with the users who were told of them, or will be."""
+    """Return the events with the users who were told of them, or will be."""
     found = sa.select(MailLine.event_uuid, MailLine.user_id).where(MailLine.event_uuid.in_(event_uuids))
     return {(row[0], row[1]) for row in await session.execute(found)}
 
@@ -35,21 +35,21 @@ async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> No
 
 
 async def first_due(session: AsyncSession, *, now: datetime) -> int | None:
-    """This will give the key of the line that has waited longest, without locking anything."""
+    """Return the key of the line that has waited longest, without locking anything."""
     return await session.scalar(
         sa.select(MailLine.id).where(*_due(now)).order_by(MailLine.due_at, MailLine.id).limit(1)
     )
 
 
 async def lock_due(session: AsyncSession, *, key: int, now: datetime) -> MailLine | None:
-    """This will lock a line unless another worker was quicker."""
+    """Lock a line unless another worker was quicker."""
     return await session.scalar(
         sa.select(MailLine).where(MailLine.id == key, *_due(now)).with_for_update(skip_locked=True)
     )
 
 
 async def lock_bundle(session: AsyncSession, *, first: MailLine) -> Sequence[MailLine]:
-    """This will lock what may share a letter with `first`, that line included, oldest first."""
+    """Lock what may share a letter with `first`, that line included, oldest first."""
     together = (MailLine.user_id == first.user_id, MailLine.bundle == first.bundle, MailLine.batch_uuid.is_(None))
     keys = (
         await session.scalars(sa.select(MailLine.id).where(*together, *_waiting()).order_by(MailLine.id).limit(LONGEST))
@@ -59,13 +59,13 @@ async def lock_bundle(session: AsyncSession, *, first: MailLine) -> Sequence[Mai
 
 
 async def lock_batch(session: AsyncSession, *, batch: UUID) -> Sequence[MailLine]:
-    """This will lock the lines of one letter that has not gone out, oldest first."""
+    """Lock the lines of one letter that has not gone out, oldest first."""
     statement = sa.select(MailLine).where(MailLine.batch_uuid == batch, MailLine.sent_at.is_(None))
     return (await session.scalars(statement.order_by(MailLine.id).with_for_update())).all()
 
 
 async def sent_since(session: AsyncSession, *, since: datetime) -> int:
-    """This will count letters, not lines."""
+    """Count letters, not lines."""
     found = sa.select(sa.func.count(sa.distinct(MailLine.batch_uuid))).where(MailLine.sent_at > since)
     return await session.scalar(found) or 0
 

@@ -85,7 +85,7 @@ async def sheets(session: AsyncSession, *, before: datetime, after_key: int, lim
 
 
 async def steps(session: AsyncSession, *, before: date, after: UUID | None, limit: int) -> list[Step]:
-    """This will give running instances with a due day of their own before `before`, by key, from the one after `after`."""
+    """Return running instances with a due day of their own before `before`, by key, from the one after `after`."""
     row = WorkflowInstance
     statement = sa.select(row.id, row.entity_type, row.entity_id, row.due_on, row.last_transition_at).where(
         row.status == "ACTIVE", row.due_on < before
@@ -99,7 +99,7 @@ async def steps(session: AsyncSession, *, before: date, after: UUID | None, limi
 
 
 async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[UUID, Running]:
-    """This will give those subjects whose instance runs and waits for somebody."""
+    """Return those subjects whose instance runs and waits for somebody."""
     instance, item = WorkflowInstance, WorkflowWorkItem
     statement = (
         sa.select(

@@ -35,7 +35,7 @@ class Directory:
 
     def readers(self, notice: Notice) -> list[int]:
         """
-        This will give the keys of a notice's people, as far as they may see what it tells of; without the one who did it.
+        Return the keys of a notice's people, as far as they may see what it tells of; without the one who did it.
 
         """
         audience = notice.audience
@@ -56,7 +56,7 @@ class Directory:
         )
 
     def may_know(self, person: Caller | None, notice: Notice) -> bool:
-        """This will say whether somebody may see what a notice tells of, in the state it tells of."""
+        """Return whether somebody may see what a notice tells of, in the state it tells of."""
         stand = self._stand(notice)
         return person is not None and (stand is None or self.hearing.sees(person, stand))
 
@@ -73,7 +73,7 @@ class Directory:
 
 
 def stand_of(notice: Notice, parties: Mapping[UUID, Parties]) -> Stand | None:
-    """This will give what a notice tells of: an event of a document names it, and its present revision is meant."""
+    """Return what a notice tells of: an event of a document names it, and its present revision is meant."""
     if notice.stand is not None or not notice.audience.parties or not notice.entity_id:
         return notice.stand
     revision = parties.get(UUID(notice.entity_id), Parties()).revision
@@ -81,7 +81,7 @@ def stand_of(notice: Notice, parties: Mapping[UUID, Parties]) -> Stand | None:
 
 
 async def directory(session: AsyncSession, notices: Sequence[Notice], *, subjects: Subjects) -> Directory:
-    """This will look up everybody whom the notices name, with what each may do and what may be known of."""
+    """Look up everybody whom the notices name, with what each may do and what may be known of."""
     documents = {UUID(one.entity_id) for one in notices if one.audience.parties and one.entity_id}
     parties = await repository.parties(session, documents=documents)
     organizations = await repository.organization_keys(

@@ -70,7 +70,7 @@ class _Claim:
 
 
 def line_of(*, post: Post, event: Event, notice: Notice, user_id: int, wishes: Wishes) -> dict[str, Any]:
-    """This will give the row that has a notice sent to one person by e-mail, when that person's wishes allow it."""
+    """Return the row that has a notice sent to one person by e-mail, when that person's wishes allow it."""
     about = f"{notice.entity_type}:{notice.entity_id}" if notice.entity_id else f"event:{event.public_id}"
     return {
         "user_id": user_id,
@@ -118,7 +118,7 @@ class MailWork:
         self._db, self._post, self._clock = db, post, clock
 
     async def round(self) -> bool:
-        """This will send the letter that has waited longest, and say whether there was one."""
+        """Send the letter that has waited longest, and say whether there was one."""
         now = self._clock.now()
         async with self._db.reading() as session:
             key = await repository.first_due(session, now=now)
@@ -156,13 +156,13 @@ class MailWork:
 
 
 async def revive(session: AsyncSession, event: Event) -> None:
-    """This will send a letter again that was given up: the handler of a revived dead letter."""
+    """Send a letter again that was given up: the handler of a revived dead letter."""
     for line in await repository.lock_batch(session, batch=UUID(event.payload["messageId"])):
         line.given_up_at, line.attempts, line.due_at = None, 0, event.created_at
 
 
 async def purge_mails(session: AsyncSession, *, now: datetime) -> int:
-    """This will delete a bounded number of lines that were sent or given up a month ago, and say how many."""
+    """Delete a bounded number of lines that were sent or given up a month ago, and say how many."""
     return await repository.delete_done(session, before=now - KEEP)
 
 

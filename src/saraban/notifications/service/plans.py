@@ -38,7 +38,7 @@ async def set_reminders(
     address: str,
 ) -> None:
     """
-    This will say when a project is reminded; what went out already does not go out again.
+    Tell when a project is reminded; what went out already does not go out again.
 
     :raises Forbidden: when the caller does not manage the project
     """

@@ -14,7 +14,7 @@ from saraban.notifications.schemas import ChannelChoice, PreferencesAnswer, Pref
 
 
 async def read_preferences(session: AsyncSession, *, caller: Caller, mail_is_on: bool) -> PreferencesAnswer:
-    """This will give the caller's choices, each kind of notice among them."""
+    """Return the caller's choices, each kind of notice among them."""
     chosen = (await identity.deliveries(session, user_ids=[caller.user_id]))[caller.user_id]
     wishes = wishes_of(chosen)
     return PreferencesAnswer(
@@ -39,7 +39,7 @@ async def read_preferences(session: AsyncSession, *, caller: Caller, mail_is_on:
 
 async def save_preferences(session: AsyncSession, *, caller: Caller, order: PreferencesOrder, now: datetime) -> None:
     """
-    This will keep the caller's choices; a kind that is left out goes by every channel but webhooks.
+    Keep the caller's choices; a kind that is left out goes by every channel but webhooks.
 
     :raises Invalid: when half a quiet time is named, or a notice to act would reach nobody
     """

@@ -41,7 +41,7 @@ async def listing(
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[NotificationView]:
-    """This will give the caller's own notifications, newest first."""
+    """Return the caller's own notifications, newest first."""
     rows = await repository.page(session, user_id=caller.user_id, unread=unread, cursor=cursor, limit=limit)
     views = [_view(row, language) for row in rows]
     return cut(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
@@ -53,7 +53,7 @@ async def unread_count(session: AsyncSession, *, caller: Caller) -> int:
 
 async def read(session: AsyncSession, *, caller: Caller, public_id: UUID) -> None:
     """
-    This will mark one notification read; doing it again changes nothing.
+    Mark one notification read; doing it again changes nothing.
 
     :raises NotFound: when the caller has no such notification
     """
@@ -70,7 +70,7 @@ async def settle(session: AsyncSession, *, caller: Caller, entity_id: str) -> No
 
 
 async def read_all(session: AsyncSession, *, caller: Caller, now: datetime) -> None:
-    """This will mark everything read that the caller was told of until `now`."""
+    """Mark everything read that the caller was told of until `now`."""
     await repository.read_all(session, user_id=caller.user_id, until=now)
 
 

@@ -41,7 +41,7 @@ class _Wanted:
 
 
 async def remind(db: Database, *, subjects: Subjects, now: datetime, zone: ZoneInfo) -> int:
-    """This will record every reminder that is to have gone out by now and did not, and say how many those were."""
+    """Record every reminder that is to have gone out by now and did not, and say how many those were."""
     count = 0
     for pages in (repository.revisions, repository.sheets):
         last = 0

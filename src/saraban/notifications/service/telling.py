@@ -36,7 +36,7 @@ EVENTS = (
 
 
 def subscribe(handlers: Handlers, *, subjects: Subjects, post: Post | None = None) -> None:
-    """This will let notifications hear of what happens; called once, in `bootstrap`."""
+    """Let notifications hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
         handlers.add_all(name, partial(react_all, subjects=subjects, post=post))
     handlers.add(identity.USER_INVITED, partial(mailing.mail_invitation, post=post))
@@ -46,7 +46,7 @@ def subscribe(handlers: Handlers, *, subjects: Subjects, post: Post | None = Non
 async def react(
     session: AsyncSession, event: Event, *, subjects: Subjects | None = None, post: Post | None = None
 ) -> None:
-    """This will tell each person whom an event concerns, once; a repeated delivery tells nobody again."""
+    """Tell each person whom an event concerns, once; a repeated delivery tells nobody again."""
     await react_all(session, [event], subjects=subjects, post=post)
 
 
@@ -54,7 +54,7 @@ async def react_all(
     session: AsyncSession, events: Sequence[Event], *, subjects: Subjects | None = None, post: Post | None = None
 ) -> None:
     """
-    This will do the same for many events with as few statements as for one.
+    Do the same for many events with as few statements as for one.
 
     :param subjects: what workflows move; of anything else that an event says it moves nobody is told
     :param post: how e-mail is sent; without it everything stays in the application

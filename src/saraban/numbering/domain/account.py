@@ -56,7 +56,7 @@ def account_lines(
     entries: Iterable[N], *, after: int, counter: int, gaps: Sequence[Gap], upto: int | None = None
 ) -> Iterator[Line[N]]:
     """
-    This will give the lines of the sequences above `after`, in order.
+    Return the lines of the sequences above `after`, in order.
 
     :param entries: by sequence; several may stand for the same one, when a format was widened
     :param counter: how far the series has counted; 0 where it never did. What is missing above was not issued yet
@@ -73,7 +73,7 @@ def account_lines(
 
 
 def _holes(hole: Stretch, gaps: Sequence[Gap]) -> Iterator[Line[N]]:
-    """This will cut a hole where its explanation changes."""
+    """Cut a hole where its explanation changes."""
     first = hole.first
     while first <= hole.last:
         place = next((place for place, one in enumerate(gaps) if first in one.stretch), len(gaps))

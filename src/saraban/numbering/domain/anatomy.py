@@ -62,7 +62,7 @@ class Anatomy:
 
 
 def anatomy(text: str, *, drawing: bool = False, pointer: str = "/template") -> Anatomy:
-    """This will take a template apart, whatever is wrong with it; nothing is raised."""
+    """Take a template apart, whatever is wrong with it; nothing is raised."""
     folded = fold(text)
     pieces: list[Piece] = []
     end = 0

@@ -48,7 +48,7 @@ class Codes:
 
 
 def values_of(codes: Codes, *, period: Period) -> dict[str, str]:
-    """This will give the value of every token but `SEQ` and `REV`."""
+    """Return the value of every token but `SEQ` and `REV`."""
     return {
         tokens.PROJECT: codes.project,
         tokens.ORIGINATOR: codes.originator,
@@ -63,18 +63,18 @@ def values_of(codes: Codes, *, period: Period) -> dict[str, str]:
 
 
 def printed_values(template: Template, values: Mapping[str, str]) -> dict[str, str]:
-    """This will keep only what the template prints: what the ledger stores to render it again (ruling N8)."""
+    """Keep only what the template prints: what the ledger stores to render it again (ruling N8)."""
     return {name: values[name] for name in sorted(template.tokens & values.keys())}
 
 
 def year_of_issue(moment: datetime, zone: ZoneInfo) -> int:
-    """This will give the A.D. year of a moment in the deployment's zone."""
+    """Return the A.D. year of a moment in the deployment's zone."""
     return moment.astimezone(zone).year
 
 
 def stated_year(year: int) -> int:
     """
-    This will give the A.D. year of a year stated in either era: 2400 and above is B.E. (ruling N5).
+    Return the A.D. year of a year stated in either era: 2400 and above is B.E. (ruling N5).
 
     :raises Invalid: for a year outside 1950 to 2150 A.D.
     """

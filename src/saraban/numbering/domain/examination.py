@@ -115,7 +115,7 @@ def examine(
     carried: Carried | None,
 ) -> Iterator[Discrepancy]:
     """
-    This will compare one number with what the other books say of it.
+    Compare one number with what the other books say of it.
 
     :param deeds: its audit rows, in order
     :param renderings: what was ever printed for it
@@ -230,7 +230,7 @@ class SeriesWalk:
 
 def document_without_number(project: str, carried: Carried, holder: UUID | None) -> Iterator[Discrepancy]:
     """
-    This will say when a document names a number that is not its own.
+    Return when a document names a number that is not its own.
 
     :param holder: whom the ledger says the number belongs to; None: it has no such number, or it is nobody's
     """

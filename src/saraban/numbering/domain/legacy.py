@@ -105,7 +105,7 @@ def fault(column: str, code: str, th: str, en: str, **values: object) -> FieldPr
 
 def read(cells: Sequence[object]) -> Line | list[FieldProblem]:
     """
-    This will read a line.
+    Read a line.
 
     :param cells: in the order of `COLUMNS`, as a sheet has them: texts, figures, dates, None
     :returns: the line, or everything that is wrong with it
@@ -207,7 +207,7 @@ def _sequence(text: str, faults: list[FieldProblem]) -> int | None:
 
 def literal(number: str, sequence: int) -> Template | None:
     """
-    This will give the format that prints exactly this number: all of it literal but the last figure that is the sequence.
+    Return the format that prints exactly this number: all of it literal but the last figure that is the sequence.
 
     :returns: None where no figure of the number is the sequence
     :raises TemplateInvalid: for a character that cannot stand in a number

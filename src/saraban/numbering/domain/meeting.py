@@ -77,7 +77,7 @@ class _Automaton:
 
 
 def can_meet(one: Shape, other: Shape) -> bool:
-    """This will say whether some number could be printed by both; formats too big to compare count as meeting."""
+    """Return whether some number could be printed by both; formats too big to compare count as meeting."""
     left, right = _Automaton(one), _Automaton(other)
     seen = {(0, 0)}
     queue = deque(seen)

@@ -9,7 +9,7 @@ SHORTEST_FOR_RESET = 20  # it makes numbers come again
 
 def checked_reason(reason: str, *, shortest: int = SHORTEST) -> str:
     """
-    This will give a reason as it is kept: folded, without outer blanks.
+    Return a reason as it is kept: folded, without outer blanks.
 
     :raises Invalid: at `/reason`, for one that is too short, too long or not printable
     """

@@ -100,12 +100,12 @@ class Attempts:
         return sum(count for failure, count in self.failures.items() if failure is not Failure.TAKEN)
 
     def left(self, elapsed: float) -> float:
-        """This will give the seconds that may still be spent waiting."""
+        """Return the seconds that may still be spent waiting."""
         return max(self.budget.deadline - elapsed, 0.0)
 
     def after(self, failure: Failure, *, elapsed: float) -> Again:
         """
-        This will say when to try again.
+        Return when to try again.
 
         :param elapsed: seconds since the request arrived
         :raises NumberingBusy, NumberingConflict, NumberingFailed: when the budget of this class is spent
@@ -121,7 +121,7 @@ class Attempts:
         return Again(delay)
 
     def too_late(self) -> DomainError:
-        """This will give what a request is told at its deadline: a database that does not answer is not "busy"."""
+        """Return what a request is told at its deadline: a database that does not answer is not "busy"."""
         return NumberingFailed() if self.met is Failure.CONNECTION else NumberingBusy(retry_after=3)
 
 

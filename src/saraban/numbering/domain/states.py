@@ -44,7 +44,7 @@ TABLE = (
 
 def source_of(target: State, who: Who) -> State:
     """
-    This will give the state a number must be in for `who` to take it to `target`.
+    Return the state a number must be in for `who` to take it to `target`.
 
     :raises KeyError: for a step that the table does not have: a fault of ours
     """

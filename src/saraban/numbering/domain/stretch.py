@@ -17,7 +17,7 @@ class Stretch:
 
 def open_sequences(after: int, *, closed: Sequence[Stretch], taken: Collection[int] = ()) -> Iterator[int]:
     """
-    This will give the sequences above `after` that may be issued, without end.
+    Return the sequences above `after` that may be issued, without end.
 
     :param closed: sorted, not overlapping
     """
@@ -35,7 +35,7 @@ def open_sequences(after: int, *, closed: Sequence[Stretch], taken: Collection[i
 
 
 def stretches(sequences: Collection[int]) -> list[Stretch]:
-    """This will fold single sequences into stretches, in order."""
+    """Fold single sequences into stretches, in order."""
     folded: list[Stretch] = []
     for sequence in sorted(sequences):
         if folded and folded[-1].last == sequence - 1:

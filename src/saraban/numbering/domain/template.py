@@ -99,7 +99,7 @@ class Template:
     @classmethod
     def parse(cls, text: str, *, drawing: bool = False, pointer: str = "/template") -> Self:
         """
-        This will check a template before anyone can draw a number with it.
+        Check a template before anyone can draw a number with it.
 
         :param drawing: whether it is a drawing format; only those may print `{CATEGORY}`
         :param pointer: the input field that faults are reported at
@@ -129,19 +129,19 @@ class Template:
 
     def render(self, values: Mapping[str, str], *, sequence: int, revision: str) -> str:
         """
-        This will give the printed number.
+        Return the printed number.
 
         :raises NumberUnprintable: for a token without a value, and past 255 characters
         """
         return self._print(values, sequence=str(sequence).zfill(self.width), revision=revision, resets=True)
 
     def base(self, values: Mapping[str, str], *, sequence: int) -> str:
-        """This will give the number with `{REV}` left out: what is unique for the life of a document (ruling N1)."""
+        """Return the number with `{REV}` left out: what is unique for the life of a document (ruling N1)."""
         return self._print(values, sequence=str(sequence).zfill(self.width), revision="", resets=True)
 
     def series(self, values: Mapping[str, str], *, resets: bool) -> str:
         """
-        This will give the name of the visible series: what is printed, with `{SEQ}` and `{REV}` left out (ruling N2).
+        Return the name of the visible series: what is printed, with `{SEQ}` and `{REV}` left out (ruling N2).
 
         :param resets: false leaves the period out too, so that the count goes on although it is printed (N3)
         """
@@ -217,14 +217,14 @@ def _read(text: str, *, drawing: bool, pointer: str) -> Iterator[Literal | Token
 
 
 def token_places(text: str) -> Iterator[tuple[int, int]]:
-    """This will give start and end of whatever stands in braces."""
+    """Return start and end of whatever stands in braces."""
     for match in _TOKEN.finditer(text):
         yield match.start(), match.end()
 
 
 def read_piece(text: str, start: int, end: int, *, drawing: bool, pointer: str) -> Literal | Token:
     """
-    This will read one stretch of a template: a token with its braces, or what stands between two.
+    Read one stretch of a template: a token with its braces, or what stands between two.
 
     :raises TemplateInvalid: naming position and token
     """
@@ -323,5 +323,5 @@ def _check_whole(text: str, parts: tuple[Literal | Token, ...], pointer: str) ->
 
 @lru_cache(maxsize=1024)
 def stored(text: str) -> Template:
-    """This will give the parsed form of a template that was checked when it was saved."""
+    """Return the parsed form of a template that was checked when it was saved."""
     return Template.parse(text, drawing=True)

@@ -27,7 +27,7 @@ async def once(
     work: Callable[[AsyncSession], Awaitable[BaseModel]],
     status: int = 200,
 ) -> Response:
-    """This will do the work and keep its answer in one transaction."""
+    """Do the work and keep its answer in one transaction."""
 
     async def run(remember: Remember) -> Answer:
         async def step(session: AsyncSession) -> Answer:
@@ -62,7 +62,7 @@ def payload_of(body: BaseModel) -> dict[str, Any]:
 
 
 def request_of(body: BaseModel) -> numbering.NumberRequest:
-    """This will give what a body asks a number for; fields of its own operation are left out."""
+    """Return what a body asks a number for; fields of its own operation are left out."""
     known = numbering.NumberRequest.__dataclass_fields__
     return numbering.NumberRequest(**{name: value for name, value in body.model_dump().items() if name in known})
 

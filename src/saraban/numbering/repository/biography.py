@@ -13,13 +13,13 @@ from saraban.projects.models import Project
 
 
 async def renderings(session: AsyncSession, entry: LedgerEntry) -> Sequence[NumberRendering]:
-    """This will give every form in which a number was printed, the first one first."""
+    """Return every form in which a number was printed, the first one first."""
     statement = sa.select(NumberRendering).where(NumberRendering.reservation_id == entry.id)
     return (await session.scalars(statement.order_by(NumberRendering.id))).all()
 
 
 async def operations(session: AsyncSession, public_id: UUID) -> list[Trace]:
-    """This will give what was done with a number, in order."""
+    """Return what was done with a number, in order."""
     statement = (
         sa.select(NumberAudit, User.username, Project.project_code)
         .join(User, User.user_id == NumberAudit.user_id)
@@ -31,7 +31,7 @@ async def operations(session: AsyncSession, public_id: UUID) -> list[Trace]:
 
 
 async def printed(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, str]:
-    """This will give the present form of these numbers."""
+    """Return the present form of these numbers."""
     rows = await session.execute(
         sa.select(LedgerEntry.public_id, LedgerEntry.document_number).where(LedgerEntry.public_id.in_(public_ids))
     )

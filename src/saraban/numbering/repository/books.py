@@ -68,7 +68,7 @@ class NumberRow:
 async def series_page(
     session: AsyncSession, *, project_id: int, text: str | None, after: str | None, limit: int
 ) -> Sequence[SeriesRow]:
-    """This will give the series of a project by name, those above `after`, whether they count or have numbers only."""
+    """Return the series of a project by name, those above `after`, whether they count or have numbers only."""
     counted = await _counted_series(session, project_id=project_id, text=text, after=after, limit=limit)
     upto = counted[-1].series if len(counted) == limit else None
     names = await _uncounted_series(session, project_id=project_id, text=text, after=after, upto=upto, limit=limit)
@@ -114,7 +114,7 @@ def _highest(project_id: Any, series: Any) -> sa.ScalarSelect[int]:
 async def _uncounted_series(
     session: AsyncSession, *, project_id: int, text: str | None, after: str | None, upto: str | None, limit: int
 ) -> Sequence[str]:
-    """This will give the names that the ledger has and no counter, above `after`, none above `upto`."""
+    """Return the names that the ledger has and no counter, above `after`, none above `upto`."""
     found: list[str] = []
     while len(found) < limit:
         names = sa.select(LedgerEntry.series).where(LedgerEntry.project_id == project_id)
@@ -156,7 +156,7 @@ async def _uncounted(session: AsyncSession, project_id: int, series: str) -> Ser
 
 
 async def counters_of(session: AsyncSession, *, project_id: int, series: str) -> Mapping[int, int]:
-    """This will give, for each counter of a series, by range (0 is the main one), where it stands."""
+    """Return, for each counter of a series, by range (0 is the main one), where it stands."""
     rows = await session.execute(
         sa.select(NumberCounter.range, NumberCounter.last_number).where(
             NumberCounter.project_id == project_id, NumberCounter.series == series
@@ -166,7 +166,7 @@ async def counters_of(session: AsyncSession, *, project_id: int, series: str) ->
 
 
 async def ranges_of(session: AsyncSession, *, project_id: int, series: str) -> Sequence[int]:
-    """This will give the ranges that numbers of a series may stand in, the main one first."""
+    """Return the ranges that numbers of a series may stand in, the main one first."""
     rows = await session.scalars(
         sa.select(NumberRange.number)
         .where(NumberRange.project_id == project_id, NumberRange.series == series, NumberRange.kind == "KEPT")
@@ -178,7 +178,7 @@ async def ranges_of(session: AsyncSession, *, project_id: int, series: str) -> S
 async def numbers(
     session: AsyncSession, *, project_id: int, series: str, ranges: Sequence[int], after: int, limit: int
 ) -> Sequence[NumberRow]:
-    """This will give the numbers of a series above `after`, all ranges together in order of sequence."""
+    """Return the numbers of a series above `after`, all ranges together in order of sequence."""
     found: list[NumberRow] = []
     for range_ in ranges:  # one seek of the index for each; a series has few
         statement = (
@@ -225,7 +225,7 @@ async def gaps_of(
     session: AsyncSession, *, project_id: int, series: str, counter: int | None = None
 ) -> tuple[list[Gap], list[int]]:
     """
-    This will give what explains the holes of a series, the most telling first, and the audit rows that set it back.
+    Return what explains the holes of a series, the most telling first, and the audit rows that set it back.
 
     What has no number of its own in the audit (stretches stepped over, ranges, resets) is found by its series.
 

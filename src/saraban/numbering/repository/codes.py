@@ -15,7 +15,7 @@ _ISSUED_BY = ("GENERATE", "RESERVE", "OVERRIDE", "IMPORT")
 
 
 async def of_issue(session: AsyncSession, public_id: UUID) -> tuple[str | None, str] | None:
-    """This will give the type and the counter key that a number was issued for, as its audit keeps them."""
+    """Return the type and the counter key that a number was issued for, as its audit keeps them."""
     row: Any = (
         await session.execute(
             sa.select(NumberAudit.document_type, NumberAudit.counter_key).where(
@@ -42,7 +42,7 @@ async def of_counter(session: AsyncSession, counter: NumberCounter) -> Mapping[s
 
 
 async def of_entry(session: AsyncSession, entry: LedgerEntry) -> Mapping[str, Any]:
-    """This will give what the ledger itself knows of a number whose issue no audit row tells: it was taken over."""
+    """Return what the ledger itself knows of a number whose issue no audit row tells: it was taken over."""
     return await _named(
         session,
         project=_code(Project.project_code, Project.id, entry.project_id),

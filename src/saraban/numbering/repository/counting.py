@@ -14,7 +14,7 @@ from saraban.numbering.models import NumberCounter, NumberRange
 
 
 async def locked_counter(session: AsyncSession, *, project_id: int, series: str) -> NumberCounter | None:
-    """This will give the main counter of a series, locked until the transaction ends."""
+    """Return the main counter of a series, locked until the transaction ends."""
     statement = (
         sa.select(NumberCounter)
         .where(NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == 0)
@@ -26,7 +26,7 @@ async def locked_counter(session: AsyncSession, *, project_id: int, series: str)
 
 async def raise_versions(session: AsyncSession, *, project_id: int) -> None:
     """
-    This will have every allocator look again before the next number of any series of the project.
+    Have every allocator look again before the next number of any series of the project.
 
     `updated_at` stays: it says when a series was drawn from.
     """
@@ -45,7 +45,7 @@ async def last_number(session: AsyncSession, *, project_id: int, series: str) ->
 
 
 async def add_range(session: AsyncSession, row: NumberRange, *, like: NumberCounter, now: datetime) -> None:
-    """This will write a range and, where it is kept for somebody, the counter of its own."""
+    """Write a range and, where it is kept for somebody, the counter of its own."""
     session.add(row)
     if row.kind == "KEPT":
         session.add(
@@ -70,7 +70,7 @@ async def add_range(session: AsyncSession, row: NumberRange, *, like: NumberCoun
 
 
 async def raise_version(session: AsyncSession, *, project_id: int, series: str, range_: int) -> None:
-    """This will have every allocator look at this counter again before its next number."""
+    """Have every allocator look at this counter again before its next number."""
     await session.execute(
         sa.update(NumberCounter)
         .where(NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == range_)
@@ -100,7 +100,7 @@ async def overlapping(session: AsyncSession, *, project_id: int, series: str, fi
 async def range_at(
     session: AsyncSession, *, project_id: int, series: str, sequence: int
 ) -> tuple[NumberRange, UUID | None, str | None] | None:
-    """This will give the closed range that a sequence lies in, with public id and code of whom it is kept for."""
+    """Return the closed range that a sequence lies in, with public id and code of whom it is kept for."""
     statement = (
         sa.select(NumberRange, Organization.public_id, Organization.organization_code)
         .outerjoin(Organization, Organization.id == NumberRange.organization_id)
@@ -123,7 +123,7 @@ async def range_locked(session: AsyncSession, public_id: UUID) -> NumberRange | 
 async def ranges_page(
     session: AsyncSession, *, project_id: int, cursor: str | None, limit: int
 ) -> Page[tuple[NumberRange, UUID | None, int | None]]:
-    """This will give the ranges of a project, newest first, with whom they are kept for and where their counters stand."""
+    """Return the ranges of a project, newest first, with whom they are kept for and where their counters stand."""
     statement: Any = (
         sa.select(NumberRange, Organization.public_id, NumberCounter.last_number)
         .outerjoin(Organization, Organization.id == NumberRange.organization_id)

@@ -140,7 +140,7 @@ class Standing:
 
 async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str, now: datetime) -> None:
     """
-    This will make the main counter's row if it is absent; a kept range gets its own row when the range is made.
+    Make the main counter's row if it is absent; a kept range gets its own row when the range is made.
 
     `ON DUPLICATE KEY UPDATE`, not `IGNORE`, which would hide every other error too; in a transaction of its own,
     because `FOR UPDATE` on a missing row deadlocks, and on 1 January every series is missing (ruling N10).
@@ -170,7 +170,7 @@ async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str,
 
 async def standing(connected: Connected, place: Place, *, lock: bool) -> Standing | None:
     """
-    This will read a counter with everything its next numbers depend on.
+    Read a counter with everything its next numbers depend on.
 
     :param lock: `FOR UPDATE` on the counter's row
     """
@@ -233,7 +233,7 @@ async def write_batch(
     audits: Sequence[Sequence[Any]],
 ) -> bool:
     """
-    This will move the counter if its version is still the one that was seen, and write the rows if it was.
+    Move the counter if its version is still the one that was seen, and write the rows if it was.
 
     :param entries: rows of the ledger, in the order of `LEDGER_COLUMNS`; their printed forms follow from them
     :param audits: rows of the audit, in the order of `AUDIT_COLUMNS`
@@ -281,7 +281,7 @@ def _print(driver: Driver, how: str, which: str, place: Place, first: int, last:
 
 
 def _filled(driver: Driver, text: str, values: Sequence[Any]) -> Statement:
-    """This will put the values into the places that are left open for them."""
+    """Put the values into the places that are left open for them."""
     if driver.on_sqlite:
         return Statement(text.replace("{}", "?"), values)
     return Statement(text.format(*map(driver.literal, values)))
@@ -290,7 +290,7 @@ def _filled(driver: Driver, text: str, values: Sequence[Any]) -> Statement:
 async def taken_numbers(
     connected: Connected, *, project_id: int, bases: Sequence[str], numbers: Sequence[str]
 ) -> frozenset[str]:
-    """This will say which of these base numbers and renderings exist; plain reads, no locks (ruling N2)."""
+    """Return which of these base numbers and renderings exist; plain reads, no locks (ruling N2)."""
     held = sa.select(LEDGER.c.base_number).where(LEDGER.c.project_id == project_id, LEDGER.c.base_number.in_(bases))
     printed = sa.select(RENDERINGS.c.document_number).where(
         RENDERINGS.c.project_id == project_id, RENDERINGS.c.document_number.in_(numbers)
@@ -304,7 +304,7 @@ async def by_tokens(session: AsyncSession, tokens: Sequence[UUID]) -> dict[UUID,
 
 
 async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str, now: datetime) -> bool:
-    """This will cancel a number that nobody holds, and say whether it was there to be cancelled."""
+    """Cancel a number that nobody holds, and say whether it was there to be cancelled."""
     done: Any = await session.execute(
         sa.update(LedgerEntry)
         .where(
@@ -318,7 +318,7 @@ async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str,
 
 
 async def database_now(connected: Connected) -> datetime:
-    """This will give the database's clock: what expiries are set and judged by, whichever server asks (ruling N12)."""
+    """Return the database's clock: what expiries are set and judged by, whichever server asks (ruling N12)."""
     if _dialect(connected).name == "sqlite":
         text = (await connected.execute(sa.text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"))).scalar_one()
         return datetime.fromisoformat(str(text)).replace(tzinfo=UTC)
@@ -331,7 +331,7 @@ def _dialect(connected: Connected) -> sa.Dialect:
 
 
 async def largest_packet(session: AsyncSession) -> int:
-    """This will give the bytes that one statement may have: `max_allowed_packet`; SQLite's own limit is far away."""
+    """Return the bytes that one statement may have: `max_allowed_packet`; SQLite's own limit is far away."""
     if session.get_bind().dialect.name == "sqlite":
         return 1 << 30
     return int((await session.execute(sa.text("SELECT @@max_allowed_packet"))).scalar_one())

@@ -29,7 +29,7 @@ class CounterRow:
 async def counters_page(
     session: AsyncSession, *, after: tuple[int, str, int] | None, limit: int
 ) -> Sequence[CounterRow]:
-    """This will give counters of the whole database in the order of their key."""
+    """Return counters of the whole database in the order of their key."""
     statement = (
         sa.select(
             NumberCounter.project_id,
@@ -59,7 +59,7 @@ async def uncounted_page(
     session: AsyncSession, *, after: tuple[int, str, int] | None, limit: int
 ) -> Sequence[CounterRow]:
     """
-    This will give what the ledger has numbers of and no counter, in the order of the key of counters.
+    Return what the ledger has numbers of and no counter, in the order of the key of counters.
 
     Series that were only imported or stated by hand have none; there the last number is 0, as with a new counter.
     """
@@ -98,7 +98,7 @@ async def uncounted_page(
 
 
 async def last_drawn(session: AsyncSession, counter: CounterRow) -> int:
-    """This will give the highest sequence that was drawn from a counter, 0 where none was."""
+    """Return the highest sequence that was drawn from a counter, 0 where none was."""
     statement = sa.select(sa.func.max(LedgerEntry.sequence_number)).where(
         LedgerEntry.project_id == counter.project_id,
         LedgerEntry.series == counter.series,
@@ -141,7 +141,7 @@ _ENTRY = (
 async def entries_of(
     session: AsyncSession, counter: CounterRow, *, after: tuple[int, int], limit: int
 ) -> Sequence[Entry]:
-    """This will give the numbers of one counter in order, those above (sequence, id)."""
+    """Return the numbers of one counter in order, those above (sequence, id)."""
     sequence, key = after
     statement = (
         sa.select(*_ENTRY)
@@ -160,7 +160,7 @@ async def entries_of(
 
 
 async def deeds_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, list[Deed]]:
-    """This will give the audit rows of these numbers, each in order."""
+    """Return the audit rows of these numbers, each in order."""
     statement = (
         sa.select(
             NumberAudit.reservation_uuid,
@@ -182,7 +182,7 @@ async def deeds_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping
 
 
 async def renderings_of(session: AsyncSession, keys: Sequence[int]) -> Mapping[int, set[str]]:
-    """This will give what was ever printed for these rows of the ledger."""
+    """Return what was ever printed for these rows of the ledger."""
     statement = sa.select(NumberRendering.reservation_id, NumberRendering.document_number).where(
         NumberRendering.reservation_id.in_(keys)
     )
@@ -193,7 +193,7 @@ async def renderings_of(session: AsyncSession, keys: Sequence[int]) -> Mapping[i
 
 
 async def links_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, tuple[UUID | None, UUID | None]]:
-    """This will give (replaces, replaced by) of these numbers."""
+    """Return (replaces, replaced by) of these numbers."""
     if not public_ids:
         return {}
     statement = sa.select(LedgerEntry.public_id, LedgerEntry.replaces_uuid, LedgerEntry.replaced_by_uuid).where(
@@ -203,7 +203,7 @@ async def links_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping
 
 
 async def holders_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, UUID | None]:
-    """This will give whom these numbers belong to; one that the ledger does not have is left out."""
+    """Return whom these numbers belong to; one that the ledger does not have is left out."""
     statement = sa.select(LedgerEntry.public_id, LedgerEntry.holder_public_id).where(
         LedgerEntry.public_id.in_(public_ids)
     )
@@ -220,7 +220,7 @@ class AuditedRow:
 
 
 async def audited_page(session: AsyncSession, *, after: int, limit: int) -> Sequence[AuditedRow]:
-    """This will give the rows of the audit in order, as far as they name a number."""
+    """Return the rows of the audit in order, as far as they name a number."""
     statement = (
         sa.select(
             NumberAudit.id,
@@ -238,7 +238,7 @@ async def audited_page(session: AsyncSession, *, after: int, limit: int) -> Sequ
 
 
 async def sizes(session: AsyncSession) -> tuple[int, int]:
-    """This will count the rows of ledger and audit."""
+    """Count the rows of ledger and audit."""
     ledger = await session.scalar(sa.select(sa.func.count()).select_from(LedgerEntry))
     audit = await session.scalar(sa.select(sa.func.count()).select_from(NumberAudit))
     return ledger or 0, audit or 0

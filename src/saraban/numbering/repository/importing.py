@@ -40,7 +40,7 @@ async def standing_of(
 async def write(
     session: AsyncSession, *, project_id: int, entries: Sequence[Sequence[Any]], audits: Sequence[Sequence[Any]]
 ) -> None:
-    """This will write a batch: numbers and audit in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`, printed forms."""
+    """Write a batch: numbers and audit in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`, printed forms."""
     driver = await Driver.of(session)
     if driver.on_sqlite:
         first = int(await session.scalar(sa.select(sa.func.coalesce(sa.func.max(LEDGER.c.id), 0))) or 0) + 1
@@ -92,7 +92,7 @@ _EXPORTED = (
 async def ledger_page(
     session: AsyncSession, *, project_id: int, type_code: str | None, series: str | None, after: int, limit: int
 ) -> Sequence[Any]:
-    """This will give numbers of a project in the order of issue, whatever their state, those with a key above `after`."""
+    """Return numbers of a project in the order of issue, whatever their state, those with a key above `after`."""
     statement = (
         sa.select(*_EXPORTED)
         .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)

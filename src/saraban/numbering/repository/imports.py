@@ -33,7 +33,7 @@ _SELECT: Any = (
 
 
 async def unfinished(session: AsyncSession, *, project_id: int, sha256: str) -> NumberImport | None:
-    """This will give an import of the same file at a terminal that was interrupted."""
+    """Return an import of the same file at a terminal that was interrupted."""
     return await session.scalar(
         sa.select(NumberImport)
         .where(
@@ -52,7 +52,7 @@ async def find(session: AsyncSession, public_id: UUID) -> ImportRow | None:
 
 
 async def page(session: AsyncSession, *, project_id: int, cursor: str | None, limit: int) -> Sequence[ImportRow]:
-    """This will give one row more than `limit`, newest first."""
+    """Return one row more than `limit`, newest first."""
     statement = newest_first(
         _SELECT.where(NumberImport.project_id == project_id),
         at=NumberImport.created_at,
@@ -74,7 +74,7 @@ async def locked(session: AsyncSession, key: int) -> NumberImport:
 
 
 async def waiting(session: AsyncSession, *, now: datetime) -> ImportRow | None:
-    """This will give the upload that waits longest for a worker, or whose worker was not heard of for too long."""
+    """Return the upload that waits longest for a worker, or whose worker was not heard of for too long."""
     free = sa.or_(NumberImport.lease_until.is_(None), NumberImport.lease_until < now)
     statement = _SELECT.where(NumberImport.file_key.is_not(None), NumberImport.state.in_(_UNDER_WAY), free)
     found = (await session.execute(statement.order_by(NumberImport.updated_at, NumberImport.id).limit(1))).one_or_none()
@@ -97,7 +97,7 @@ async def take(session: AsyncSession, *, key: int, lease: UUID, until: datetime,
 
 
 async def keep(session: AsyncSession, *, key: int, lease: UUID, until: datetime, values: Mapping[str, Any]) -> bool:
-    """This will say whether it is still the turn of `lease`, which then lasts `until`."""
+    """Return whether it is still the turn of `lease`, which then lasts `until`."""
     return await _changed(
         session,
         sa.update(NumberImport)
@@ -107,7 +107,7 @@ async def keep(session: AsyncSession, *, key: int, lease: UUID, until: datetime,
 
 
 async def note(session: AsyncSession, *, key: int, lease: UUID | None, values: Mapping[str, Any]) -> bool:
-    """This will write how far an import is; false when it is somebody else's turn."""
+    """Write how far an import is; false when it is somebody else's turn."""
     return await _changed(
         session,
         sa.update(NumberImport)

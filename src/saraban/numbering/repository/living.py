@@ -22,7 +22,7 @@ async def settle_reservation(
     session: AsyncSession, *, public_id: UUID, source: str, user_id: int, now: datetime, values: dict[str, Any]
 ) -> bool:
     """
-    This will take a reservation of this user that nobody holds out of the state `source`, and say whether it did.
+    Take a reservation of this user that nobody holds out of the state `source`, and say whether it did.
 
     :param now: the database's clock: what has expired by it stays as it is
     """
@@ -37,7 +37,7 @@ async def settle_reservation(
 
 
 async def void_number(session: AsyncSession, *, public_id: UUID, source: str, values: dict[str, Any]) -> bool:
-    """This will take a number out of the state `source`, and say whether it was in it."""
+    """Take a number out of the state `source`, and say whether it was in it."""
     return await _changed(
         session, [LedgerEntry.public_id == public_id, LedgerEntry.document_number_status == source], values
     )
@@ -54,7 +54,7 @@ async def _changed(session: AsyncSession, conditions: Sequence[Any], values: dic
 
 
 async def overdue(session: AsyncSession, *, source: str, now: datetime, limit: int) -> Sequence[LedgerEntry]:
-    """This will give reservations past their expiry, locked, the oldest first."""
+    """Return reservations past their expiry, locked, the oldest first."""
     statement = (
         sa.select(LedgerEntry)
         .where(
@@ -70,7 +70,7 @@ async def overdue(session: AsyncSession, *, source: str, now: datetime, limit: i
 
 
 async def place_of(session: AsyncSession, entry: LedgerEntry) -> tuple[UUID, str, str]:
-    """This will give the project's public id and code, and the code of the document type, of a number."""
+    """Return the project's public id and code, and the code of the document type, of a number."""
     row = (
         await session.execute(
             sa.select(Project.public_id, Project.project_code, CorrespondenceType.type_code)
@@ -84,7 +84,7 @@ async def place_of(session: AsyncSession, entry: LedgerEntry) -> tuple[UUID, str
 
 
 async def printed_as(session: AsyncSession, *, project_id: int, number: str) -> LedgerEntry | None:
-    """This will give the entry that was ever printed like this."""
+    """Return the entry that was ever printed like this."""
     statement = (
         sa.select(LedgerEntry)
         .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)

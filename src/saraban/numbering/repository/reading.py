@@ -46,7 +46,7 @@ async def insert_rendering(session: AsyncSession, row: dict[str, Any]) -> None:
 
 
 async def printed_by(session: AsyncSession, *, project_id: int, number: str) -> int | None:
-    """This will give the key of the ledger entry that was ever printed like this."""
+    """Return the key of the ledger entry that was ever printed like this."""
     return await session.scalar(
         sa.select(NumberRendering.reservation_id).where(
             NumberRendering.project_id == project_id, NumberRendering.document_number == number
@@ -55,12 +55,12 @@ async def printed_by(session: AsyncSession, *, project_id: int, number: str) -> 
 
 
 async def insert_audit(session: AsyncSession, row: dict[str, Any]) -> None:
-    """This will write the row of an operation that waits for no lock of a series, unless the row says otherwise."""
+    """Write the row of an operation that waits for no lock of a series, unless the row says otherwise."""
     await session.execute(_INSERT_AUDIT, {"retry_count": 0, "lock_wait_ms": 0} | row)
 
 
 async def by_holder(session: AsyncSession, holder: UUID, *, lock: bool = False) -> LedgerEntry | None:
-    """This will give the number a document carries now; one that was replaced keeps its holder, and is left out."""
+    """Return the number a document carries now; one that was replaced keeps its holder, and is left out."""
     statement = sa.select(LedgerEntry).where(
         LedgerEntry.holder_public_id == holder, LedgerEntry.replaced_by_uuid.is_(None)
     )
@@ -103,7 +103,7 @@ def _formats() -> Any:
 async def formats_page(
     session: AsyncSession, *, project_ids: Sequence[int] | None, cursor: str | None, limit: int
 ) -> Page[FormatRow]:
-    """This will give the formats of these projects, or of all where `project_ids` is None."""
+    """Return the formats of these projects, or of all where `project_ids` is None."""
     statement = _formats()
     if project_ids is not None:
         statement = statement.where(NumberFormat.project_id.in_(project_ids))
@@ -133,7 +133,7 @@ async def format_of(session: AsyncSession, *, project_id: int, key: FormatKey = 
 
 
 async def lock_format(session: AsyncSession, saved: NumberFormat) -> bool:
-    """This will hold a format, as it stands now, until the transaction ends; False when it is gone."""
+    """Hold a format, as it stands now, until the transaction ends; False when it is gone."""
     statement = (
         sa.select(NumberFormat)
         .where(NumberFormat.id == saved.id)
@@ -149,7 +149,7 @@ async def formats_of_project(session: AsyncSession, project_id: int) -> list[For
 
 
 async def format_audits(session: AsyncSession, saved: NumberFormat) -> Sequence[tuple[NumberAudit, str]]:
-    """This will give the changes of a format, newest first, with who made them."""
+    """Return the changes of a format, newest first, with who made them."""
     statement = (
         sa.select(NumberAudit, User.username)
         .join(User, User.user_id == NumberAudit.user_id)
@@ -169,7 +169,7 @@ class Trace:
 
 
 async def traces_of(session: AsyncSession, number: str) -> list[Trace]:
-    """This will give every operation on whatever was ever printed as `number`, in order; several projects may have it."""
+    """Return every operation on whatever was ever printed as `number`, in order; several projects may have it."""
     printed = (
         sa.select(LedgerEntry.public_id)
         .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)

@@ -51,7 +51,7 @@ async def page(
 
 
 async def kept(session: AsyncSession, public_ids: Sequence[UUID]) -> frozenset[UUID]:
-    """This will say which of these rows stand there already."""
+    """Return which of these rows stand there already."""
     rows = await session.scalars(sa.select(NumberError.public_id).where(NumberError.public_id.in_(public_ids)))
     return frozenset(rows)
 
@@ -61,7 +61,7 @@ async def insert(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> None:
 
 
 async def forget(session: AsyncSession, *, before: datetime, limit: int) -> int:
-    """This will delete the oldest rows from before a moment, at most `limit`, and give their number."""
+    """Delete the oldest rows from before a moment, at most `limit`, and return their number."""
     old = sa.select(NumberError.id).where(NumberError.created_at < before).order_by(NumberError.created_at)
     ids = (await session.scalars(old.limit(limit))).all()
     if ids:

@@ -12,7 +12,7 @@ from saraban.projects.models import Project
 
 async def furthest(session: AsyncSession, *, since: datetime, most: int) -> Sequence[sa.Row[str, str, int, str]]:
     """
-    This will give project code, series, last sequence and template of the series with the highest sequences.
+    Return project code, series, last sequence and template of the series with the highest sequences.
 
     :param since: series nobody has drawn from after it are left out: those of past years stay full for ever
     """

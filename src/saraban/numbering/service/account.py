@@ -47,7 +47,7 @@ async def series(
     limit: int = 50,
 ) -> Page[SeriesRow]:
     """
-    This will give the series of a project by name: those that count, and those that were only imported or stated.
+    Return the series of a project by name: those that count, and those that were only imported or stated.
 
     :param text: only those whose name contains it
     :raises Forbidden: for who may not see the counters of the project
@@ -73,7 +73,7 @@ async def account(
     limit: int = 50,
 ) -> Account:
     """
-    This will give what became of the numbers of a series, in order, holes with their reasons among them.
+    Return what became of the numbers of a series, in order, holes with their reasons among them.
 
     :param first: the sequence to begin with, where no cursor says it
     :param limit: numbers on a page; its holes come on top

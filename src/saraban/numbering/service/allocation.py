@@ -81,7 +81,7 @@ class Allocator:
         idempotency_key: str | None = None,
     ) -> T:
         """
-        This will draw the next number of the plan's series and run `then` in the same transaction, exactly once.
+        Draw the next number of the plan's series and run `then` in the same transaction, exactly once.
 
         :param token: made before the first attempt; a request that comes again with it gets the same number
         :param then: the caller's own rows; it must do no outside I/O, because a collision runs it again
@@ -108,7 +108,7 @@ class Allocator:
         lasts: timedelta | None = None,
     ) -> Issued:
         """
-        This will draw the next number of the plan's series for no document, in a transaction shared with who waits too.
+        Draw the next number of the plan's series for no document, in a transaction shared with who waits too.
 
         :param remember: writes the answer kept for the request's key, in that transaction
         :param lasts: reserve it for so long; None makes it final
@@ -125,7 +125,7 @@ class Allocator:
         return up
 
     async def close(self) -> None:
-        """This will wait for the batches on their way; who still waits is told that the service ends."""
+        """Wait for the batches on their way; who still waits is told that the service ends."""
         tasks = [line.task for line in self._lines.values() if line.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=self._lock_timeout)
@@ -172,7 +172,7 @@ class Allocator:
             line.waiting.append(member)
 
     async def _serve(self, line: Line) -> None:
-        """This will serve the line until nobody waits; a fault of one attempt is its members' fault, not the line's."""
+        """Serve the line until nobody waits; a fault of one attempt is its members' fault, not the line's."""
         try:
             while line.waiting:
                 if delay := line.due_in():
@@ -261,7 +261,7 @@ class Allocator:
             self._join(member)
 
     async def _settle_uncertain(self, line: Line) -> None:
-        """This will look up, on a fresh connection, the tokens of those whose commit may have gone through already."""
+        """Look up, on a fresh connection, the tokens of those whose commit may have gone through already."""
         asking = [member for member in line.waiting if member.uncertain]
         if not asking:
             return
@@ -281,7 +281,7 @@ class Allocator:
             log.warning("numbering.stray_kept", number=issued.number, error=str(error)[:300])
 
     def _after(self, line: Line, error: Exception) -> None:
-        """This will charge the failure to those it concerns, and have the others wait on."""
+        """Charge the failure to those it concerns, and have the others wait on."""
         failure = _failure_of(error)
         concerned = line.batch or [member for member in line.waiting if member.ready_at <= stopwatch()]
         self._remembered.pop(line.name, None)

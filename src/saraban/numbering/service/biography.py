@@ -93,7 +93,7 @@ def _may_settle(caller: Caller, entry: LedgerEntry, now: datetime) -> bool:
 
 async def same_again(session: AsyncSession, *, caller: Caller, public_id: UUID) -> NumberRequest:
     """
-    This will give the request that draws a number for the same parties, type and codes as this one was issued for.
+    Return the request that draws a number for the same parties, type and codes as this one was issued for.
 
     :raises NotFound: also for a number whose issue is not told: nobody knows what it would be drawn for
     """
@@ -123,6 +123,6 @@ async def same_again(session: AsyncSession, *, caller: Caller, public_id: UUID) 
 
 
 async def number_of(session: AsyncSession, *, caller: Caller, holder: UUID) -> UUID | None:
-    """This will give the public id of the number that a document carries, to who may read the number's life."""
+    """Return the public id of the number that a document carries, to who may read the number's life."""
     entry = await repository.by_holder(session, holder)
     return entry.public_id if entry is not None and may_see(caller, entry) else None

@@ -13,9 +13,9 @@ class Carriers(Protocol):
     """A register of documents, as far as numbers are concerned."""
 
     async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> Sequence[Carried]:
-        """This will give those of these documents that the register has."""
+        """Return those of these documents that the register has."""
 
     async def page(self, session: AsyncSession, *, after: int, limit: int) -> tuple[Sequence[tuple[str, Carried]], int]:
-        """This will give documents with their projects' codes, above a key that stays inside the process, and the last key."""
+        """Return documents with their projects' codes, above a key that stays inside the process, and the last key."""
 
     async def count(self, session: AsyncSession) -> int: ...

@@ -81,7 +81,7 @@ async def format_effect(
     zone: ZoneInfo,
 ) -> FormatEffect:
     """
-    This will show what saving a format would do; nothing is saved and no number is drawn.
+    Show what saving a format would do; nothing is saved and no number is drawn.
 
     :raises Invalid: what saving it would raise
     """

@@ -55,7 +55,7 @@ async def ledger_rows(
     series: str | None = None,
 ) -> AsyncIterator[list[object]]:
     """
-    This will give the numbers of a project in the order of issue; times are local and without a zone, as sheets have them.
+    Return the numbers of a project in the order of issue; times are local and without a zone, as sheets have them.
 
     No connection is held while the taker of the rows is busy. Who may not have them is refused before the first row.
 
@@ -100,7 +100,7 @@ def _cell(cell: object, zone: ZoneInfo) -> object:
 
 
 async def sheet_to(path: Path, given: AsyncIterator[list[object]]) -> int:
-    """This will write the rows to a sheet, and say how many there were."""
+    """Write the rows to a sheet, and say how many there were."""
     count = 0
     with Sheet(path, LEDGER_HEADINGS) as sheet:
         async for row in given:

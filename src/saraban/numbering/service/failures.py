@@ -53,7 +53,7 @@ class FailureLog:
     async def refused(
         self, error: DomainError, *, context: dict[str, Any], user_id: int | None, address: str, now: datetime
     ) -> None:
-        """This will keep a refusal, unless a log further in has kept it already; it soon returns, written or not."""
+        """Keep a refusal, unless a log further in has kept it already; it soon returns, written or not."""
         if error.kept:
             return
         error.kept = True
@@ -99,13 +99,13 @@ class FailureLog:
         return len(self._spool)
 
     def write(self) -> "asyncio.Task[bool] | None":
-        """This will have what waits written, unless it is being done; nobody need wait for it."""
+        """Have what waits written, unless it is being done; nobody need wait for it."""
         if self._spool and (self._writing is None or self._writing.done()):
             self._writing = asyncio.get_running_loop().create_task(self._write(list(self._spool)), name="refusals")
         return self._writing
 
     async def close(self) -> None:
-        """This will give the rows that are left a last moment."""
+        """Give the rows that are left a last moment."""
         end = stopwatch() + _AT_THE_END
         while self._spool and (task := self.write()) is not None:
             done, _ = await asyncio.wait([task], timeout=max(end - stopwatch(), 0.0))
@@ -116,7 +116,7 @@ class FailureLog:
             log.error("numbering.errors_lost", rows=len(self._spool))
 
     async def _written(self, number: int) -> None:
-        """This will wait until that row is written or dropped, or until the database has kept its caller long enough."""
+        """Wait until that row is written or dropped, or until the database has kept its caller long enough."""
         end = stopwatch() + _PATIENCE
         while self._come - len(self._spool) < number and (task := self.write()) is not None:
             done, _ = await asyncio.wait([task], timeout=max(end - stopwatch(), 0.0))

@@ -26,7 +26,7 @@ class FormatVersion:
 
 
 async def versions_of(session: AsyncSession, saved: NumberFormat) -> list[FormatVersion]:
-    """This will give every version of a format, newest first; there is always one."""
+    """Return every version of a format, newest first; there is always one."""
     rows = await repository.format_audits(session, saved)
     found = [
         _version(audit.new_value, reason=audit.reason, username=username, at=audit.created_at)
@@ -41,7 +41,7 @@ async def versions_of(session: AsyncSession, saved: NumberFormat) -> list[Format
 
 
 def facts_of(saved: NumberFormat) -> str:
-    """This will give a format as the audit keeps it."""
+    """Return a format as the audit keeps it."""
     return orjson.dumps(
         {
             **{name: code for name, code in zip(_CODES, saved.narrowing, strict=True) if code},

@@ -65,7 +65,7 @@ class FormatInUse(DomainError):
 async def formats(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID | None, cursor: str | None, limit: int
 ) -> Page[FormatRow]:
-    """This will list the formats of one project, or of every project whose formats the caller may read."""
+    """List the formats of one project, or of every project whose formats the caller may read."""
     if project_public_id is not None:
         project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
         caller.require(VIEW, Scope(project=project.id, organizations=caller.organization_ids))
@@ -173,7 +173,7 @@ async def change(
     address: str,
 ) -> FormatRow:
     """
-    This will change one format.
+    Change one format.
 
     :param version: of `If-Match`; None overwrites whatever is there
     :param changes: `template`, `description`, `resets`, `overflow`, `reason`; what is missing stays
@@ -213,7 +213,7 @@ async def delete(
     session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
 ) -> None:
     """
-    This will delete a format that has printed no number in any of its versions; the audit keeps them.
+    Delete a format that has printed no number in any of its versions; the audit keeps them.
 
     :raises FormatInUse: naming a number that it has printed
     """
@@ -231,7 +231,7 @@ async def delete(
 
 async def history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> list[FormatVersion]:
     """
-    This will give what a format was, newest first, with who changed it and why.
+    Return what a format was, newest first, with who changed it and why.
 
     :raises NotFound: when there is none, or the caller may not read that project's formats
     """
@@ -241,7 +241,7 @@ async def history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> 
 
 def checked(wanted: Wanted, *, drawing: bool) -> Template:
     """
-    This will read the wanted template.
+    Read the wanted template.
 
     :raises TemplateInvalid: naming the position
     :raises Invalid: for a reset that would print the same numbers again
@@ -302,7 +302,7 @@ async def _note(
     now: datetime,
     address: str,
 ) -> None:
-    """This will keep the change in the audit, and have every allocator look again."""
+    """Keep the change in the audit, and have every allocator look again."""
     await raise_versions(session, project_id=row.project_id)
     forget(session)
     await repository.insert_audit(

@@ -110,7 +110,7 @@ class ImportWork:
         self._db, self._storage, self._clock, self._beat, self._lease = db, storage, clock, beat, lease
 
     async def round(self) -> bool:
-        """This will work on one import until it is checked, imported or failed; false when none waits."""
+        """Work on one import until it is checked, imported or failed; false when none waits."""
         turn = await self._turn()
         if turn is None:
             return False
@@ -144,7 +144,7 @@ class ImportWork:
         return _Turn(found, Ticket(key, lease)) if taken else None
 
     async def _kept(self, turn: _Turn) -> None:
-        """This will do the work and show signs of life meanwhile; a turn that was lost breaks it off."""
+        """Do the work and show signs of life meanwhile; a turn that was lost breaks it off."""
         if turn.is_lost_cause:
             raise ImportInterrupted
         work = asyncio.create_task(self._check(turn) if turn.is_check else self._import(turn))

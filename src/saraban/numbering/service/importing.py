@@ -120,7 +120,7 @@ async def examine(
     progress: Progress | None = None,
 ) -> Outcome:
     """
-    This will say what an import of these lines would do; nothing is written.
+    Return what an import of these lines would do; nothing is written.
 
     :param each: told of each line and its fate, in order
     :raises Forbidden: for who does not manage the numbers of the project
@@ -155,7 +155,7 @@ async def import_rows(
     progress: Progress | None = None,
 ) -> Outcome:
     """
-    This will bring the lines into the ledger, one transaction for each batch; a line that is refused harms no other.
+    Bring the lines into the ledger, one transaction for each batch; a line that is refused harms no other.
 
     :param moves: series and where their counters go on after, as the dry run showed; None: counters stay (ruling N14)
     :param ticket: the row of an upload; without it, that of an import at a terminal is made, or found again
@@ -180,7 +180,7 @@ async def import_rows(
 
 
 async def _ahead(db: Database, reader: Reader, lines: Iterable[Cells]) -> AsyncGenerator[list[Read], None]:
-    """This will give the lines in batches; the next is read while the database writes the one before."""
+    """Return the lines in batches; the next is read while the database writes the one before."""
     remaining = iter(lines)
     following = asyncio.ensure_future(_read(db, reader, remaining))
     try:
@@ -255,7 +255,7 @@ def _tell(
 async def _begun(
     session: AsyncSession, place: Place, file: SourceFile, caller: Caller, now: datetime, *, moving: bool
 ) -> int:
-    """This will note that the file is being imported, or that an import of it that was broken off goes on."""
+    """Note that the file is being imported, or that an import of it that was broken off goes on."""
     row = await imports.unfinished(session, project_id=place.project.id, sha256=file.sha256)
     if row is None:
         row = NumberImport(
@@ -302,6 +302,6 @@ async def _standing(session: AsyncSession, place: Place, outcome: Outcome) -> No
 
 
 async def _move(session: AsyncSession, writer: Writer, plan: Plan, to: int) -> None:
-    """This will have the series go on after `to`."""
+    """Have the series go on after `to`."""
     counter = await locked_counter(session, plan, now=writer.now)
     await leap(session, plan, counter, to, user_id=writer.user, reason=REASON, address=writer.address, now=writer.now)

@@ -26,7 +26,7 @@ async def key_of_counter(session: AsyncSession, counter: NumberCounter) -> Key:
 
 
 async def key_of_number(session: AsyncSession, entry: LedgerEntry) -> Key:
-    """This will give what the number was issued for."""
+    """Return what the number was issued for."""
     found = await codes.of_issue(session, entry.public_id)
     return Key(*found) if found is not None else _key(await codes.of_entry(session, entry), entry.issue_year)
 

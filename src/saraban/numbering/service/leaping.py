@@ -12,7 +12,7 @@ from saraban.numbering.service.planning import Plan
 
 
 async def locked_counter(session: AsyncSession, plan: Plan, *, now: datetime) -> NumberCounter:
-    """This will give the main counter of the plan's series, made if it is absent, locked until the transaction ends."""
+    """Return the main counter of the plan's series, made if it is absent, locked until the transaction ends."""
     await repository.ensure_counter(session, key=plan.key, series=plan.series, now=now)
     counter = await counting.locked_counter(session, project_id=plan.project.id, series=plan.series)
     assert counter is not None
@@ -30,7 +30,7 @@ async def leap(
     address: str | None,
     now: datetime,
 ) -> None:
-    """This will have a locked counter go on after `to`; one that stands there or beyond stays."""
+    """Have a locked counter go on after `to`; one that stands there or beyond stays."""
     old = counter.last_number
     if to <= old:
         return

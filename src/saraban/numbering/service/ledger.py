@@ -115,7 +115,7 @@ class Drawn:
 
 
 def issued_of(entry: LedgerEntry) -> Issued:
-    """This will give what the caller got for a row of the ledger."""
+    """Return what the caller got for a row of the ledger."""
     return Issued(
         entry.public_id,
         entry.document_number,
@@ -131,7 +131,7 @@ def issued_of(entry: LedgerEntry) -> Issued:
 
 async def draw_numbers(connected: Connected, draws: Sequence[Draw], course: Course) -> Drawn:
     """
-    This will give each request of one series its number, or the reason why it gets none, in one compare-and-set.
+    Return each request of one series its number, or the reason why it gets none, in one compare-and-set.
 
     :raises CounterMoved: when another transaction came between
     :raises CounterMissing: when there is no such counter
@@ -190,7 +190,7 @@ async def _attempt(connected: Connected, draws: Sequence[Draw], course: Course, 
 
 
 def _assign(draws: Sequence[Draw], standing: Standing, taken: frozenset[int]) -> tuple[list[Outcome], int]:
-    """This will render and check each number before anything is written; who is refused leaves his to the next."""
+    """Render and check each number before anything is written; who is refused leaves his to the next."""
     sequences = open_sequences(standing.last_number, closed=standing.closed, taken=taken)
     outcomes: list[Outcome] = []
     last, sequence = standing.last_number, next(sequences)
@@ -218,7 +218,7 @@ def _issue(draw: Draw, sequence: int, standing: Standing) -> Issued:
 
 
 async def _taken(connected: Connected, draws: Sequence[Draw], standing: Standing) -> frozenset[int]:
-    """This will look for enough free sequences, in growing blocks of plain reads (ruling N2), and give the taken ones."""
+    """Look for enough free sequences, in growing blocks of plain reads (ruling N2), and return the taken ones."""
     plans = {(draw.plan.template.text, draw.plan.revision): draw.plan for draw in draws}.values()
     taken: set[int] = set()
     after, free, block = standing.last_number, 0, max(_FIRST_BLOCK, len(draws))
@@ -321,7 +321,7 @@ def _audit_row(
 
 
 async def cancel_stray(session: AsyncSession, draw: Draw, issued: Issued, *, now: datetime) -> None:
-    """This will cancel a number whose caller was gone before it could be told, with the reason (ruling N12)."""
+    """Cancel a number whose caller was gone before it could be told, with the reason (ruling N12)."""
     reason = "Caller gone before the number could be handed over."
     if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=now):
         return

@@ -24,7 +24,7 @@ async def revise(
     session: AsyncSession, *, caller: Caller, holder: Holder, revision_label: str, now: datetime, address: str
 ) -> str:
     """
-    This will print the holder's number again with the next revision, from the stored format and values (ruling N8).
+    Print the holder's number again with the next revision, from the stored format and values (ruling N8).
 
     :returns: the new rendering; the same number where the format has no `{REV}`
     :raises NumberTaken: when another document's number already looks like it
@@ -45,7 +45,7 @@ async def restore(
     session: AsyncSession, *, caller: Caller, holder: Holder, revision_label: str, now: datetime, address: str
 ) -> str:
     """
-    This will take the holder's number back to an earlier revision; what was printed since stays taken.
+    Take the holder's number back to an earlier revision; what was printed since stays taken.
 
     :returns: the rendering that holds again
     """
@@ -62,7 +62,7 @@ async def restore(
 async def cancel(
     session: AsyncSession, *, caller: Caller, holder: Holder, reason: str, now: datetime, address: str
 ) -> None:
-    """This will mark the holder's number cancelled; it stays in the ledger and is never issued again (ruling N12)."""
+    """Mark the holder's number cancelled; it stays in the ledger and is never issued again (ruling N12)."""
     entry = await _held(session, holder)
     entry.document_number_status = State.CANCELLED
     entry.cancelled_at, entry.reason = now, reason
@@ -71,7 +71,7 @@ async def cancel(
 
 async def traces(session: AsyncSession, *, number: str) -> list[Trace]:
     """
-    This will give what was done with a number, oldest first.
+    Return what was done with a number, oldest first.
 
     :raises NotFound: when nothing was ever printed like it
     """
@@ -129,7 +129,7 @@ async def note(
     issued_for: Key | None = None,
 ) -> None:
     """
-    This will write the audit row of an operation on a number, in the transaction of the operation (ruling N15).
+    Write the audit row of an operation on a number, in the transaction of the operation (ruling N15).
 
     :param issued_for: its counter key, where this is the operation that issues it
     """

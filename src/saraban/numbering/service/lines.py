@@ -279,7 +279,7 @@ def _of_a_column(pointer: str) -> str:
 
 async def taken(session: AsyncSession, place: Place, reads: Sequence[Read]) -> tuple[list[Read], set[int]]:
     """
-    This will hold lines against the ledger.
+    Hold lines against the ledger.
 
     :returns: the lines, those whose number is taken with their fault; and which lines were imported before
     """

@@ -89,7 +89,7 @@ async def plan_of_day(
     zone: ZoneInfo,
 ) -> Plan:
     """
-    This will plan a number as it was to be printed on a day that has passed; without a day, as it is printed now.
+    Plan a number as it was to be printed on a day that has passed; without a day, as it is printed now.
 
     :raises Invalid: for a day to come, and where a year is stated beside the day
     """
@@ -116,7 +116,7 @@ async def plan_of_day(
 
 async def override_effect(session: AsyncSession, *, caller: Caller, plan: Plan, statement: Statement) -> Effect:
     """
-    This will show what an override would do, without doing it.
+    Show what an override would do, without doing it.
 
     :raises Invalid: when the stated number is none that the format could print
     """
@@ -156,7 +156,7 @@ async def override(
     now: datetime | None = None,
 ) -> Issued:
     """
-    This will put a stated number into the ledger, final and carried by no document.
+    Put a stated number into the ledger, final and carried by no document.
 
     :param now: when it is stated, where the plan is of another day
     :param confirmed_jump: the jump that was shown; needed where the counter is to move
@@ -222,7 +222,7 @@ def _sequence(plan: Plan, statement: Statement) -> int:
 
 def sequence_of(plan: Plan, number: str) -> int:
     """
-    This will read the sequence out of a printed number.
+    Read the sequence out of a printed number.
 
     :raises Invalid: when the number is not exactly what the format prints for that sequence
     """

@@ -163,7 +163,7 @@ class Plan:
 
 async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest, now: datetime, zone: ZoneInfo) -> Plan:
     """
-    This will resolve a request for a number and check that the caller may make it (ruling N14).
+    Resolve a request for a number and check that the caller may make it (ruling N14).
 
     :param now: when the request arrived; it decides the year and serves every attempt (ruling N5)
     :raises Invalid: naming the field; nothing has been touched
@@ -176,7 +176,7 @@ async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest,
 
 async def plan_apart(db: Database, *, caller: Caller, request: NumberRequest, now: datetime, zone: ZoneInfo) -> Plan:
     """
-    This will do what `plan` does for whoever has no session, and take a connection only where something must be read.
+    Do what `plan` does for whoever has no session, and take a connection only where something must be read.
 
     :raises: what `plan` raises
     """
@@ -196,7 +196,7 @@ def _allowed(request: NumberRequest, resolved: Resolved, *, caller: Caller, now:
 
 
 async def plan_again(session: AsyncSession, old: Plan) -> Plan:
-    """This will plan the same request, of the same moment, with the format that is in force now."""
+    """Plan the same request, of the same moment, with the format that is in force now."""
     resolved = await resolve(session, old.request, fresh=True)
     return _made(old.request, resolved, year=old.year, now=old.now, zone=old.zone)
 
@@ -270,7 +270,7 @@ def _counter_key(parties: Parties, year: int) -> counter.CounterKey:
 
 
 def _key_in_codes(parties: Parties, year: int, request: NumberRequest) -> dict[str, object]:
-    """This will give the counter key as the audit keeps it: codes that still mean something in twenty years."""
+    """Return the counter key as the audit keeps it: codes that still mean something in twenty years."""
     return {
         "project": parties.project.code,
         "originator": parties.originator.code,

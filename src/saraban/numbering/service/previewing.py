@@ -24,7 +24,7 @@ class Preview:
 
 async def preview(session: AsyncSession, *, plan: Plan) -> Preview:
     """
-    This will say which number a draw would give now; it consumes nothing.
+    Return which number a draw would give now; it consumes nothing.
 
     :raises SequenceExhausted: where a draw would be refused too
     """
@@ -33,7 +33,7 @@ async def preview(session: AsyncSession, *, plan: Plan) -> Preview:
 
 
 async def following(session: AsyncSession, *, plan: Plan, count: int) -> list[int]:
-    """This will give the sequences of the next draws, as things stand."""
+    """Return the sequences of the next draws, as things stand."""
     place = repository.Place(plan.project.id, plan.series, plan.range)
     standing = await repository.standing(session, place, lock=False) or repository.Standing(0, 0)
     chosen = await next_free(session, place, standing, number=plan.number, base=plan.base, count=count)
@@ -53,7 +53,7 @@ async def next_free(
     base: Callable[[int], str],
     count: int,
 ) -> list[int]:
-    """This will give the next sequences that are neither closed nor taken by whatever prints alike."""
+    """Return the next sequences that are neither closed nor taken by whatever prints alike."""
     after, found = standing.last_number, list[int]()
     while len(found) < count:
         candidates = list(islice(open_sequences(after, closed=standing.closed), _BLOCK))

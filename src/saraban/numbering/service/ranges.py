@@ -84,7 +84,7 @@ async def range_effect(
     session: AsyncSession, *, caller: Caller, plan: Plan, kind: str, first: int, last: int, organization: UUID | None
 ) -> RangeEffect:
     """
-    This will show what closing a range would do, without doing it.
+    Show what closing a range would do, without doing it.
 
     :raises: what `close` raises, but for a size that was not confirmed
     """
@@ -125,7 +125,7 @@ async def close(
     confirmed_size: int | None = None,
 ) -> RangeRow:
     """
-    This will have the main counter of the plan's series step over `first` to `last` from now on.
+    Have the main counter of the plan's series step over `first` to `last` from now on.
 
     :param organization: the only one that may draw from a kept range; None: whoever may draw from the series
     :param confirmed_size: how many sequences it closes; needed where that is many, or more digits than the format has
@@ -160,7 +160,7 @@ async def close_in_series(
     confirmed_size: int | None = None,
 ) -> NumberRange:
     """
-    This will do the same to a series that has counted already, named as the books name it.
+    Do the same to a series that has counted already, named as the books name it.
 
     :raises Invalid: also at `/series`, when the project has no such series
     """
@@ -267,7 +267,7 @@ async def _closed(
 async def ranges(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[RangeRow]:
-    """This will give the ranges of a project, the released ones too, newest first."""
+    """Return the ranges of a project, the released ones too, newest first."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
     caller.require("numbering.view_counters", Scope(project=project.id))
     page = await counting.ranges_page(session, project_id=project.id, cursor=cursor, limit=limit)
@@ -278,7 +278,7 @@ async def release(
     session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
 ) -> NumberRange:
     """
-    This will open a range again: what the main counter has not passed, it will give.
+    Open a range again: what the main counter has not passed, it will give.
 
     :raises RangeReleased: when it was released before
     """

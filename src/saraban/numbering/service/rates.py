@@ -44,7 +44,7 @@ class Rates:
 
     async def draw(self, caller: Caller, address: str) -> Tally | None:
         """
-        This will charge a draw to its caller; an account with a limit of its own has that one alone.
+        Charge a draw to its caller; an account with a limit of its own has that one alone.
 
         :returns: None for who is exempt
         """
@@ -60,7 +60,7 @@ class Rates:
         return await self._take(charges)
 
     async def look(self, caller: Caller) -> Tally | None:
-        """This will charge a preview or a read: typing in a form must not use up the numbers. Who is exempt is so here too."""
+        """Charge a preview or a read: typing in a form must not use up the numbers. Who is exempt is so here too."""
         if caller.draws_per_minute == 0:
             return None
         return await self._take([Charge("looks", str(caller.public_id), self.looks)])

@@ -87,7 +87,7 @@ async def receive(
     address: str,
 ) -> ImportRow:
     """
-    This will keep a file and have a worker check it; nothing is imported before `start_import`.
+    Keep a file and have a worker check it; nothing is imported before `start_import`.
 
     :raises Forbidden: for who does not manage the numbers of the project; nothing of the file is read then
     :raises Invalid: at `/file`, when it is neither XLSX nor CSV
@@ -137,7 +137,7 @@ async def start_import(
     session: AsyncSession, *, caller: Caller, public_id: UUID, moves: Sequence[Moved], now: datetime, address: str
 ) -> ImportRow:
     """
-    This will have a worker import what the dry run found good.
+    Have a worker import what the dry run found good.
 
     :param moves: the series that were ticked; all other counters stay (ruling N14)
     :raises ImportNotChecked: before the dry run is done, and when it was told to go on before
@@ -178,7 +178,7 @@ def _ticked(report: Mapping[str, Any], moves: Sequence[Moved]) -> dict[str, Any]
 
 async def import_(session: AsyncSession, *, caller: Caller, public_id: UUID) -> ImportRow:
     """
-    This will give one import; those at a terminal are among them.
+    Return one import; those at a terminal are among them.
 
     :raises NotFound: also for who does not manage the numbers of its project
     """
@@ -191,7 +191,7 @@ async def import_(session: AsyncSession, *, caller: Caller, public_id: UUID) -> 
 async def imports(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[ImportRow]:
-    """This will give the imports of a project, newest first."""
+    """Return the imports of a project, newest first."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
     caller.require(MANAGES, Scope(project=project.id))
     found = await rows.page(session, project_id=project.id, cursor=cursor, limit=limit)
@@ -199,7 +199,7 @@ async def imports(
 
 
 def source_key(public_id: UUID) -> str:
-    """This will give the place of an import's file; both stay, as the proof of what was asked and what came of it."""
+    """Return the place of an import's file; both stay, as the proof of what was asked and what came of it."""
     return f"imports/{public_id}/source"
 
 
@@ -209,7 +209,7 @@ def result_key(public_id: UUID) -> str:
 
 async def result_of(session: AsyncSession, storage: Storage, *, caller: Caller, public_id: UUID) -> str:
     """
-    This will give the storage key of the result workbook: each line of the file with what came of it, or would.
+    Return the storage key of the result workbook: each line of the file with what came of it, or would.
 
     :raises ImportResultMissing: before the dry run is done
     """

@@ -28,7 +28,7 @@ async def errors(
     limit: int = 50,
 ) -> Page[ErrorRow]:
     """
-    This will give refused and failed calls of every project, newest first.
+    Return refused and failed calls of every project, newest first.
 
     :param kind: only those of this type, such as `LOCK_TIMEOUT`
     :param trace: only that of the request with this trace id
@@ -41,5 +41,5 @@ async def errors(
 
 
 async def forget_errors(session: AsyncSession, *, now: datetime, keep: timedelta = KEEP_ERRORS) -> int:
-    """This will delete a bounded number of rows that are older than `keep`, and give their number."""
+    """Delete a bounded number of rows that are older than `keep`, and return their number."""
     return await refused.forget(session, before=now - keep, limit=_BATCH)

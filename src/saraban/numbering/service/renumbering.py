@@ -28,7 +28,7 @@ class Found:
 
 async def find(session: AsyncSession, *, caller: Caller, project_public_id: UUID, number: str) -> Found:
     """
-    This will find what a printed number became, however often it was replaced since.
+    Find what a printed number became, however often it was replaced since.
 
     :raises NotFound: also where the caller neither administers the project nor is one of the number's parties
     """
@@ -47,7 +47,7 @@ async def find(session: AsyncSession, *, caller: Caller, project_public_id: UUID
 
 
 async def rfa_type_of(session: AsyncSession, *, number: UUID) -> str | None:
-    """This will give the code of the RFA type that a number was issued for; None for what is no RFA."""
+    """Return the code of the RFA type that a number was issued for; None for what is no RFA."""
     issued_for = await codes.of_issue(session, number)
     if issued_for is not None:
         found = orjson.loads(issued_for[1]).get("rfaType")

@@ -27,7 +27,7 @@ BATCH = 500
 
 async def confirm(session: AsyncSession, *, caller: Caller, token: UUID, now: datetime, address: str) -> Issued:
     """
-    This will make a reserved number final, for no document yet; repeated, it gives the same answer.
+    Make a reserved number final, for no document yet; repeated, it gives the same answer.
 
     :raises NotFound: for a token of nobody's or of somebody else's
     :raises ReservationExpired: after the expiry by the database's clock
@@ -56,7 +56,7 @@ async def bind(
     address: str,
 ) -> Issued:
     """
-    This will give a reserved number to a document, in the transaction that writes it.
+    Return a reserved number to a document, in the transaction that writes it.
 
     :param plan: what the document would draw; the number must print the same parties and codes
     :param fields: what the document's own schema calls a field, where it differs
@@ -79,7 +79,7 @@ async def cancel_reservation(
     session: AsyncSession, *, caller: Caller, token: UUID, reason: str, now: datetime, address: str
 ) -> Issued:
     """
-    This will give a reservation up; the number stays in the ledger. Repeated, it gives the same answer.
+    Return a reservation up; the number stays in the ledger. Repeated, it gives the same answer.
 
     :raises NumberNotInState: when it is confirmed already
     """
@@ -96,7 +96,7 @@ async def cancel_reservation(
 
 
 async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
-    """This will expire a bounded number of reservations whose time is over, as the user `system`, and count them."""
+    """Expire a bounded number of reservations whose time is over, as the user `system`, and count them."""
     database_time = await repository.database_now(session)
     entries = await living.overdue(session, source=source_of(State.EXPIRED, Who.TIMER), now=database_time, limit=BATCH)
     if not entries:

@@ -36,7 +36,7 @@ async def reset(
     address: str,
 ) -> tuple[int, int]:
     """
-    This will set the main counter of a series back; numbers that were issued above it are stepped over.
+    Set the main counter of a series back; numbers that were issued above it are stepped over.
 
     :returns: where it stood, and where it stands
     :raises Forbidden: for everybody but a Super Admin

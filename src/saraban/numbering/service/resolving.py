@@ -75,7 +75,7 @@ async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool 
 
 
 def remembered(engine: sa.Engine, request: NumberRequest) -> Resolved | None:
-    """This will give what was found a moment ago, so that nobody takes a connection for it."""
+    """Return what was found a moment ago, so that nobody takes a connection for it."""
     found = _remembered.get(engine.pool, _NOTHING).get(_key(request))
     return found[1] if found is not None and found[0] > stopwatch() else None
 
@@ -95,7 +95,7 @@ def _key(request: NumberRequest) -> tuple[Any, ...]:
 
 
 def forget(session: AsyncSession) -> None:
-    """This will have the process ask anew: a format was saved."""
+    """Have the process ask anew: a format was saved."""
     _remembered.pop(_engine(session).pool, None)
 
 

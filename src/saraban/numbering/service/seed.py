@@ -21,7 +21,7 @@ SHIPPED: dict[str | None, tuple[str, str]] = {
 
 
 async def default_formats(session: AsyncSession, *, caller: Caller, project_public_id: UUID, now: datetime) -> int:
-    """This will give a project the shipped formats it lacks, and say how many; what is there stays."""
+    """Return a project the shipped formats it lacks, and say how many; what is there stays."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     made = 0
     for code, (template, description) in SHIPPED.items():

@@ -16,7 +16,7 @@ _SHOWN = 20
 
 
 async def measure_utilization(session: AsyncSession, *, now: datetime) -> Sequence[Used]:
-    """This will bring the metric up to date: few series, however many there are."""
+    """Bring the metric up to date: few series, however many there are."""
     rows = await utilization.furthest(session, since=now - _IN_USE, most=_LOOKED_AT)
     used = [
         Used(project, series, last / (10**width - 1))

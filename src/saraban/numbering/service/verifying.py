@@ -37,7 +37,7 @@ async def verify(
     db: Database, *, carriers: Sequence[Carriers], progress: Progress = lambda _done, _total: None
 ) -> AsyncIterator[Discrepancy]:
     """
-    This will name whatever two of the books disagree about, in the order in which it is found.
+    Name whatever two of the books disagree about, in the order in which it is found.
 
     :param carriers: the registers whose documents carry numbers
     """

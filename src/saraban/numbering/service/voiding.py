@@ -23,7 +23,7 @@ async def void(
     session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
 ) -> Issued:
     """
-    This will make a confirmed number that no document carries void. It is never issued again.
+    Make a confirmed number that no document carries void. It is never issued again.
 
     :raises NotFound: also for a number that the caller may not see
     :raises Forbidden: for one of a project whose numbers the caller does not manage
@@ -38,7 +38,7 @@ async def void(
 
 
 async def voidable(session: AsyncSession, *, caller: Caller, public_id: UUID, project_id: int | None) -> LedgerEntry:
-    """This will give a number that the caller may make void now."""
+    """Return a number that the caller may make void now."""
     entry = await living.by_public_id(session, public_id, lock=True)
     if entry is None or (project_id is not None and entry.project_id != project_id):
         raise NotFound("There is no such number.")
@@ -64,7 +64,7 @@ async def replace(
     now: datetime,
     address: str,
 ) -> Issued:
-    """This will make a number void for the one just drawn in this transaction, and link the two both ways."""
+    """Make a number void for the one just drawn in this transaction, and link the two both ways."""
     reason = checked_reason(reason)
     entry = await voidable(session, caller=caller, public_id=public_id, project_id=project_id)
     await _made_void(
@@ -85,7 +85,7 @@ async def replace_held(
     address: str,
 ) -> None:
     """
-    This will make a document's number void for the one just drawn for the same document: it is renumbered.
+    Make a document's number void for the one just drawn for the same document: it is renumbered.
 
     The old number keeps its holder and its renderings, so it still finds the document.
     """

@@ -59,7 +59,7 @@ class Member:
 
     async def told(self) -> Any:
         """
-        This will wait for the answer.
+        Wait for the answer.
 
         :raises NumberingBusy, NumberingFailed: when its turn did not come before the deadline
         """
@@ -87,7 +87,7 @@ class Member:
             metrics.GENERATED["refused" if refused else "failed"].observe(self.elapsed)
 
     async def run(self, work: Work, session: AsyncSession, issued: Issued) -> Any:
-        """This will run the caller's part in the caller's context: its trace belongs to its rows."""
+        """Run the caller's part in the caller's context: its trace belongs to its rows."""
         return await asyncio.get_running_loop().create_task(_plain(work(session, issued)), context=self.context)
 
 
@@ -110,17 +110,17 @@ class Line:
             self.waiting = deque(member for member in self.waiting if not member.answer.done())
 
     def due_in(self) -> float:
-        """This will give the seconds until somebody may be served: 0 as soon as one member is not backing off."""
+        """Return the seconds until somebody may be served: 0 as soon as one member is not backing off."""
         now = stopwatch()
         return max(min((member.ready_at for member in self.waiting), default=now) - now, 0.0)
 
     def patience(self, most: float) -> float:
-        """This will give the seconds that the lock may be waited for before somebody's deadline passes."""
+        """Return the seconds that the lock may be waited for before somebody's deadline passes."""
         return min(most, *(member.attempts.left(member.elapsed) for member in self.waiting))
 
     def take(self, *, most: int, size: int) -> list[Member]:
         """
-        This will move the next members onto their way: one with work of its own alone, others together.
+        Move the next members onto their way: one with work of its own alone, others together.
 
         Those who back off ride along: if it works, they need not wait any longer.
 
@@ -145,11 +145,11 @@ class Line:
         return self.batch
 
     def settle(self) -> None:
-        """This will forget the batch: everybody in it has an answer."""
+        """Forget the batch: everybody in it has an answer."""
         self.batch = []
 
     def put_back(self) -> None:
-        """This will have the batch wait again, in front."""
+        """Have the batch wait again, in front."""
         for member in self.batch:
             member.on_its_way = False
         self.waiting.extendleft(reversed([member for member in self.batch if not member.answer.done()]))

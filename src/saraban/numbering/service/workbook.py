@@ -37,7 +37,7 @@ def source_of(path: Path) -> SourceFile:
 
 def lines_of(path: Path) -> Iterator[Cells]:
     """
-    This will give the lines below the headings, each with its number in the file and its cells in the usual order.
+    Return the lines below the headings, each with its number in the file and its cells in the usual order.
 
     :raises Invalid: for a file that `read_rows` refuses, or that lacks a column
     """
@@ -50,7 +50,7 @@ def lines_of(path: Path) -> Iterator[Cells]:
 
 
 def _places(headings: Sequence[object]) -> list[int | None]:
-    """This will find the columns by their headings, in whatever order and language they stand."""
+    """Find the columns by their headings, in whatever order and language they stand."""
     found: dict[str, int] = {}
     for place, heading in enumerate(headings):
         found.setdefault(fold(str(heading or "")).strip().lower(), place)
@@ -100,7 +100,7 @@ class Sheet:
         self._put(cells, bold=False)
 
     def explain(self, title: str, rows: Sequence[Sequence[str]]) -> None:
-        """This will add a second sheet; a CSV has none."""
+        """Add a second sheet; a CSV has none."""
         if self._book is not None:
             sheet = self._book.add_worksheet(title)
             sheet.set_column(0, 3, 40)
@@ -125,14 +125,14 @@ class Sheet:
 
 
 def harmless(cell: object) -> object:
-    """This will keep a spreadsheet from taking a text of a CSV for a formula."""
+    """Keep a spreadsheet from taking a text of a CSV for a formula."""
     if isinstance(cell, datetime):
         return cell.isoformat(sep=" ", timespec="seconds")
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(DANGEROUS) else cell
 
 
 def template_to(path: Path) -> None:
-    """This will write an empty sheet to fill in; its second sheet says what each column is."""
+    """Write an empty sheet to fill in; its second sheet says what each column is."""
     with Sheet(path, [column.title for column in COLUMNS]) as sheet:
         rows = [
             (column.title, "ต้องกรอก / required" if column.needed else "", column.about.th, column.about.en)

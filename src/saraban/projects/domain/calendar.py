@@ -42,7 +42,7 @@ class WorkCalendar:
 
 def working_days_after(calendar: WorkCalendar, start: date, count: int) -> date:
     """
-    This will give the working day that is `count` working days after `start`, or before it when `count` is negative.
+    Return the working day that is `count` working days after `start`, or before it when `count` is negative.
 
     `start` itself is never counted, and is the answer for 0, be it worked or not.
     """
@@ -56,7 +56,7 @@ def working_days_after(calendar: WorkCalendar, start: date, count: int) -> date:
 
 def working_days_between(calendar: WorkCalendar, first: date, last: date) -> int:
     """
-    This will give how many working days lie after `first`, up to and with `last`; negative when `last` comes before.
+    Return how many working days lie after `first`, up to and with `last`; negative when `last` comes before.
 
     It undoes `working_days_after`: the days between a day and the one that is `n` after it are `n`.
     """

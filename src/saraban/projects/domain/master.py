@@ -99,7 +99,7 @@ CIRCULATION_STATUSES = _offers(
 
 
 def name_of(offers: tuple[Offer, ...], code: str, stored: str | None) -> Text:
-    """This will give a code's name in both languages; a code added later has the stored one only."""
+    """Return a code's name in both languages; a code added later has the stored one only."""
     return next((one.says for one in offers if one.code == code), Text(stored or code, stored or code))
 
 
@@ -107,5 +107,5 @@ _TYPE_NAMES = {offer.code: offer.says for offer in CORRESPONDENCE_TYPES}
 
 
 def type_name(code: str, stored: str) -> Text:
-    """This will give a document type's name in both languages; a type added later has the stored one only."""
+    """Return a document type's name in both languages; a type added later has the stored one only."""
     return _TYPE_NAMES.get(code) or Text(stored, stored)

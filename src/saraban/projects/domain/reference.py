@@ -38,7 +38,7 @@ class Party:
 
 
 def by_part(parties: Iterable[Party]) -> dict[str, frozenset[int]]:
-    """This will give the keys of the organizations by the part that they have."""
+    """Return the keys of the organizations by the part that they have."""
     found: dict[str, set[int]] = {}
     for party in parties:
         found.setdefault(party.part, set()).add(party.id)

@@ -37,7 +37,7 @@ async def project_coded(session: AsyncSession, *, code: str) -> Project | None:
 
 
 async def lock(session: AsyncSession, *, project_id: int) -> None:
-    """This will hold the project's row: two who change its settings at once take turns."""
+    """Hold the project's row: two who change its settings at once take turns."""
     await session.execute(sa.select(Project.id).where(Project.id == project_id).with_for_update())
 
 

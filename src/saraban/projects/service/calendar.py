@@ -18,7 +18,7 @@ from saraban.projects.service.reading import seen
 
 
 async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalendar:
-    """This will give the working days of a project, for whoever counts in them."""
+    """Return the working days of a project, for whoever counts in them."""
     own = await repository.days(session, project_id=project_id)
     return WorkCalendar(
         weekend=frozenset(await _weekend(session, project_id)),
@@ -29,7 +29,7 @@ async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalend
 
 async def read_calendar(session: AsyncSession, *, caller: Caller, project_public_id: UUID, year: int) -> CalendarAnswer:
     """
-    This will give one year of a project's calendar.
+    Return one year of a project's calendar.
 
     :raises NotFound: when there is no such project that the caller may see
     """
@@ -54,7 +54,7 @@ async def set_weekend(
     address: str,
 ) -> None:
     """
-    This will say on which weekdays a project does not work.
+    Tell on which weekdays a project does not work.
 
     :raises Forbidden: when the caller does not manage the project
     """
@@ -81,7 +81,7 @@ async def add_day(
     address: str,
 ) -> CalendarDay:
     """
-    This will make a day a holiday of the project, or a day that it works; what the project said of it before is replaced.
+    Make a day a holiday of the project, or a day that it works; what the project said of it before is replaced.
 
     :raises Forbidden: when the caller does not manage the project
     """
@@ -102,7 +102,7 @@ async def remove_day(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, day: date, now: datetime, address: str
 ) -> None:
     """
-    This will take back what a project said of a day, so that weekend and public holidays decide again.
+    Take back what a project said of a day, so that weekend and public holidays decide again.
 
     :raises NotFound: when it said nothing of that day
     """

@@ -135,7 +135,7 @@ async def find_sub_type(
 
 
 def taking_part(*, project_id: int, contract_id: int | None) -> Question[list[Party]]:
-    """This will ask for the organizations that take part with their role there; a contract's word for it comes first."""
+    """Ask for the organizations that take part with their role there; a contract's word for it comes first."""
 
     def read(rows: Sequence[Any]) -> list[Party]:
         return [Party(key, public_id, code, part_of(role)) for key, public_id, code, role in rows]
@@ -144,13 +144,13 @@ def taking_part(*, project_id: int, contract_id: int | None) -> Question[list[Pa
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
-    """This will give the keys of the same by their role."""
+    """Return the keys of the same by their role."""
     known = await answered(session, taking_part(project_id=project_id, contract_id=contract_id))
     return by_part(known)
 
 
 async def printable_codes(session: AsyncSession, *, project_id: int) -> PrintableCodes:
-    """This will give each code that numbers of the project may print, to find formats that can meet."""
+    """Return each code that numbers of the project may print, to find formats that can meet."""
     found: dict[str, set[str]] = {}
     for row in await repository.printable(session, project_id=project_id):
         if row.code:

@@ -19,7 +19,7 @@ MANAGE = "project.edit"
 
 async def managed(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
     """
-    This will give a project that the caller manages, held until the end of the transaction.
+    Return a project that the caller manages, held until the end of the transaction.
 
     :raises NotFound: when there is no such project that the caller may see
     :raises Forbidden: when the caller does not manage it
@@ -31,7 +31,7 @@ async def managed(session: AsyncSession, caller: Caller, public_id: UUID) -> Pro
 
 
 async def lock_project(session: AsyncSession, *, project_id: int) -> None:
-    """This will hold a project until the end of the transaction, so that its settings are changed one after the other."""
+    """Hold a project until the end of the transaction, so that its settings are changed one after the other."""
     await lookup.lock(session, project_id=project_id)
 
 
@@ -45,7 +45,7 @@ async def note(
     now: datetime,
     address: str,
 ) -> None:
-    """This will write into the audit trail what was done to a project."""
+    """Write into the audit trail what was done to a project."""
     await audit.write(
         session,
         action=action,

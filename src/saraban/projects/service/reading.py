@@ -45,7 +45,7 @@ async def list_projects(
 
 
 async def projects_of(session: AsyncSession, *, caller: Caller) -> tuple[ProjectRef, ...]:
-    """This will give every project the caller may see, by code."""
+    """Return every project the caller may see, by code."""
     rows = await repository.every(session, _visible(caller), sandbox=_sandbox(caller))
     return tuple(
         ProjectRef(row.id, row.public_id, row.project_code, row.project_name, row.project_name_en) for row in rows
@@ -105,7 +105,7 @@ async def sub_types(
 
 
 async def correspondence_types(session: AsyncSession) -> list[TypeLine]:
-    """This will give the kinds of document there are, in the order of forms."""
+    """Return the kinds of document there are, in the order of forms."""
     rows = await repository.correspondence_types(session)
     names = [(row.type_code, type_name(row.type_code, row.type_name)) for row in rows]
     return [TypeLine(code=code, name_th=says.th, name_en=says.en) for code, says in names]

@@ -24,7 +24,7 @@ _STAMPS = {"created_at": SHIPPED_AT, "updated_at": SHIPPED_AT}
 
 
 async def master(session: AsyncSession) -> None:
-    """This will fill in document types, statuses, approve codes."""
+    """Fill in document types, statuses, approve codes."""
     await _fill(
         session,
         CorrespondenceType.type_code,

@@ -42,7 +42,7 @@ async def seats(
     session: AsyncSession, *, project_ids: Collection[int], user_ids: Collection[int] | None = None
 ) -> tuple[TeamSeat, ...]:
     """
-    This will give who sits in the active teams of projects.
+    Return who sits in the active teams of projects.
 
     :param user_ids: only these people; None for all
     """
@@ -52,7 +52,7 @@ async def seats(
 
 async def review_teams(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[ReviewTeamOut]:
     """
-    This will give the teams of a project with their members, by code.
+    Return the teams of a project with their members, by code.
 
     :raises NotFound: when there is no such project that the caller may see
     """
@@ -66,7 +66,7 @@ async def participants(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, search: str = ""
 ) -> tuple[Member, ...]:
     """
-    This will give whom a team of the project can have, by a part of the name; the first hundred.
+    Return whom a team of the project can have, by a part of the name; the first hundred.
 
     :raises NotFound: when there is no such project that the caller may see
     """
@@ -90,7 +90,7 @@ async def save_team(
     address: str,
 ) -> ReviewTeamOut:
     """
-    This will make a team, or change what it is called and whether it is asked.
+    Make a team, or change what it is called and whether it is asked.
 
     :param new: whether it is to be made, or to be there already; None for either
     :raises Invalid: when it is to be made and there is one of this code
@@ -118,7 +118,7 @@ async def remove_team(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, code: str, now: datetime, address: str
 ) -> None:
     """
-    This will remove a team with its members; what they have answered stays theirs.
+    Remove a team with its members; what they have answered stays theirs.
 
     :raises NotFound: when there is no such team
     """
@@ -141,7 +141,7 @@ async def save_member(
     address: str,
 ) -> ReviewTeamOut:
     """
-    This will give somebody a place in a team, or change it.
+    Return somebody a place in a team, or change it.
 
     :raises NotFound: when there is no such team, or no such person who takes part in the project
     :raises Invalid: when no contract of the project has the discipline
@@ -177,7 +177,7 @@ async def remove_member(
     address: str,
 ) -> None:
     """
-    This will take somebody out of a team.
+    Take somebody out of a team.
 
     :raises NotFound: when there is no such team, or the person is not in it
     """

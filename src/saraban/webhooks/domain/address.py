@@ -105,7 +105,7 @@ def _is_what_it_seems(label: str) -> bool:
 
 
 def is_public(text: str) -> bool:
-    """This will say whether an IP address is one of the open internet."""
+    """Return whether an IP address is one of the open internet."""
     address = _literal(text)
     if address is None:
         return False
@@ -125,7 +125,7 @@ def _literal(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _inside(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
-    """This will give the addresses that packets to this one may end at."""
+    """Return the addresses that packets to this one may end at."""
     if isinstance(address, IPv4Address):
         return [address]
     if address.ipv4_mapped is not None:

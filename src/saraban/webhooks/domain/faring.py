@@ -25,13 +25,13 @@ class Faring:
     given_up: int = 0
 
     def after(self, *, delivered: bool, gave_up: bool, now: datetime) -> "Faring":
-        """This will give what it is after one more attempt."""
+        """Return what it is after one more attempt."""
         if delivered:
             return Faring()
         return Faring(self.failing_since or now, self.given_up + gave_up)
 
     def is_hopeless(self, *, now: datetime) -> bool:
-        """This will say whether nothing has got through for so long that the webhook is switched off."""
+        """Return whether nothing has got through for so long that the webhook is switched off."""
         if self.failing_since is None:
             return False
         age = now - self.failing_since

@@ -51,7 +51,7 @@ class Post(Protocol):
 
 
 def message(name: str, payload: Mapping[str, Any], *, at: datetime) -> dict[str, Any]:
-    """This will give the body of a webhook: type, timestamp and data."""
+    """Return the body of a webhook: type, timestamp and data."""
     said = {key: payload[key] for key in _SAID if payload.get(key) is not None}
     actor = payload.get("actor")
     if isinstance(actor, Mapping) and actor.get("publicId"):

@@ -22,6 +22,6 @@ class Earlier:
 
 
 def valid(kept: Iterable[Mapping[str, Any]] | None, *, now: datetime) -> list[Earlier]:
-    """This will give the earlier secrets that still sign, the latest first."""
+    """Return the earlier secrets that still sign, the latest first."""
     found = [Earlier(one["secret"], datetime.fromisoformat(one["until"])) for one in kept or ()]
     return sorted((one for one in found if one.until > now), key=lambda one: one.until, reverse=True)

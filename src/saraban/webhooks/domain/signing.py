@@ -9,12 +9,12 @@ PREFIX = "whsec_"
 
 
 def encoded(key: bytes) -> str:
-    """This will give a secret in the form that receivers are handed."""
+    """Return a secret in the form that receivers are handed."""
     return PREFIX + base64.b64encode(key).decode()
 
 
 def signature(secrets: Sequence[str], *, message_id: str, timestamp: int, body: bytes) -> str:
-    """This will give the header `webhook-signature`: while a secret is being changed it has one for each."""
+    """Return the header `webhook-signature`: while a secret is being changed it has one for each."""
     signed = f"{message_id}.{timestamp}.".encode() + body
     return " ".join("v1," + _signed(secret, signed) for secret in secrets)
 

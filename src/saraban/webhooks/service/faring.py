@@ -46,7 +46,7 @@ class Attempt:
 
 
 async def keep(session: AsyncSession, public_id: UUID, attempt: Attempt) -> None:
-    """This will keep the outcome; the webhook itself is locked and changed only where all is not well."""
+    """Keep the outcome; the webhook itself is locked and changed only where all is not well."""
     row = await repository.one(session, public_id=public_id, locked=not attempt.delivered)
     if row is None:  # it was removed meanwhile
         return

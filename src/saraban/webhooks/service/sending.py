@@ -38,7 +38,7 @@ class WebhookFailed(Exception):  # an expected outcome
 
 
 def subscribe(handlers: Handlers, sender: "Sender", *, first_delay: timedelta) -> None:
-    """This will let webhooks hear of what happens; called once, in `bootstrap`."""
+    """Let webhooks hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
         handlers.add_all(name, react_all)
     handlers.add_all(NOTICE, tell_owners)
@@ -46,7 +46,7 @@ def subscribe(handlers: Handlers, sender: "Sender", *, first_delay: timedelta) -
 
 
 async def react_all(session: AsyncSession, events: Sequence[Event]) -> None:
-    """This will put a message into the outbox for each webhook of an event's project that wishes to hear of it."""
+    """Put a message into the outbox for each webhook of an event's project that wishes to hear of it."""
     if not await repository.any_active(session):
         return
     about = [(event, *_about(event)) for event in events]
@@ -72,7 +72,7 @@ def _wishes_to_hear(row: Webhook, event: Event) -> bool:
 
 
 async def tell_owners(session: AsyncSession, events: Sequence[Event]) -> None:
-    """This will put a message into the outbox for each webhook that a person set up to be told what that person is told."""
+    """Put a message into the outbox for each webhook that a person set up to be told what that person is told."""
     people = [UUID(event.payload["userPublicId"]) for event in events]
     hooks = await repository.active_of_people(session, users=set(people))
     wanted = [_requested(row, event) for event, user in zip(events, people, strict=True) for row in hooks.get(user, ())]
@@ -84,7 +84,7 @@ def _about(event: Event) -> tuple[UUID | None, UUID | None]:
 
 
 async def test(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime) -> UUID:
-    """This will have a webhook told something that means nothing, and give the id of the message."""
+    """Have a webhook told something that means nothing, and return the id of the message."""
     row = await subscribing.read(session, caller=caller, public_id=public_id)
     event = Event(new_id(), TEST, "webhook", str(row.public_id), {}, now)
     await outbox.record_all(session, [_requested(row, event)])
@@ -215,7 +215,7 @@ class Sender:
 
 
 async def forget_outcomes(session: AsyncSession, *, now: datetime) -> int:
-    """This will delete a bounded number of outcomes older than a week, and say how many."""
+    """Delete a bounded number of outcomes older than a week, and say how many."""
     return await repository.forget_outcomes(session, before=now - KEEP_OUTCOMES)
 
 

@@ -112,7 +112,7 @@ async def create(
     address: str,
 ) -> Webhook:
     """
-    This will have `url` told of the project's events from now on; its secret is shown this once.
+    Have `url` told of the project's events from now on; its secret is shown this once.
 
     :param topics: of `workflow.webhook`; none for all
     :raises TooManyWebhooks: at the limit of a project
@@ -133,7 +133,7 @@ async def create_own(
     session: AsyncSession, *, caller: Caller, url: str, description: str, now: datetime, address: str
 ) -> Webhook:
     """
-    This will have `url` told what the caller chose to be told by webhook; its secret is shown this once.
+    Have `url` told what the caller chose to be told by webhook; its secret is shown this once.
 
     :raises TooManyOwnWebhooks: at the limit of a person
     """
@@ -169,14 +169,14 @@ def _new(
 async def listing(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[Webhook]:
-    """This will give the webhooks of a project, newest first."""
+    """Return the webhooks of a project, newest first."""
     project = await _project(session, caller, project_public_id)
     rows = await repository.page(session, of=repository.of_project(project), cursor=cursor, limit=limit)
     return cut(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
 
 
 async def listing_own(session: AsyncSession, *, caller: Caller, cursor: str | None, limit: int) -> Page[Webhook]:
-    """This will give the webhooks that the caller set up for himself, newest first."""
+    """Return the webhooks that the caller set up for himself, newest first."""
     rows = await repository.page(session, of=repository.of_person(caller.user_id), cursor=cursor, limit=limit)
     return cut(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
 
@@ -230,7 +230,7 @@ async def rotate(
     session: AsyncSession, *, caller: Caller, public_id: UUID, if_match: str | None = None, now: datetime, address: str
 ) -> Webhook:
     """
-    This will give the webhook another secret; for a day messages are signed with the old one as well.
+    Return the webhook another secret; for a day messages are signed with the old one as well.
 
     :param if_match: the `ETag` that the caller has seen, None when he does not say
     :raises WebhookChanged: when it is another by now
@@ -253,7 +253,7 @@ async def rotate(
 
 
 async def remove(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime, address: str) -> None:
-    """This will forget a webhook; what it was to be told and has not been yet is not sent."""
+    """Forget a webhook; what it was to be told and has not been yet is not sent."""
     row = await _managed(session, caller, public_id, locked=True)
     await _note(session, "remove", row, caller=caller, now=now, address=address)
     await repository.remove(session, row=row)
@@ -262,7 +262,7 @@ async def remove(session: AsyncSession, *, caller: Caller, public_id: UUID, now:
 async def outcomes(
     session: AsyncSession, *, caller: Caller, public_id: UUID, cursor: str | None, limit: int
 ) -> Page[WebhookOutcome]:
-    """This will give the last attempts to tell a webhook something, newest first."""
+    """Return the last attempts to tell a webhook something, newest first."""
     row = await _managed(session, caller, public_id)
     rows = await repository.outcomes(session, webhook_id=row.id, cursor=cursor, limit=limit)
     return cut(rows, limit=limit, key=lambda outcome: (outcome.created_at, outcome.public_id))
@@ -273,7 +273,7 @@ def etag(row: Webhook) -> str:
 
 
 def earlier_until(row: Webhook) -> datetime | None:
-    """This will say until when the last of the earlier secrets signs."""
+    """Tell until when the last of the earlier secrets signs."""
     moments = [datetime.fromisoformat(one["until"]) for one in row.earlier_secrets or ()]
     return max(moments, default=None)
 

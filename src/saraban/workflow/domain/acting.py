@@ -19,12 +19,12 @@ POINTER = "/onBehalfOf"
 
 
 def in_place_of(own: Facts, seat: Caller) -> Facts:
-    """This will give the same question with the rights of `seat`, asked by who asks."""
+    """Return the same question with the rights of `seat`, asked by who asks."""
     return replace(own, caller=seat, deputy=own.caller)
 
 
 def choices(definition: Definition, state: str, own: Facts, seats: Iterable[Caller]) -> tuple[ActionChoice, ...]:
-    """This will give what the caller may do now, in his own right or for others, in the order of the definition."""
+    """Return what the caller may do now, in his own right or for others, in the order of the definition."""
     mine = {choice.code: choice for choice in engine.available(definition, state, own)}
     others: dict[str, list[Represented]] = {}
     words: dict[str, ActionChoice] = {}
@@ -45,7 +45,7 @@ def chosen(
     definition: Definition, state: str, action: str, own: Facts, seats: Sequence[Caller], *, named: UUID | None
 ) -> Facts:
     """
-    This will give the facts of the one in whose place the caller acts.
+    Return the facts of the one in whose place the caller acts.
 
     :param named: whom the request names; without it there must be one alone who could
     :raises ActionForbidden: when nobody who has lent his steps to the caller may take this one
@@ -82,7 +82,7 @@ def _may(definition: Definition, state: str, action: str, asked: Facts) -> bool:
 
 
 def several(people: Iterable[Caller]) -> Invalid:
-    """This will give the refusal for who must say whose place he takes, with a fault for each person it could be."""
+    """Return the refusal for who must say whose place he takes, with a fault for each person it could be."""
     says = Text("ระบุว่าทำแทนผู้ใด เช่น {name} ({publicId})", "Say for whom you act; it could be {name} ({publicId}).")
     fields = [
         FieldProblem(POINTER, "ambiguous", says, {"name": one.display_name, "publicId": str(one.public_id)})

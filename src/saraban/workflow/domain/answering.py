@@ -49,7 +49,7 @@ def may_answer(
     deputy: Caller | None = None,
 ) -> bool:
     """
-    This will say whether the caller is whom a branch asks. Nobody else answers in their place, an administrator neither.
+    Return whether the caller is whom a branch asks. Nobody else answers in their place, an administrator neither.
 
     Whoever submitted the document answers only where the definition asks for him by name, and never for somebody else.
 
@@ -87,7 +87,7 @@ def check(review: Review, answer: Answer) -> None:
 
 
 def moved(definition: Definition, state: str, answers: Mapping[str, str]) -> Step | None:
-    """This will give the step that the answers come to, or None while more of them are needed."""
+    """Return the step that the answers come to, or None while more of them are needed."""
     review = definition.states[state].review
     fell = verdict(review, answers) if review is not None else None
     if review is None or fell is None:
@@ -110,7 +110,7 @@ def answered(
     deputy: Caller | None = None,
 ) -> tuple[dict[str, str], Step | None]:
     """
-    This will decide one answer, and give all answers with it and the step they come to.
+    Decide one answer, and return all answers with it and the step they come to.
 
     :param given: the answers so far, by branch
     :param assignee: whom the branch asks now, where that is no longer the one of the definition

@@ -35,7 +35,7 @@ def check(definition: Definition, found: Faults) -> None:
 
 
 def way_at(index: int, way: Way, found: Faults) -> str:
-    """This will give the pointer to an action or a verdict of a state."""
+    """Return the pointer to an action or a verdict of a state."""
     return reduce(found.below, way.place, f"/states/{index}")
 
 

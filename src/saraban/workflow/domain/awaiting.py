@@ -52,7 +52,7 @@ class Stand:
 
 
 def waiting(definition: Definition, state: str, subject: SubjectFacts) -> Waiting:
-    """This will give whom a state waits for, from its actions that are not optional."""
+    """Return whom a state waits for, from its actions that are not optional."""
     organizations: set[int] = set()
     users: set[int] = set()
     named: set[UUID] = set()
@@ -71,12 +71,12 @@ def waiting(definition: Definition, state: str, subject: SubjectFacts) -> Waitin
 
 
 def asking(definition: Definition, state: str) -> tuple[Require, ...]:
-    """This will give what the actions of a state ask for that are not optional."""
+    """Return what the actions of a state ask for that are not optional."""
     return definition.state(state).required
 
 
 def asks_holders(require: Require) -> bool:
-    """This will say whether a step asks people for what they hold alone, whatever organization they work for."""
+    """Return whether a step asks people for what they hold alone, whatever organization they work for."""
     placed = require.party or require.organization_roles or require.user is not None
     return not placed and bool(require.roles or require.permissions)
 
@@ -92,12 +92,12 @@ def _awaited(require: Require, subject: SubjectFacts) -> frozenset[int]:
 
 
 def expects(definition: Definition, state: str) -> bool:
-    """This will say whether somebody is to act in a state at all."""
+    """Return whether somebody is to act in a state at all."""
     return definition.state(state).review is not None or any(asking(definition, state))
 
 
 def plain(person: Caller) -> Caller:
-    """This will give a person without what a role for everything lets him do: nobody is looked for because of that alone."""
+    """Return a person without what a role for everything lets him do: nobody is looked for because of that alone."""
     if not any(EVERYTHING in grant.permissions for grant in person.grants):
         return person
     nothing = frozenset[str]()
@@ -106,13 +106,13 @@ def plain(person: Caller) -> Caller:
 
 
 def meets(require: Require, person: Caller, subject: SubjectFacts) -> bool:
-    """This will say whether a person meets what a step requires, in his own right."""
+    """Return whether a person meets what a step requires, in his own right."""
     return engine.permitted(require, Facts(plain(person), subject))
 
 
 def may_act(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
     """
-    This will say whether a person may see a subject that stands in a state and act there, in his own right.
+    Return whether a person may see a subject that stands in a state and act there, in his own right.
 
     What is optional counts only where a state asks for nothing else.
     """
@@ -122,7 +122,7 @@ def may_act(definition: Definition, state: str, person: Caller, subject: Subject
 
 def asks(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
     """
-    This will say whether a member of an organization that a state waits for is one whom it asks.
+    Return whether a member of an organization that a state waits for is one whom it asks.
 
     Where a step says nothing of what he must hold, those are asked who act in workflows at all.
     """
@@ -134,7 +134,7 @@ def asks(definition: Definition, state: str, person: Caller, subject: SubjectFac
 
 
 def permissions_asked(definition: Definition, state: str) -> frozenset[str] | None:
-    """This will give permissions of which everybody has one whom a state asks in its organizations; None where some need none."""
+    """Return permissions of which everybody has one whom a state asks in its organizations; None where some need none."""
     asked = [require for require in asking(definition, state) if require.user is None and not asks_holders(require)]
     if any(require.roles and not require.permissions for require in asked):
         return None
@@ -142,12 +142,12 @@ def permissions_asked(definition: Definition, state: str) -> frozenset[str] | No
 
 
 def by_person(definition: Definition, state: str) -> bool:
-    """This will say whether a state asks people by name, or for what they hold: who that is changes with their rights."""
+    """Return whether a state asks people by name, or for what they hold: who that is changes with their rights."""
     return any(require.user is not None or asks_holders(require) for require in asking(definition, state))
 
 
 def concerns(definition: Definition, state: str, person: Caller) -> bool:
-    """This will say whether a state may ask a person by name or for what he holds, wherever he holds it."""
+    """Return whether a state may ask a person by name or for what he holds, wherever he holds it."""
 
     def holds(require: Require) -> bool:
         return bool(require.roles & person.roles or require.permissions & person.permissions)
@@ -156,7 +156,7 @@ def concerns(definition: Definition, state: str, person: Caller) -> bool:
 
 
 def asks_for_himself(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
-    """This will say whether a state asks a person by name or for what he holds, and he may see what it is about."""
+    """Return whether a state asks a person by name or for what he holds, and he may see what it is about."""
     asked = _in_person(definition, state, person, lambda require: meets(require, person, subject))
     return asked and subject.seen_by(person, state)
 

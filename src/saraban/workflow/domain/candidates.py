@@ -43,7 +43,7 @@ class Candidates:
         return self._at(path)[0]
 
     def of(self, path: str, atom: Any = None, solved: Iterable[Any] = ()) -> list[Any]:
-        """This will give what to try at a path, the likeliest first; None where it is missing."""
+        """Return what to try at a path, the likeliest first; None where it is missing."""
         place, fits, named = self._at(path)
         missing = [] if place.always else [None]
         if place.never:
@@ -63,7 +63,7 @@ class Candidates:
         return [*made[:3], *missing, *made[3:]]
 
     def corners(self, path: str) -> tuple[Any, Any]:
-        """This will give the highest and the lowest number to try at a path, where there are any."""
+        """Return the highest and the lowest number to try at a path, where there are any."""
         values = self.of(path)
         numbers = [each for each in values if type(each) in (int, float)]
         return (max(numbers), min(numbers)) if numbers else (values[0], values[-1]) if values else (None, None)
@@ -141,7 +141,7 @@ class Candidates:
 
 def solutions(atom: Any, path: str, evaluate: Evaluated) -> Iterator[Any]:
     """
-    This will give values for the one path of a part that is still open, so that a calculation or a text in it comes out right.
+    Return values for the one path of a part that is still open, so that a calculation or a text in it comes out right.
 
     :param evaluate: gives the value of a rule when the path has a value
     """
@@ -307,7 +307,7 @@ def _role_lists(near: Sequence[Any], place: Place) -> Iterator[list[str]]:
 
 
 def nested(given: Mapping[str, Any]) -> dict[str, Any]:
-    """This will lay values out as the paths say; what is missing is left out, a length makes what is as long."""
+    """Lay values out as the paths say; what is missing is left out, a length makes what is as long."""
     made: dict[str, Any] = {}
     for path, value in sorted(given.items(), key=lambda each: each[0].count(".")):
         if value is not None:

@@ -64,7 +64,7 @@ class Carried:
 
 def replaced(after: Review | None, round_: Collection[Asked]) -> Carried | Barrier:
     """
-    This will say what becomes of a review in the place of which another one comes, or none: it ends without a verdict,
+    Return what becomes of a review in the place of which another one comes, or none: it ends without a verdict,
     which it may as long as nobody has answered.
 
     :param round_: none where there was no review before
@@ -77,7 +77,7 @@ def replaced(after: Review | None, round_: Collection[Asked]) -> Carried | Barri
 
 def continued(before: Review, after: Review, round_: Collection[Asked]) -> Carried | Barrier:
     """
-    This will say how a review of a state goes on by what the version says of it, branch by branch, by their names.
+    Return how a review of a state goes on by what the version says of it, branch by branch, by their names.
 
     A branch that the version gives to the same assignee as before goes on asking whom it asks, also where it has been
     given to one person since.

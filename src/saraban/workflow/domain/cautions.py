@@ -29,7 +29,7 @@ _HELD = Text(
 
 
 def cautions(definition: Definition, state: str) -> tuple[Text, ...]:
-    """This will say on what it depends that somebody whom a state asks may see the document; nothing where that is sure."""
+    """Tell on what it depends that somebody whom a state asks may see the document; nothing where that is sure."""
     here = definition.state(state)
     if here.terminal:
         return ()

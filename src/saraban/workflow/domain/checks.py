@@ -13,7 +13,7 @@ from saraban.workflow.domain.vocabulary import ACTOR, ALL_TYPES, DOCUMENT, KINDS
 
 
 def check_names(states: Sequence[State], found: Faults) -> None:
-    """This will refuse two states of one name, and any number of initial states but one."""
+    """Refuse two states of one name, and any number of initial states but one."""
     seen: set[str] = set()
     for index, state in enumerate(states):
         if state.name in seen:
@@ -34,7 +34,7 @@ def check_names(states: Sequence[State], found: Faults) -> None:
 
 def check(definition: Definition, found: Faults, *, roles: Collection[str] | None = None) -> None:
     """
-    This will check the edges of a definition whose names are already sound.
+    Check the edges of a definition whose names are already sound.
 
     :param roles: all that there are; None when that is not known
     """

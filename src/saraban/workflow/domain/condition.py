@@ -26,18 +26,18 @@ class Condition:
         return not names(self.logic).isdisjoint(SENT)
 
     def holds(self, facts: Mapping[str, Any]) -> bool:
-        """This will say whether the condition is met; a rule that would take too long on these facts is not."""
+        """Return whether the condition is met; a rule that would take too long on these facts is not."""
         try:
             return logic.truthy(self.logic.evaluate(facts))
         except logic.BudgetExceeded:
             return False
 
     def tried(self, facts: Mapping[str, Any]) -> tuple[bool, int]:
-        """This will say the same, and how many steps it took to know."""
+        """Tell the same, and how many steps it took to know."""
         value, steps = self.logic.measured(facts)
         return logic.truthy(value), steps
 
 
 def names(rule: logic.Compiled) -> frozenset[str]:
-    """This will give the top-level names that a rule reads; `*` stands for any."""
+    """Return the top-level names that a rule reads; `*` stands for any."""
     return frozenset(path.partition(".")[0] for path in rule.variables)

@@ -73,7 +73,7 @@ class Transition:
     usual: str | None = None
 
     def takes(self, name: str) -> bool:
-        """This will say whether a value can come with it that nobody has stated before."""
+        """Return whether a value can come with it that nobody has stated before."""
         return self.fields is None or name in self.fields
 
     @cached_property
@@ -218,7 +218,7 @@ class Definition:
     merges: bool = True
 
     def state(self, name: str) -> State:
-        """This will give a state that an instance can stand in: one of its own, or an end that every workflow has."""
+        """Return a state that an instance can stand in: one of its own, or an end that every workflow has."""
         return self.states.get(name) or ENDS[name]
 
     @cached_property
@@ -235,13 +235,13 @@ MERGED = "merged"
 
 
 def as_published(definition: Definition, stored: Mapping[str, Any]) -> Definition:
-    """This will give a stored version as it was published, by the short form that was stored with it."""
+    """Return a stored version as it was published, by the short form that was stored with it."""
     return definition if stored.get("payload") == MERGED else replace(definition, merges=False)
 
 
 def compiled(definition: Definition) -> dict[str, Any]:
     """
-    This will give the short form that is stored beside the text of a version, for reports and comparison.
+    Return the short form that is stored beside the text of a version, for reports and comparison.
 
     It says by which rule payloads are kept: a version runs by the rule under which it was published.
     """

@@ -82,7 +82,7 @@ class Delegation:
 
 
 def moments(starts_on: date, ends_on: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """This will give where the first day begins and where the last one is over."""
+    """Return where the first day begins and where the last one is over."""
     return datetime.combine(starts_on, time(), zone), datetime.combine(ends_on + timedelta(days=1), time(), zone)
 
 
@@ -109,7 +109,7 @@ def check_people(delegator: UUID, delegate: UUID) -> None:
 
 def check_against(wanted: Delegation, known: Iterable[Delegation]) -> None:
     """
-    This will hold a new delegation against all others of both people.
+    Hold a new delegation against all others of both people.
 
     :raises DelegateAway: when the delegate lends his own steps in the same days
     :raises DelegationChained: when somebody has lent to the delegator in the same days
@@ -132,7 +132,7 @@ def _at(refusal: type[DomainError], pointer: str) -> DomainError:
 
 def lent(delegator: Caller, delegate: Caller) -> Caller | None:
     """
-    This will give the delegator as the delegate may act for him, or None when nothing can be lent.
+    Return the delegator as the delegate may act for him, or None when nothing can be lent.
 
     Only organizations that both work for count, because what a person sees follows them; a grant that gives everything is
     left out whole, with all the permissions that came with it.
@@ -158,7 +158,7 @@ def standing(
     moment: datetime,
 ) -> tuple[tuple[Delegation, Caller], ...]:
     """
-    This will give what counts at a moment for one person: each delegation to him with the lent caller.
+    Return what counts at a moment for one person: each delegation to him with the lent caller.
 
     :param people: the delegators whose accounts are open, with rights of their own, by user id
     """

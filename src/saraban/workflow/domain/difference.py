@@ -25,7 +25,7 @@ class Change:
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
     """
-    This will compare two definitions as they were written, in the order of the newer one; what is gone comes last.
+    Compare two definitions as they were written, in the order of the newer one; what is gone comes last.
 
     States are compared by name: moving one in the list is no change of its own, but the order of the timeline is told.
     """

@@ -18,7 +18,7 @@ _CONTRARY = {"1": BAD, "3": GOOD, "4": GOOD}  # by the first digit of the code; 
 
 
 def check(definition: Definition, found: Faults) -> None:
-    """This will refuse an `outcome` where nothing ends, and one that an end cannot have."""
+    """Refuse an `outcome` where nothing ends, and one that an end cannot have."""
     for index, state in enumerate(definition.states.values()):
         at, can = f"/states/{index}/outcome", _SAME.get(BY_NAME.get(state.name))
         if state.outcome is not None and not state.terminal:
@@ -35,7 +35,7 @@ def check(definition: Definition, found: Faults) -> None:
 
 
 def check_said(definition: Definition, found: Faults) -> None:
-    """This will refuse an end of which neither a word nor its name says what it means, for a register that shows it."""
+    """Refuse an end of which neither a word nor its name says what it means, for a register that shows it."""
     for index, state in enumerate(definition.states.values()):
         if state.terminal and state.means is None and state.name not in ENDS:
             th = "ทะเบียนต้องรู้ว่าจบที่ “{name}” แล้วมีผลอย่างไร กรุณาระบุ outcome เป็นหนึ่งใน {choices}"
@@ -44,7 +44,7 @@ def check_said(definition: Definition, found: Faults) -> None:
 
 
 def check_codes(definition: Definition, found: Faults) -> None:
-    """This will refuse approve codes that lead to an end which means the contrary, for a register that shows both."""
+    """Refuse approve codes that lead to an end which means the contrary, for a register that shows both."""
     for index, state in enumerate(definition.states.values()):
         for action, step in state.on.items():
             for code, response in step.responses.items():

@@ -106,7 +106,7 @@ class Step:
 
 def advance(definition: Definition, state: str, action: str, facts: Facts) -> Step:
     """
-    This will decide one transition.
+    Decide one transition.
 
     :raises TransitionNotPossible: when the state has no such action
     :raises ActionForbidden: when the caller may not take it
@@ -132,7 +132,7 @@ def advance(definition: Definition, state: str, action: str, facts: Facts) -> St
 
 def automatic(definition: Definition, step: Step, facts: Facts) -> Step | None:
     """
-    This will give the step that the engine takes by itself after `step`: the first whose condition holds, if any does.
+    Return the step that the engine takes by itself after `step`: the first whose condition holds, if any does.
 
     :param facts: of the state that `step` led to, with the system as the caller; nobody's permission is asked
     """
@@ -152,7 +152,7 @@ def automatic(definition: Definition, step: Step, facts: Facts) -> Step | None:
 
 def outcome(transition: Transition, response_code: str | None) -> tuple[str, bool]:
     """
-    This will give where an action leads with a response code, and whether it needs a comment.
+    Return where an action leads with a response code, and whether it needs a comment.
 
     :raises Invalid: when a code is needed, is none of the action's, or is not taken
     """
@@ -193,7 +193,7 @@ def _check_input(transition: Transition, facts: Facts, comment_required: bool) -
 
 
 def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionChoice, ...]:
-    """This will give the actions that the caller may take now, in the order of the definition."""
+    """Return the actions that the caller may take now, in the order of the definition."""
     here = definition.states.get(state)
     if here is None or not in_charge(facts):
         return ()
@@ -210,19 +210,19 @@ def _may_hold(step: Transition, facts: Facts, state: str) -> bool:
 
 
 def in_charge(facts: Facts) -> bool:
-    """This will say whether the state is the caller's to act in: it was given to nobody, to the caller, or an administrator steps in."""
+    """Return whether the state is the caller's to act in: it was given to nobody, to the caller, or an administrator steps in."""
     given = facts.assigned_user_id
     return given is None or given == facts.caller.user_id or facts.caller.may(EVERYTHING, facts.subject.scope)
 
 
 def may_act(definition: Definition, state: str, facts: Facts) -> bool:
-    """This will say whether the caller meets what any action of a state requires, whatever its condition."""
+    """Return whether the caller meets what any action of a state requires, whatever its condition."""
     return any(permitted(step.require, facts) for step in definition.states[state].on.values())
 
 
 def permitted(require: Require, facts: Facts) -> bool:
     """
-    This will say whether the caller meets `require`.
+    Return whether the caller meets `require`.
 
     One of the caller's organizations must satisfy party, organization role and permission together: a reviewer's
     permission in one organization does not count for the seat of another.
@@ -250,7 +250,7 @@ def _holds_role(require: Require, facts: Facts) -> bool:
 
 
 def seated(require: Require, facts: Facts) -> bool:
-    """This will say whether one of the caller's organizations is of the side that may take a step."""
+    """Return whether one of the caller's organizations is of the side that may take a step."""
     return _seats(require, facts) is not None
 
 
@@ -271,7 +271,7 @@ def _seats(require: Require, facts: Facts) -> frozenset[int] | None:
 
 
 def party(require: Require, subject: SubjectFacts) -> frozenset[int]:
-    """This will give the organizations that the parties of `require` stand for."""
+    """Return the organizations that the parties of `require` stand for."""
     organizations: frozenset[int] = frozenset()
     if "originator" in require.party:
         organizations |= {subject.originator_organization_id}
@@ -281,13 +281,13 @@ def party(require: Require, subject: SubjectFacts) -> frozenset[int]:
 
 
 def with_part(require: Require, subject: SubjectFacts) -> frozenset[int]:
-    """This will give the organizations with one of the parts that `require` names."""
+    """Return the organizations with one of the parts that `require` names."""
     found = [subject.parties.get(role, frozenset()) for role in require.organization_roles]
     return found[0] if len(found) == 1 else frozenset[int]().union(*found)
 
 
 def conditional_facts(facts: Facts, state: str) -> dict[str, Any]:
-    """This will give what a condition can read; `actor` is always the server's own knowledge."""
+    """Return what a condition can read; `actor` is always the server's own knowledge."""
     subject, caller = facts.subject, facts.caller
     document = {
         **subject.context,
@@ -315,7 +315,7 @@ def conditional_facts(facts: Facts, state: str) -> dict[str, Any]:
 
 
 def can_edit(state: State, caller: Caller, subject: SubjectFacts) -> bool:
-    """This will say whether the caller may edit now: the state allows it, and the caller acts for the originator."""
+    """Return whether the caller may edit now: the state allows it, and the caller acts for the originator."""
     origin = frozenset({subject.originator_organization_id})
     scope = Scope(origin, subject.scope.project, subject.scope.contract)
     if not state.editable:

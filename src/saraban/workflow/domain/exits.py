@@ -33,7 +33,7 @@ class Exits:
     doubtful: dict[Exit, Opening] = field(default_factory=dict)
 
     def ways(self, definition: Definition, *, shown_only: bool) -> dict[str, list[str]]:
-        """This will give the states to which each state leads: all that is not closed, or only what was shown to open."""
+        """Return the states to which each state leads: all that is not closed, or only what was shown to open."""
         without = self.closed.keys() | (self.doubtful.keys() if shown_only else set())
         return {
             name: [target for exit_, target in _targets(state) if exit_ not in without]
@@ -58,7 +58,7 @@ def examine(
     most: int = MOST_WORK,
 ) -> Exits:
     """
-    This will look at each exit that has a condition, and name those that nothing opens with facts that do not.
+    Look at each exit that has a condition, and name those that nothing opens with facts that do not.
 
     :param roles: all that there are; None when that is not known
     :param kind: of the documents; None for those of any
@@ -126,7 +126,7 @@ class _Looking:
 
 
 def stated_before(definition: Definition) -> dict[str, frozenset[str] | None]:
-    """This will give the values that can have come with the steps on any way to a state; None where that can be any."""
+    """Return the values that can have come with the steps on any way to a state; None where that can be any."""
     known: dict[str, frozenset[str] | None] = {definition.initial: frozenset()}
     waiting = [definition.initial]
     while waiting:
@@ -186,7 +186,7 @@ def _closed(
 
 def tell_doubtful(definition: Definition, exits: Exits, lost: Collection[str], found: Faults) -> None:
     """
-    This will name the exits on which states depend though nothing was found that opens them.
+    Name the exits on which states depend though nothing was found that opens them.
 
     :param lost: the states from which no way that was shown leads to an end
     """
@@ -208,7 +208,7 @@ def tell_doubtful(definition: Definition, exits: Exits, lost: Collection[str], f
 
 
 def stuck(definition: Definition, exits: Exits) -> dict[str, str]:
-    """This will give the states from which no way was shown to lead to an end, with values with which one of their exits does not open."""
+    """Return the states from which no way was shown to lead to an end, with values with which one of their exits does not open."""
     ends = [name for name, state in definition.states.items() if state.terminal]
     certain = spread(ends, backwards(exits.ways(definition, shown_only=True)))
     examples = {name: looked.tried for (name, _, _), looked in {**exits.doubtful, **exits.closed}.items()}
@@ -216,7 +216,7 @@ def stuck(definition: Definition, exits: Exits) -> dict[str, str]:
 
 
 def spread(start: Iterable[str], edges: Mapping[str, Sequence[str]]) -> set[str]:
-    """This will give every state that can be come to, those at the start among them."""
+    """Return every state that can be come to, those at the start among them."""
     reached, waiting = set(start), list(start)
     while waiting:
         for target in edges[waiting.pop()]:

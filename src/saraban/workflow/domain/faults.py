@@ -24,17 +24,17 @@ class Faults:
             self.problems.append(FieldProblem(self._root + at, code, Text(th, en), values))
 
     def extend(self, at: str, problems: Iterable[FieldProblem]) -> None:
-        """This will add faults whose pointers are counted from `at`."""
+        """Add faults whose pointers are counted from `at`."""
         for problem in problems:
             self.add(at + problem.pointer, problem.code, problem.text.th, problem.text.en, **problem.values)
 
     @staticmethod
     def below(at: str, key: str) -> str:
-        """This will give the pointer of `key` under `at`, escaped after RFC 6901."""
+        """Return the pointer of `key` under `at`, escaped after RFC 6901."""
         return f"{at}/{key[:60].replace('~', '~0').replace('/', '~1')}"
 
     def keys(self, raw: Any, at: str, *, needed: set[str], allowed: set[str]) -> Mapping[str, Any] | None:
-        """This will give `raw` when it is an object, after naming the keys that are absent or unknown."""
+        """Return `raw` when it is an object, after naming the keys that are absent or unknown."""
         if not isinstance(raw, Mapping):
             self.add(at, "type", "ต้องเป็นออบเจกต์", "This must be an object.")
             return None
@@ -65,7 +65,7 @@ class Faults:
         return raw
 
     def names(self, part: Mapping[str, Any], key: str, at: str, known: Collection[str] | None) -> frozenset[str]:
-        """This will give the names listed under `key`, after naming those that are not in `known`."""
+        """Return the names listed under `key`, after naming those that are not in `known`."""
         if key not in part:
             return frozenset()
         listed = self.list_of(part[key], f"{at}/{key}", most=50)

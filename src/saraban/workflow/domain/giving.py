@@ -26,7 +26,7 @@ STATED = Text(
 
 
 def remembered(context: Mapping[str, Any]) -> Mapping[str, Any]:
-    """This will give the values that came with the steps so far."""
+    """Return the values that came with the steps so far."""
     found = context.get(PAYLOAD)
     return found if isinstance(found, Mapping) else {}
 
@@ -35,7 +35,7 @@ def check(
     definition: Definition, transition: Transition, context: Mapping[str, Any], payload: Mapping[str, Any]
 ) -> None:
     """
-    This will hold what comes with an action against what it takes.
+    Hold what comes with an action against what it takes.
 
     :raises Invalid: at each value that it does not take
     """
@@ -60,7 +60,7 @@ def _refused(transition: Transition, known: Mapping[str, Any], payload: Mapping[
 
 
 def same(one: Any, other: Any) -> bool:
-    """This will say whether two JSON values are the same: 1 and 1.0 are, 1 and true are not."""
+    """Return whether two JSON values are the same: 1 and 1.0 are, 1 and true are not."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -72,7 +72,7 @@ def same(one: Any, other: Any) -> bool:
 
 def after(definition: Definition, context: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
     """
-    This will give what an instance remembers after a step: each value as it came last.
+    Return what an instance remembers after a step: each value as it came last.
 
     `null` takes a value back, unless it is among the values that the schema names for it. Under a version from before
     values were kept one by one, the latest payload replaces the one before.
@@ -91,7 +91,7 @@ def after(definition: Definition, context: Mapping[str, Any], payload: Mapping[s
 
 def check_context(definition: Definition, context: Mapping[str, Any]) -> None:
     """
-    This will compare what an instance is to remember with the definition's `context_schema`.
+    Compare what an instance is to remember with the definition's `context_schema`.
 
     :raises Invalid: with a fault for each field; those of the payload stand under `/payload`, as in the request
     """
@@ -109,7 +109,7 @@ def _asked(pointer: str) -> str:
 
 
 def check_fields(definition: Definition, found: Faults) -> None:
-    """This will refuse `fields` that can never be brought: unknown ones, and those of a payload that cannot become complete."""
+    """Refuse `fields` that can never be brought: unknown ones, and those of a payload that cannot become complete."""
     schema = definition.context_schema
     known = payload_fields(schema.raw) if schema is not None else ()
     names = {one.name for one in known}

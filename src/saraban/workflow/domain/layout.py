@@ -42,7 +42,7 @@ class Box:
         return round(self.y - self.height / 2, 1)
 
     def line_at(self, index: int) -> float:
-        """This will give the height on which a line of text stands."""
+        """Return the height on which a line of text stands."""
         return round(self.y + (index - (len(self.lines) - 1) / 2) * _LINE + 5, 1)
 
 
@@ -81,7 +81,7 @@ class _Line:
 
 def draw(definition: Definition, *, language: str) -> Drawing | None:
     """
-    This will lay a definition out.
+    Lay a definition out.
 
     :param language: `th` or `en`
     :returns: None for one that has too much in it to be read as a picture

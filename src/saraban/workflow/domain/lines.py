@@ -56,7 +56,7 @@ class Written:
     repeats: Sequence[Repeat] = ()
 
     def twice(self, root: str = "") -> tuple[FieldProblem, ...]:
-        """This will name each key that stands twice in its object, at its second place."""
+        """Name each key that stands twice in its object, at its second place."""
         return tuple(
             FieldProblem(
                 root + one.pointer,
@@ -70,7 +70,7 @@ class Written:
 
 def read(text: str) -> tuple[Any, Mapping[str, int]]:
     """
-    This will read a JSON text, and tell the line of every part by its JSON pointer.
+    Read a JSON text, and tell the line of every part by its JSON pointer.
 
     :returns: the value, and pointer to line, counted from 1
     :raises NotJson: where it is none
@@ -82,7 +82,7 @@ def read(text: str) -> tuple[Any, Mapping[str, int]]:
 
 def written(text: str) -> Written:
     """
-    This will read a JSON text as `read` does, and name what it says twice.
+    Read a JSON text as `read` does, and name what it says twice.
 
     :raises NotJson: where it is none
     :raises TooDeep: where it is too deep to be read
@@ -98,7 +98,7 @@ def written(text: str) -> Written:
 
 
 def twice_in(body: bytes) -> tuple[FieldProblem, ...]:
-    """This will name what stands twice in a body that was read as JSON before, or would not be read again."""
+    """Name what stands twice in a body that was read as JSON before, or would not be read again."""
     lost = 0
 
     def count(pairs: list[tuple[str, Any]]) -> None:
@@ -141,7 +141,7 @@ class _Places:
         self._repeats: list[Repeat] = []
 
     def found(self) -> tuple[dict[str, int], list[Repeat]]:
-        """This will give the places in their order as far as there is room for them, and the keys that stand twice."""
+        """Return the places in their order as far as there is room for them, and the keys that stand twice."""
         places: dict[str, int] = {}
         at, pointer, name = self._skip(0), "", ""
         while True:

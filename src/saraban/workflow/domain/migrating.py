@@ -141,7 +141,7 @@ def examine(
     silent: bool = False,
 ) -> Found:
     """
-    This will say what becomes of an instance under a version.
+    Return what becomes of an instance under a version.
 
     :param people: those who work for whom the instance would wait for there; somebody who may do everything is no proof
         that the step is anybody's
@@ -171,7 +171,7 @@ def examine(
 
 
 def carry(definition: Definition, standing: Standing, to: str) -> Carried | Barrier:
-    """This will say what becomes of the branches of an instance that goes on in a state: only in its own a review does."""
+    """Return what becomes of the branches of an instance that goes on in a state: only in its own a review does."""
     before, after = standing.definition.state(standing.state).review, definition.states[to].review
     if to != standing.state or before is None or after is None:
         return carrying.replaced(after, standing.round)
@@ -179,7 +179,7 @@ def carry(definition: Definition, standing: Standing, to: str) -> Carried | Barr
 
 
 def target(definition: Definition, state: str, mapping: Mapping[str, str]) -> str | None:
-    """This will give the state that an instance would stand in, or None when there is none for it."""
+    """Return the state that an instance would stand in, or None when there is none for it."""
     to = mapping.get(state, state)
     here = definition.states.get(to)
     return None if here is None or here.terminal else to

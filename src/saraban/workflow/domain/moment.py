@@ -7,7 +7,7 @@ _TICK = timedelta(microseconds=1)
 
 def not_before(newest: datetime, now: datetime) -> datetime:
     """
-    This will give the moment of what is written next: `now`, or just after the newest where that lies later.
+    Return the moment of what is written next: `now`, or just after the newest where that lies later.
 
     Whoever comes first may get the lock last, and the clocks of two servers differ.
     """

@@ -61,7 +61,7 @@ def opening(
     proofs: int = proof.MOST_WORK,
 ) -> Opening:
     """
-    This will look for facts under which an action with a condition can be taken with a response code, within so many steps.
+    Look for facts under which an action with a condition can be taken with a response code, within so many steps.
 
     :param roles: all that there are; None when that is not known
     :param stated: the values that can have come with the steps before; None when that can be any
@@ -247,5 +247,5 @@ def _branches(arguments: Sequence[Any], wanted: bool) -> list[list[Goal]]:
 
 
 def shown(values: Mapping[str, Any]) -> str:
-    """This will write values as they stand in a message."""
+    """Write values as they stand in a message."""
     return json.dumps(values, ensure_ascii=False)[:300]

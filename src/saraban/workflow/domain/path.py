@@ -4,7 +4,7 @@ from saraban.workflow.domain.definition import Definition, State
 
 
 def ahead(definition: Definition, name: str) -> tuple[State, ...]:
-    """This will follow the first action of each state that leads on, up to a terminal state or one seen before."""
+    """Follow the first action of each state that leads on, up to a terminal state or one seen before."""
     states: list[State] = []
     seen = {name}
     while True:

@@ -8,7 +8,7 @@ from saraban.workflow.domain.review import FELL, LABELS
 
 def mermaid(definition: Definition, *, language: str) -> str:
     """
-    This will draw the states with their labels and the actions between them.
+    Draw the states with their labels and the actions between them.
 
     An action with a condition is marked `?`, one that needs a comment `*`; each response code has an arrow of its own.
 

@@ -47,7 +47,7 @@ class _Fact:
 
 def never_holds(rule: Any, world: World, *, most: int = MOST_WORK) -> tuple[bool, int]:
     """
-    This will say whether it is certain that no facts make a condition hold, and how many steps it took to know.
+    Return whether it is certain that no facts make a condition hold, and how many steps it took to know.
 
     :param most: steps that it may take; where they are not enough nothing is certain
     """

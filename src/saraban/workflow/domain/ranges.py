@@ -41,7 +41,7 @@ class Range:
 
 
 def truths(rule: Any, world: World) -> frozenset[bool]:
-    """This will give what a comparison can come to: one of both only where that is certain."""
+    """Return what a comparison can come to: one of both only where that is certain."""
     if not isinstance(rule, Mapping):
         return _BOTH
     ((operator, given),) = rule.items()

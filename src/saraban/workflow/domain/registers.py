@@ -54,7 +54,7 @@ class Register:
     answered: bool = False
 
     def of_type(self, code: str | None) -> "Register":
-        """This will give the register as far as it keeps documents of one type; an RFA's type is none of those."""
+        """Return the register as far as it keeps documents of one type; an RFA's type is none of those."""
         if not code or code not in self.types:
             return self
         name = type_name(code, code)
@@ -130,7 +130,7 @@ def misfits(
     definition: Definition, registers: Sequence[Register], *, root: str = "/dsl", published: bool = False
 ) -> tuple[FieldProblem, ...]:
     """
-    This will say why documents of these registers could not run on a definition, each fault at its place.
+    Return why documents of these registers could not run on a definition, each fault at its place.
 
     :param registers: the same one can stand there for several of its document types
     :param published: it was accepted before definitions said what their ends mean, which registers then read out of names

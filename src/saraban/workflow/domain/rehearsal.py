@@ -101,7 +101,7 @@ def rehearse(
     context: Mapping[str, Any] | None = None,
 ) -> list[Tried]:
     """
-    This will play the tries in their order, from the initial state on.
+    Play the tries in their order, from the initial state on.
 
     :param document: what conditions shall read as `document.<name>`
     :param context: what the instance remembers from its start

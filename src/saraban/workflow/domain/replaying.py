@@ -124,7 +124,7 @@ _PARTY = Text("หน่วยงานที่ดำเนินการใ�
 
 def replay(definition: Definition, past: Sequence[Past], subject: SubjectFacts, caller: Caller) -> Parting | None:
     """
-    This will say where a finished history would have gone another way, or None.
+    Return where a finished history would have gone another way, or None.
 
     The way by which a document was withdrawn (`cancelled`) is open from every state and is no difference.
 

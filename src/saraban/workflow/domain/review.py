@@ -155,13 +155,13 @@ class BranchView:
 
 
 def most(branches: int) -> int:
-    """This will give how many are more than half."""
+    """Return how many are more than half."""
     return branches // 2 + 1
 
 
 def verdict(review: Review, answers: Mapping[str, str]) -> Verdict | None:
     """
-    This will say what a review has come to, as soon as no further answer can change it, or None.
+    Return what a review has come to, as soon as no further answer can change it, or None.
 
     The order of the answers is no matter. A veto ends the review, against. While a veto can still be spoken nothing is
     for, however many are. `all` waits for every branch, and is for when somebody is for and nobody against: there,

@@ -46,7 +46,7 @@ _AT_HOME: Final[tuple[dict[str, Any], ...]] = tuple(
 
 def checked_reason(reason: str) -> str:
     """
-    This will give a reason as it is kept: folded, without outer blanks.
+    Return a reason as it is kept: folded, without outer blanks.
 
     :raises Invalid: at `/reason`, when it tells a reader years from now too little, or is too long
     """
@@ -63,12 +63,12 @@ def checked_reason(reason: str) -> str:
 
 
 def may_push(caller: Caller, subject: SubjectFacts, waiting: Waiting) -> bool:
-    """This will say whether the caller may take an action in place of those whom the step waits for, or give it to one."""
+    """Return whether the caller may take an action in place of those whom the step waits for, or give it to one."""
     return _may(caller, subject, waiting.organizations)
 
 
 def may_steer(caller: Caller, subject: SubjectFacts) -> bool:
-    """This will say whether the caller may put the instance into any state, or end it."""
+    """Return whether the caller may put the instance into any state, or end it."""
     return _may(caller, subject, frozenset())
 
 
@@ -92,7 +92,7 @@ def _may(caller: Caller, subject: SubjectFacts, waited_for: frozenset[int]) -> b
 
 def forced(definition: Definition, state: str, *, action: str | None, to: str | None, reason: str) -> Step:
     """
-    This will decide a step that asks neither who may take it nor whether its condition holds.
+    Decide a step that asks neither who may take it nor whether its condition holds.
 
     :param action: one of the present state's, or None to go to `to` whatever leads there
     :raises TransitionNotPossible: when the state has no such action, or is an end
@@ -141,7 +141,7 @@ def _no_such_state(to: str) -> Invalid:
 
 def terminated(definition: Definition, state: str, *, reason: str) -> Step:
     """
-    This will decide the end of an instance without an outcome.
+    Decide the end of an instance without an outcome.
 
     :raises TransitionNotPossible: when it has come to an end already
     """
@@ -154,7 +154,7 @@ def terminated(definition: Definition, state: str, *, reason: str) -> Step:
 
 def reassigned(definition: Definition, state: str, *, person: Caller, facts: SubjectFacts, reason: str) -> Step:
     """
-    This will decide that a state waits for one person from now on, in the place of whomever it waited for.
+    Decide that a state waits for one person from now on, in the place of whomever it waited for.
 
     :raises TransitionNotPossible: when it has come to an end
     :raises Invalid: at `/userPublicId`, when the person may not see it, or meets what no action there requires; a person
@@ -188,7 +188,7 @@ def reassigned_branch(
     state: str, asked: Assignee, *, person: Caller, subject: SubjectFacts, seats: Collection[Seat], reason: str
 ) -> Step:
     """
-    This will decide that a branch of a parallel review asks one person from now on.
+    Decide that a branch of a parallel review asks one person from now on.
 
     A role, a team or a discipline is answered for by one of its own; who stands in for a named person works for an
     organization that the document concerns and did not send it. Whoever submitted it is asked for nothing.
@@ -210,21 +210,21 @@ def reassigned_branch(
 
 
 def may_take_over(definition: Definition, state: str, person: Caller, facts: SubjectFacts) -> bool:
-    """This will say whether a state can be given to a person: he sees it and meets what an action requires, in his own right."""
+    """Return whether a state can be given to a person: he sees it and meets what an action requires, in his own right."""
     return facts.seen_by(person, state) and engine.may_act(
         definition, state, engine.Facts(person, facts, assigned_user_id=person.user_id)
     )
 
 
 def words_of(definition: Definition, state: str, action: str) -> Text:
-    """This will give the label of a step that was taken: the definition's, or ours for what no definition knows."""
+    """Return the label of a step that was taken: the definition's, or ours for what no definition knows."""
     here = definition.states.get(state)
     taken = here.on.get(action) if here else None
     return taken.label if taken else WORDS.get(action, Text(action, action))
 
 
 def told(definition: Definition, step: Step) -> Text:
-    """This will give the label of a step for those who hear of it and see no marks beside it."""
+    """Return the label of a step for those who hear of it and see no marks beside it."""
     words = words_of(definition, step.state, step.action)
     if not step.forced or step.action == FORCE:
         return words

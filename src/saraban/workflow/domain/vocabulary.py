@@ -133,7 +133,7 @@ def world(
     type_code: str | None = None,
 ) -> World:
     """
-    This will give what can be read when an action is taken with a response code, by somebody who may take it.
+    Return what can be read when an action is taken with a response code, by somebody who may take it.
 
     A Super Admin, who may without having a role, does not count: a step that waits for him alone waits for nobody.
 
@@ -181,7 +181,7 @@ def _assignee(step: Transition, kind: str | None) -> dict[str, Any]:
 
 
 def of_a_document(kind: str | None, type_code: str | None = None) -> dict[str, Any]:
-    """This will give what documents of a kind, and of one of its types, or of any say of themselves."""
+    """Return what documents of a kind, and of one of its types, or of any say of themselves."""
     if kind is None:
         return dict(OF_A_DOCUMENT)
     own = {name: one for name, one in DOCUMENT.items() if kind in OF_SOME.get(name, KINDS)}

@@ -33,7 +33,7 @@ def opened(
     stated: Collection[str] | None = None,
 ) -> Facts | None:
     """
-    This will give facts with the values that are given under which the engine lets the action pass, or None.
+    Return facts with the values that are given under which the engine lets the action pass, or None.
 
     What the schema needs beside those values is added, from its own `examples` where they agree.
 

@@ -10,7 +10,7 @@ _STEP = "  "
 
 def written(raw: Any, *, depth: int = 0, room: int = WIDTH) -> str:
     """
-    This will write JSON with two blanks for each level; what fits on a line stays on it.
+    Write JSON with two blanks for each level; what fits on a line stays on it.
 
     :param room: characters left on the line that it begins on
     """

@@ -154,7 +154,7 @@ async def instances_of(
 
 
 async def compare_and_set(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, Any]) -> bool:
-    """This will write `values` and the next version number, unless somebody else has moved the instance since."""
+    """Write `values` and the next version number, unless somebody else has moved the instance since."""
     statement = (
         sa.update(WorkflowInstance)
         .where(WorkflowInstance.id == public_id, WorkflowInstance.version_no == expected)

@@ -77,7 +77,7 @@ async def page(session: AsyncSession, *, user_id: int, cursor: str | None, limit
 
 
 async def hold_people(session: AsyncSession, user_ids: Collection[int]) -> None:
-    """This will lock people, always in the same order, so that what two of them do at once happens one after the other."""
+    """Lock people, always in the same order, so that what two of them do at once happens one after the other."""
     statement = sa.select(User.user_id).where(User.user_id.in_(user_ids)).order_by(User.user_id).with_for_update()
     await session.execute(statement)
 

@@ -115,7 +115,7 @@ async def _detached(session: AsyncSession, statement: sa.Select[Any]) -> Sequenc
 
 
 async def change(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, Any]) -> bool:
-    """This will write `values` and the next version of a pending branch, unless it has changed since."""
+    """Write `values` and the next version of a pending branch, unless it has changed since."""
     statement = (
         sa.update(WorkflowBranch)
         .where(WorkflowBranch.id == public_id, WorkflowBranch.version_no == expected, WorkflowBranch.status == PENDING)
@@ -126,7 +126,7 @@ async def change(session: AsyncSession, *, public_id: UUID, expected: int, value
 
 
 async def rewrite(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, Any]) -> bool:
-    """This will write `values` and the next version of a branch, whatever it is, unless it has changed since."""
+    """Write `values` and the next version of a branch, whatever it is, unless it has changed since."""
     statement = (
         sa.update(WorkflowBranch)
         .where(WorkflowBranch.id == public_id, WorkflowBranch.version_no == expected)
@@ -137,7 +137,7 @@ async def rewrite(session: AsyncSession, *, public_id: UUID, expected: int, valu
 
 
 async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> None:
-    """This will say of every branch that still waits that it is not asked any more."""
+    """Tell of every branch that still waits that it is not asked any more."""
     statement = (
         sa.update(WorkflowBranch)
         .where(WorkflowBranch.instance_id == instance_id, WorkflowBranch.status == PENDING)
@@ -151,7 +151,7 @@ async def await_people(
     session: AsyncSession, *, instance_id: UUID, state: str, users: Collection[int], now: datetime
 ) -> frozenset[int]:
     """
-    This will make these the people an instance waits for; who was waited for before keeps his place in the inbox.
+    Make these the people an instance waits for; who was waited for before keeps his place in the inbox.
 
     Gives those who were not.
     """
@@ -170,7 +170,7 @@ async def await_people(
 async def await_organizations(
     session: AsyncSession, *, instance_id: UUID, state: str, organizations: Collection[int], since: datetime
 ) -> None:
-    """This will make these the organizations an instance waits for, and leave its people as they are."""
+    """Make these the organizations an instance waits for, and leave its people as they are."""
     item = WorkflowWorkItem
     theirs = sa.and_(item.instance_id == instance_id, item.organization_id.is_not(None))
     await session.execute(sa.delete(item).where(theirs).execution_options(**NO_STATE_SYNC))
@@ -184,7 +184,7 @@ async def _wait_for(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> No
 
 
 async def touch(session: AsyncSession, *, public_id: UUID, now: datetime) -> None:
-    """This will say when the history of an instance last grew, where it stays the version that it is."""
+    """Tell when the history of an instance last grew, where it stays the version that it is."""
     statement = sa.update(WorkflowInstance).where(WorkflowInstance.id == public_id).values(updated_at=now)
     await session.execute(statement.execution_options(**NO_STATE_SYNC))
 

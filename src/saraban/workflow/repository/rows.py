@@ -6,6 +6,6 @@ from saraban.workflow.models import Instance, WorkflowInstance
 
 
 def detached(session: AsyncSession, row: WorkflowInstance) -> Instance:
-    """This will take a row out of the session, which must not write it, and give it as it stands."""
+    """Take a row out of the session, which must not write it, and return it as it stands."""
     session.expunge(row)
     return Instance.of(row)

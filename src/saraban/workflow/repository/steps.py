@@ -67,7 +67,7 @@ async def free_instances(session: AsyncSession, ids: Collection[UUID]) -> Sequen
 
 def moves(driver: Driver, rows: Sequence[Instance]) -> list[Statement]:
     """
-    This will give the compare-and-sets of `version_no` that write what steps have changed.
+    Return the compare-and-sets of `version_no` that write what steps have changed.
 
     One statement for all that come to the same state at the same version; together they must change every row.
 
@@ -94,12 +94,12 @@ def _new(row: Instance) -> dict[str, Any]:
 
 
 def steps(driver: Driver, histories: Sequence[Mapping[str, Any]]) -> Statement:
-    """This will give the statement that writes rows of histories; the values are by column."""
+    """Return the statement that writes rows of histories; the values are by column."""
     return insertion_of(driver, _HISTORIES, histories)
 
 
 def items(driver: Driver, awaited: Sequence[Awaited]) -> list[Statement]:
-    """This will give the statements that make the work items of instances exactly these."""
+    """Return the statements that make the work items of instances exactly these."""
     if not awaited:
         return []
     rows = [row for one in awaited for row in _items(one)]
@@ -108,7 +108,7 @@ def items(driver: Driver, awaited: Sequence[Awaited]) -> list[Statement]:
 
 
 async def await_these(session: AsyncSession, one: Awaited) -> None:
-    """This will make the work items of an instance exactly these."""
+    """Make the work items of an instance exactly these."""
     await flushed(session)
     driver = await Driver.of(session)
     await driver.run(items(driver, [one]))

@@ -32,13 +32,13 @@ from saraban.workflow.service.subjects import Subjects
 async def ask(
     session: AsyncSession, *, row: Instance, definition: Definition, facts: SubjectFacts, now: datetime
 ) -> None:
-    """This will make those who may still answer, beside those of its actions, the people whom an instance waits for."""
+    """Make those who may still answer, beside those of its actions, the people whom an instance waits for."""
     ahead = await instances.ahead(session, instances.Entered(row, definition, facts, now))
     await repository.await_people(session, instance_id=row.id, state=row.current_state, users=ahead.users, now=now)
 
 
 def subscribe(handlers: Handlers, *, subjects: Subjects) -> None:
-    """This will let steps ask who belongs to a team now, and who has a role now; called once, in `bootstrap`."""
+    """Let steps ask who belongs to a team now, and who has a role now; called once, in `bootstrap`."""
 
     async def team_changed(session: AsyncSession, event: Event) -> None:
         await ask_again(
@@ -55,7 +55,7 @@ def subscribe(handlers: Handlers, *, subjects: Subjects) -> None:
 
 
 async def ask_again(session: AsyncSession, *, subjects: Subjects, project_public_id: UUID, now: datetime) -> None:
-    """This will rewrite whom the open reviews of a project wait for, after its teams have changed."""
+    """Rewrite whom the open reviews of a project wait for, after its teams have changed."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="")
     known = await _known(session, subjects, await repository.asking_teams(session))
     # Only this project's are held up by a change of its teams.
@@ -65,7 +65,7 @@ async def ask_again(session: AsyncSession, *, subjects: Subjects, project_public
 
 async def ask_person_again(session: AsyncSession, *, subjects: Subjects, public_id: UUID, now: datetime) -> None:
     """
-    This will rewrite whom instances wait for, where they ask somebody since his roles or his account have changed, or did
+    Rewrite whom instances wait for, where they ask somebody since his roles or his account have changed, or did
     until then.
     """
     person = (await identity.load_callers(session, [public_id])).get(public_id)

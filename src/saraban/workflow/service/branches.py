@@ -35,7 +35,7 @@ SEATED = ("team", "discipline")
 
 async def turn(session: AsyncSession, *, instance: Instance, definition: Definition, now: datetime) -> None:
     """
-    This will close what the state before asked, and open what the present state of an instance asks.
+    Close what the state before asked, and open what the present state of an instance asks.
 
     :param instance: as it stands after the step
     """
@@ -49,12 +49,12 @@ async def turn(session: AsyncSession, *, instance: Instance, definition: Definit
 
 
 async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> None:
-    """This will say that an instance asks nobody any more; what was answered stays."""
+    """Tell that an instance asks nobody any more; what was answered stays."""
     await repository.close(session, instance_id=instance_id, now=now)
 
 
 def row_of(instance: Instance, opened_version: int, name: str, review: Review, now: datetime) -> dict[str, Any]:
-    """This will give a branch as it is opened in a round."""
+    """Return a branch as it is opened in a round."""
     assignee = review.branches[name].assignee
     return {
         "id": new_id(),
@@ -74,7 +74,7 @@ def row_of(instance: Instance, opened_version: int, name: str, review: Review, n
 
 async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFacts) -> dict[Assignee, frozenset[int]]:
     """
-    This will give, for each who is asked by a branch that still waits, everybody who may see the subject and answer; for
+    Return, for each who is asked by a branch that still waits, everybody who may see the subject and answer; for
     those who write it down: what people may do is not changed until the transaction ends.
 
     Who submitted it is among them only where a branch names him.
@@ -90,7 +90,7 @@ async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFact
 async def answerers(
     session: AsyncSession, asked: Collection[Assignee], *, facts: SubjectFacts, state: str
 ) -> dict[Assignee, frozenset[int]]:
-    """This will give everybody who may see the subject in a state and is one of those who are asked, for each of these."""
+    """Return everybody who may see the subject in a state and is one of those who are asked, for each of these."""
     named: dict[str, set[str]] = {}
     for one in asked:
         named.setdefault(one.kind, set()).add(one.name)
@@ -115,7 +115,7 @@ async def answerers(
 async def seats_of(
     session: AsyncSession, *, user_ids: Collection[int], project_ids: Collection[int]
 ) -> dict[tuple[int, int], frozenset[Seat]]:
-    """This will give where people sit, by (person, project)."""
+    """Return where people sit, by (person, project)."""
     found: dict[tuple[int, int], set[Seat]] = {}
     for seat in await projects.seats(session, project_ids=project_ids, user_ids=user_ids):
         found.setdefault((seat.user_id, seat.project_id), set()).add(Seat(seat.team, seat.discipline))
@@ -140,7 +140,7 @@ async def shown(
     session: AsyncSession, *, caller: Caller, instances: Sequence[Reviewed]
 ) -> dict[UUID, tuple[BranchView, ...]]:
     """
-    This will give the branches of the latest round of each instance as the caller may see them, in a fixed number of queries.
+    Return the branches of the latest round of each instance as the caller may see them, in a fixed number of queries.
 
     Instances whose definition asks for no review cost none.
     """
@@ -284,7 +284,7 @@ class Secret:
 
 
 async def secret(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> Secret:
-    """This will give which answers of whole rounds are kept from readers."""
+    """Return which answers of whole rounds are kept from readers."""
     answered = {row.instance_id for row in rows if row.history_id is not None}
     words = await repository.words_of(session, answered) if answered else []
     rounds: dict[UUID, set[int]] = {}
@@ -329,7 +329,7 @@ async def told(
     session: AsyncSession, steps: Sequence[WorkflowHistory], definitions: Mapping[UUID, Definition]
 ) -> dict[UUID, Told | None]:
     """
-    This will give what a history says of each answer among its steps, None for one that is still hidden.
+    Return what a history says of each answer among its steps, None for one that is still hidden.
 
     :param definitions: by instance
     """

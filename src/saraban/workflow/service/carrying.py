@@ -28,7 +28,7 @@ async def rounds(
     session: AsyncSession, rows: Iterable[Instance], definitions: Mapping[UUID, Definition]
 ) -> dict[UUID, list[WorkflowBranch]]:
     """
-    This will give the round under way of each instance that stands in a review, in one query.
+    Return the round under way of each instance that stands in a review, in one query.
 
     :param definitions: by their key
     """
@@ -44,7 +44,7 @@ def asked(round_: Round, secret: branches.Secret) -> tuple[Asked, ...]:
 
 
 async def silent(session: AsyncSession, carried: Carried, *, facts: SubjectFacts, state: str) -> bool:
-    """This will say whether there is nobody to answer some branch of those that would be asked."""
+    """Return whether there is nobody to answer some branch of those that would be asked."""
     asked = {branch.assignee for branch in carried.anew}
     return not all((await branches.answerers(session, asked, facts=facts, state=state)).values())
 
@@ -53,7 +53,7 @@ async def carry(
     session: AsyncSession, row: Instance, after: Review, round_: Round, carried: Carried, *, now: datetime
 ) -> None:
     """
-    This will let the branches of an instance that stays in its state be those that its new version asks.
+    Let the branches of an instance that stays in its state be those that its new version asks.
 
     They are of the round that is under way; where there was none, of one that begins with the version that the move makes.
     Every branch that still waits gets a new version: whoever has the old question before him is told so when he answers.
@@ -79,7 +79,7 @@ def _asks(assignee: Assignee) -> dict[str, Any]:
 
 
 def told(carried: Carried | None) -> dict[str, Any]:
-    """This will give what a history keeps of it, nothing where all branches are what they were."""
+    """Return what a history keeps of it, nothing where all branches are what they were."""
     if carried is None:
         return {}
     names = {

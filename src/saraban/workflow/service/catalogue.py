@@ -46,7 +46,7 @@ class Workflow:
 
 
 async def workflows(session: AsyncSession) -> list[Workflow]:
-    """This will give every workflow, by its code."""
+    """Return every workflow, by its code."""
     rows = [_line(row) for row in await repository.lines(session, code=None)]
     return [Workflow(code, tuple(some)) for code, some in groupby(rows, key=lambda line: line.code)]
 
@@ -62,12 +62,12 @@ async def workflow(session: AsyncSession, *, code: str) -> Workflow:
 
 
 async def under_way(session: AsyncSession, *, public_id: UUID) -> int:
-    """This will say how many documents run on a version."""
+    """Return how many documents run on a version."""
     return await repository.under_way(session, public_id)
 
 
 async def role_names(session: AsyncSession) -> list[str]:
-    """This will give the roles that a definition may name."""
+    """Return the roles that a definition may name."""
     roles, _ = await known_names(session)
     return sorted(roles)
 

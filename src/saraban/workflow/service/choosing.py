@@ -100,7 +100,7 @@ async def choose(
     session: AsyncSession, *, caller: Caller, place: Place, workflow_code: str, now: datetime, address: str
 ) -> ChoiceView:
     """
-    This will have documents start on a workflow, from the next that is written on; what was chosen before is replaced.
+    Have documents start on a workflow, from the next that is written on; what was chosen before is replaced.
 
     :raises Invalid: naming the field: kind, type, project, or a workflow that has no active version or does not fit
     :raises Forbidden: when the caller manages neither the project nor workflows there
@@ -137,7 +137,7 @@ async def choose(
 
 async def take_back(session: AsyncSession, *, caller: Caller, place: Place, now: datetime, address: str) -> None:
     """
-    This will undo a choice, so that the next less specific one counts again.
+    Undo a choice, so that the next less specific one counts again.
 
     :raises NotFound: when nothing was chosen there
     """
@@ -155,7 +155,7 @@ async def listing(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID | None = None
 ) -> tuple[ChoiceView, ...]:
     """
-    This will give the choices for the whole installation, and those of the projects that the caller sees, or of one.
+    Return the choices for the whole installation, and those of the projects that the caller sees, or of one.
 
     :raises Invalid: when the project is not known to the caller
     """
@@ -168,7 +168,7 @@ async def listing(
 
 
 async def starters(session: AsyncSession, *, caller: Caller) -> dict[str, Starters]:
-    """This will give the documents that start on each workflow; one without any has no entry."""
+    """Return the documents that start on each workflow; one without any has no entry."""
     seen = {one.id for one in await projects.projects_of(session, caller=caller)}
     rows = await repository.choices(session)
     found: dict[str, list[Starter]] = {}
@@ -190,7 +190,7 @@ async def starters(session: AsyncSession, *, caller: Caller) -> dict[str, Starte
 
 
 async def offers(session: AsyncSession) -> tuple[Offer, ...]:
-    """This will give the workflows in force, by code, each with the kinds whose documents can run on it."""
+    """Return the workflows in force, by code, each with the kinds whose documents can run on it."""
     found = []
     for key, code, version in await repository.in_force(session):
         definition = await definitions.load(session, key)
@@ -200,7 +200,7 @@ async def offers(session: AsyncSession) -> tuple[Offer, ...]:
 
 
 def may_choose(caller: Caller, project: ProjectRef | None) -> bool:
-    """This will say whether somebody chooses for a project, or for the whole installation."""
+    """Return whether somebody chooses for a project, or for the whole installation."""
     scope = Scope(project=project.id) if project else Scope()
     return caller.may(MANAGE, scope) or (project is not None and caller.may(MANAGE_PROJECT, scope))
 

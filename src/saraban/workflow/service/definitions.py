@@ -78,7 +78,7 @@ class DefinitionView:
 
 
 async def load(session: AsyncSession, definition_id: UUID) -> Definition:
-    """This will give a version by its key; versions never change, so the process remembers them."""
+    """Return a version by its key; versions never change, so the process remembers them."""
     known = _cache.get(definition_id)
     if known is None:
         row = await repository.definition(session, definition_id)
@@ -92,7 +92,7 @@ async def load(session: AsyncSession, definition_id: UUID) -> Definition:
 
 async def active(session: AsyncSession, *, code: str, matter: Matter | None = None) -> tuple[UUID, Definition]:
     """
-    This will give the version that a new instance runs on, as the database has it at this moment.
+    Return the version that a new instance runs on, as the database has it at this moment.
 
     :param matter: what the instance is for: a workflow that is chosen for it comes before `code`
     :raises WorkflowNotDefined: when no version is active
@@ -108,12 +108,12 @@ async def active(session: AsyncSession, *, code: str, matter: Matter | None = No
 
 
 async def validate(session: AsyncSession, *, raw: Any) -> tuple[FieldProblem, ...]:
-    """This will say what `create` would refuse, and save nothing."""
+    """Return what `create` would refuse, and save nothing."""
     return await _problems(session, raw)
 
 
 async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[FieldProblem, ...], dict[str, int]]:
-    """This will do the same for a text, and give the line of each of its parts by JSON pointer."""
+    """Do the same for a text, and return the line of each of its parts by JSON pointer."""
     try:
         found = lines.written(text)
     except lines.NotJson as fault:
@@ -131,7 +131,7 @@ async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[Fiel
 
 
 def line_of(fault: FieldProblem, places: Mapping[str, int]) -> int | None:
-    """This will give the line of a fault, or of the nearest part around it that stands in the text."""
+    """Return the line of a fault, or of the nearest part around it that stands in the text."""
     pointer = fault.pointer.removeprefix("/text")
     while pointer and pointer not in places:
         pointer = pointer.rpartition("/")[0]
@@ -148,7 +148,7 @@ async def create(
     address: str,
 ) -> DefinitionView:
     """
-    This will keep a definition as the next version of its code.
+    Keep a definition as the next version of its code.
 
     :param caller: None for the definitions that ship with the product, which no upgrade may fail on
     :raises WorkflowNotValid: when it cannot be published, or does not fit the documents that start on it
@@ -188,7 +188,7 @@ async def set_active(
     session: AsyncSession, *, caller: Caller, code: str, version: int, is_active: bool, now: datetime, address: str
 ) -> DefinitionView:
     """
-    This will make one version the only active one of its code, or stop new instances from starting on it.
+    Make one version the only active one of its code, or stop new instances from starting on it.
 
     Running instances keep their version (ruling W5).
 
@@ -210,7 +210,7 @@ async def set_active(
 
 async def refused_today(session: AsyncSession, *, code: str, version: int) -> tuple[FieldProblem, ...]:
     """
-    This will say what publishing would refuse of a version that is published: checks have grown stricter, or what it names is gone.
+    Return what publishing would refuse of a version that is published: checks have grown stricter, or what it names is gone.
 
     :raises NotFound: when there is no such version
     """
@@ -240,7 +240,7 @@ async def find_active(session: AsyncSession, *, code: str) -> DefinitionView:
 
 async def version(session: AsyncSession, *, code: str, version: int) -> Definition:
     """
-    This will give a version to be worked with.
+    Return a version to be worked with.
 
     :raises NotFound: when there is no such version
     """
@@ -251,7 +251,7 @@ async def version(session: AsyncSession, *, code: str, version: int) -> Definiti
 
 
 async def listing(session: AsyncSession, *, code: str | None, cursor: str | None, limit: int) -> Page[DefinitionView]:
-    """This will give versions newest first, without their text."""
+    """Return versions newest first, without their text."""
     rows = await repository.definitions(session, code=code, cursor=cursor, limit=limit)
     said = await descriptions(session, [row.id for row in rows])
     views = [_view(row, {"description": said[row.id]}, with_dsl=False) for row in rows]
@@ -259,7 +259,7 @@ async def listing(session: AsyncSession, *, code: str | None, cursor: str | None
 
 
 def shipped() -> Iterator[dict[str, Any]]:
-    """This will give the definitions that come with the product."""
+    """Return the definitions that come with the product."""
     folder = files("saraban.workflow.domain") / "shipped"
     for file in sorted(folder.iterdir(), key=lambda each: each.name):
         if file.name.endswith(".json"):
@@ -268,7 +268,7 @@ def shipped() -> Iterator[dict[str, Any]]:
 
 async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
     """
-    This will publish each shipped definition that is new or has changed; running it again changes nothing.
+    Publish each shipped definition that is new or has changed; running it again changes nothing.
 
     It is activated in the place of an earlier one that shipped and is in force, or as the very first version, unless
     documents start on the workflow that it does not fit: what administrators put in force or out of force stays so.

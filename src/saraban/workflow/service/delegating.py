@@ -101,7 +101,7 @@ async def delegate(
     session: AsyncSession, *, caller: Caller, wanted: Wanted, now: datetime, zone: ZoneInfo, address: str
 ) -> DelegationView:
     """
-    This will lend the caller's own steps to a colleague.
+    Lend the caller's own steps to a colleague.
 
     Both people are locked, in one order for everybody: of two delegations that cross at once, one is refused.
 
@@ -135,7 +135,7 @@ async def revoke(
     session: AsyncSession, *, caller: Caller, public_id: UUID, if_match: str | None, now: datetime, address: str
 ) -> None:
     """
-    This will take a delegation back, from this moment on; what is over or was taken back stays as it is.
+    Take a delegation back, from this moment on; what is over or was taken back stays as it is.
 
     :raises NotFound: when there is none of the caller's own, nor of anybody whose account he manages
     :raises DelegationChanged: when `if_match` names another version
@@ -168,7 +168,7 @@ async def listing(
     session: AsyncSession, *, caller: Caller, person: UUID | None = None, cursor: str | None, limit: int, now: datetime
 ) -> Page[DelegationView]:
     """
-    This will give what a person has lent and was lent, newest first: the caller's own, or those of somebody he manages.
+    Return what a person has lent and was lent, newest first: the caller's own, or those of somebody he manages.
 
     :raises NotFound: when the caller does not manage `person`
     """
@@ -184,7 +184,7 @@ async def listing(
 
 
 async def colleagues(session: AsyncSession, *, caller: Caller, text: str = "") -> tuple[Member, ...]:
-    """This will give whom the caller can delegate to, by a part of the name; the first hundred."""
+    """Return whom the caller can delegate to, by a part of the name; the first hundred."""
     wanted = text.strip().casefold()
     people = await identity.users_of(session, caller.organization_ids)
     found = [one for one in people if one.user_id != caller.user_id and wanted in _words(one)]
@@ -192,7 +192,7 @@ async def colleagues(session: AsyncSession, *, caller: Caller, text: str = "") -
 
 
 async def known_workflows(session: AsyncSession) -> tuple[str, ...]:
-    """This will give the codes that a delegation can be limited to."""
+    """Return the codes that a delegation can be limited to."""
     return tuple(await repository.codes(session))
 
 

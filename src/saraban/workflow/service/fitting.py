@@ -12,7 +12,7 @@ from saraban.workflow.repository import choices as repository
 async def unfit(
     session: AsyncSession, definition: Definition, *, root: str = "/dsl", published: bool = False
 ) -> tuple[FieldProblem, ...]:
-    """This will say why the documents that start on this workflow could not run on a version of it."""
+    """Return why the documents that start on this workflow could not run on a version of it."""
     chosen = await repository.matters_of(session, definition.code)
     registers = starting_on(definition.code)
     registers += [REGISTERS[kind].of_type(type_code) for kind, type_code in chosen]

@@ -36,7 +36,7 @@ class Hearing:
     versions: Mapping[UUID, Definition] = field(default_factory=dict)
 
     def sees(self, person: Caller, stand: Stand) -> bool:
-        """This will say whether a person may see a subject in the state that is told of; nobody sees what cannot be read."""
+        """Return whether a person may see a subject in the state that is told of; nobody sees what cannot be read."""
         facts = self.facts.get(stand.entity_id)
         if facts is None:
             # What no workflow moves is addressed by those who tell of it.
@@ -47,14 +47,14 @@ class Hearing:
         return facts.seen_by(person, CANCELLED.name if given_up else state)
 
     def asks(self, person: Caller, stand: Stand) -> bool:
-        """This will say whether the state that is told of asks a member of an organization that it waits for."""
+        """Return whether the state that is told of asks a member of an organization that it waits for."""
         facts, version = self.facts.get(stand.entity_id), self._version(stand)
         if facts is None or version is None or stand.state is None:
             return person.may_anywhere(ACTS)
         return awaiting.asks(version, stand.state, person, facts)
 
     def permissions(self, stand: Stand) -> frozenset[str] | None:
-        """This will give permissions of which everybody has one whom `asks` may say yes to, None where some need none."""
+        """Return permissions of which everybody has one whom `asks` may say yes to, None where some need none."""
         version = self._version(stand)
         if version is None or stand.state is None:
             return frozenset({ACTS})
@@ -66,7 +66,7 @@ class Hearing:
 
 
 async def hearing(session: AsyncSession, stands: Collection[Stand], *, subjects: Subjects) -> Hearing:
-    """This will read what is told of, for many at once."""
+    """Read what is told of, for many at once."""
     if not stands:
         return Hearing()
     kinds = {one.entity_id: one.entity_type for one in stands if one.entity_type}

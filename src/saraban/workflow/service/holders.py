@@ -25,12 +25,12 @@ AT_ONCE = 50
 
 
 def is_first_draft(row: Instance, definition: Definition) -> bool:
-    """This will say whether an instance has not left the state in which its author writes: that is in no inbox."""
+    """Return whether an instance has not left the state in which its author writes: that is in no inbox."""
     return row.last_transition_at == row.created_at and definition.state(row.current_state).editable
 
 
 async def people(session: AsyncSession, requires: Iterable[Require], *, facts: SubjectFacts) -> dict[int, Caller]:
-    """This will give those who meet one of some requirements for a subject, by key; whether they may see it they are not asked."""
+    """Return those who meet one of some requirements for a subject, by key; whether they may see it they are not asked."""
     asked = tuple(requires)
     if not asked:
         return {}
@@ -47,7 +47,7 @@ async def people(session: AsyncSession, requires: Iterable[Require], *, facts: S
 
 async def asked_by_person(session: AsyncSession, found: Waiting, *, facts: SubjectFacts, state: str) -> frozenset[int]:
     """
-    This will give those who may see a subject among the people whom a state asks by name or for what they hold, for those
+    Return those who may see a subject among the people whom a state asks by name or for what they hold, for those
     who write it down: what people may do is not changed until the transaction ends.
     """
     if not (found.named or found.holders):
@@ -63,7 +63,7 @@ async def checked(
     session: AsyncSession, found: Waiting, *, definition: Definition, state: str, facts: SubjectFacts
 ) -> Waiting:
     """
-    This will say of those whom an instance waits for whether there is nobody among them who may see it and act.
+    Tell of those whom an instance waits for whether there is nobody among them who may see it and act.
 
     Where one of the organizations is sure to see it nobody is looked for.
     """
@@ -80,7 +80,7 @@ async def checked(
 async def act_for(
     session: AsyncSession, organizations: Collection[int], *, definition: Definition, state: str, facts: SubjectFacts
 ) -> bool:
-    """This will say whether there is somebody among the people of some organizations who may see a subject and act."""
+    """Return whether there is somebody among the people of some organizations who may see a subject and act."""
     asked = [one for one in awaiting.asking(definition, state) if one.user is None and not awaiting.asks_holders(one)]
     if all(one.roles or one.permissions for one in asked):
         roles = frozenset[str]().union(*(one.roles for one in asked))
@@ -100,14 +100,14 @@ async def act_for(
 
 
 async def members_of(session: AsyncSession, organizations: Collection[int]) -> dict[int, Sequence[Caller]]:
-    """This will give the people who work for each of some organizations, with what they may do."""
+    """Return the people who work for each of some organizations, with what they may do."""
     members = await identity.users_of(session, frozenset(organizations)) if organizations else ()
     callers = (await identity.load_callers(session, [one.public_id for one in members])).values()
     return {key: [person for person in callers if key in person.organization_ids] for key in organizations}
 
 
 async def places_of(session: AsyncSession, person: Caller) -> Mapping[UUID, Collection[str]]:
-    """This will give the states, by version, that may ask a person by name or for what he holds."""
+    """Return the states, by version, that may ask a person by name or for what he holds."""
     found: dict[UUID, list[str]] = {}
     for key in await repository.versions_running(session):
         definition = await definitions.load(session, key)

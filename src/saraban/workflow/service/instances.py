@@ -48,7 +48,7 @@ async def start(
     matter: Matter | None = None,
 ) -> Envelope:
     """
-    This will start an instance of the active version, in the transaction that creates its subject.
+    Start an instance of the active version, in the transaction that creates its subject.
 
     A first draft waits for nobody but its author, so it is in no inbox; one that comes back is.
 
@@ -86,7 +86,7 @@ async def start(
 
 async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:
     """
-    This will hold the instances of these subjects until the transaction ends, so that nobody takes a step meanwhile.
+    Hold the instances of these subjects until the transaction ends, so that nobody takes a step meanwhile.
 
     Whoever changes a subject because of where its workflow stands comes here first, and reads where it stands after it.
     """
@@ -98,7 +98,7 @@ async def terminate(
     session: AsyncSession, *, entity_type: str, entity_id: str, caller: Caller, reason: str, now: datetime
 ) -> None:
     """
-    This will put an instance into `cancelled`, wherever it stands; what was cancelled before stays as it is.
+    Put an instance into `cancelled`, wherever it stands; what was cancelled before stays as it is.
 
     Its subject was withdrawn: that can happen in every state, the final ones too, so no definition needs to provide it.
     """
@@ -129,7 +129,7 @@ async def terminate(
 
 
 async def refresh_waiting(session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime) -> None:
-    """This will rewrite whom an instance waits for, after its subject changed its recipients or assignees."""
+    """Rewrite whom an instance waits for, after its subject changed its recipients or assignees."""
     found = await repository.instances_of(session, entity_type, [facts.entity_id], lock=True)
     row = found.get(facts.entity_id)
     if row is None or row.status != ACTIVE:
@@ -150,20 +150,20 @@ class Entered:
 
 
 async def await_next(session: AsyncSession, entered: Entered) -> None:
-    """This will make the work items of an instance those of its present state."""
+    """Make the work items of an instance those of its present state."""
     waiting = await ahead(session, entered)
     await stepping.await_these(session, awaited(entered, waiting))
 
 
 def awaited(entered: Entered, waiting: Waiting) -> stepping.Awaited:
-    """This will give the work items of an instance, as they are written."""
+    """Return the work items of an instance, as they are written."""
     row = entered.row
     return stepping.Awaited(row.id, row.current_state, waiting.organizations, waiting.users, entered.at)
 
 
 async def ahead(session: AsyncSession, entered: Entered) -> Waiting:
     """
-    This will give whom an instance waits for in its present state, people by key, and whether that is nobody who may see it.
+    Return whom an instance waits for in its present state, people by key, and whether that is nobody who may see it.
 
     What was given to one person waits for that person alone.
     """
@@ -191,7 +191,7 @@ async def envelopes(
     alone: bool = False,
 ) -> dict[str, Envelope]:
     """
-    This will give the envelope of each subject that has an instance, in a fixed number of queries.
+    Return the envelope of each subject that has an instance, in a fixed number of queries.
 
     :param facts: by entity id, as the caller sees them
     :param alone: where it is one that is read by itself: whether somebody may act is looked at closely
@@ -236,7 +236,7 @@ async def envelope_of(
     alone: bool = False,
 ) -> Envelope:
     """
-    This will give the envelope of one instance with the branches and the names that belong to it.
+    Return the envelope of one instance with the branches and the names that belong to it.
 
     :param ahead: whom it waits for, where that was just asked
     :param alone: where it is read by itself: whether somebody may act is looked at closely
@@ -264,7 +264,7 @@ def envelope(
     waits: WaitingFor = NOBODY_ASKED,
 ) -> Envelope:
     """
-    This will put together what one caller sees of one instance.
+    Put together what one caller sees of one instance.
 
     :param seats: in whose place the caller may act in this matter
     :param waits: whom it waits for, apart from its branches
@@ -295,7 +295,7 @@ def envelope(
 
 
 async def step_files(session: AsyncSession, instance_ids: Sequence[UUID]) -> dict[UUID, tuple[StepFile, ...]]:
-    """This will give the files of the last two steps of each instance, newest step first (ADR-021)."""
+    """Return the files of the last two steps of each instance, newest step first (ADR-021)."""
     steps = await repository.latest_steps_with_files(session, instance_ids, each=2)
     found = await attachments.step_attachments(session, [history for _, history, _ in steps]) if steps else {}
     files: dict[UUID, list[StepFile]] = {}

@@ -29,7 +29,7 @@ class KeptDefinitions:
 
     async def version(self, *, code: str, version: int) -> DefinitionView:
         """
-        This will give one version.
+        Return one version.
 
         :raises NotFound: when there is no such version
         """
@@ -44,7 +44,7 @@ class KeptDefinitions:
 
     async def active(self, *, code: str) -> DefinitionView:
         """
-        This will give the version that was active a moment ago.
+        Return the version that was active a moment ago.
 
         :raises NotFound: when none is
         """
@@ -60,7 +60,7 @@ class KeptDefinitions:
         return view
 
     async def settled(self) -> None:
-        """This will wait until the other servers can have heard of a change, or Redis has shown that it does not answer."""
+        """Wait until the other servers can have heard of a change, or Redis has shown that it does not answer."""
         await self._shelf.settled()
 
     async def close(self) -> None:

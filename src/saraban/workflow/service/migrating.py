@@ -102,7 +102,7 @@ class _Run:
 
 
 async def standings(session: AsyncSession, *, code: str | None = None) -> list[Standings]:
-    """This will say how many instances run on each version, by state."""
+    """Return how many instances run on each version, by state."""
     found: dict[tuple[str, int], Standings] = {}
     for workflow, version, is_active, state, count in await rows.standing(session, code=code):
         line = found.setdefault((workflow, version), Standings(workflow, version, is_active, {}))
@@ -112,7 +112,7 @@ async def standings(session: AsyncSession, *, code: str | None = None) -> list[S
 
 
 async def remaining(db: Database, *, plan: Plan) -> int:
-    """This will say how many instances run on other versions of the workflow."""
+    """Return how many instances run on other versions of the workflow."""
     async with db.reading() as session:
         row = await _version(session, plan)
         return await rows.count(session, code=plan.code, definition_id=row[0])
@@ -131,7 +131,7 @@ async def migrate(
     size: int = BATCH,
 ) -> AsyncIterator[Batch]:
     """
-    This will go through the instances that run on other versions, batch by batch, and give what became of each.
+    Go through the instances that run on other versions, batch by batch, and return what became of each.
 
     :param after: go on behind this instance
     :param most: how many to look at, all when left out

@@ -40,7 +40,7 @@ class News:
 
 
 async def told(session: AsyncSession, news: Sequence[News]) -> list[events.News]:
-    """This will give `workflow.transitioned`, told in order for each instance, and each webhook that a step names."""
+    """Return `workflow.transitioned`, told in order for each instance, and each webhook that a step names."""
     notified = [_notified(one) for one in news]
     everybody = [*notified, *(one.waiting for one in news)]
     organizations = await _organizations(session, news, {key for each in everybody for key in each.organizations})

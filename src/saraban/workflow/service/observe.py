@@ -54,7 +54,7 @@ class Taken:
 
 
 def took(session: AsyncSession, instance_id: UUID, step: Step, *, by: Caller, nobody: bool = False) -> None:
-    """This will remember a step with the session in which it was written, until its commit is reported."""
+    """Remember a step with the session in which it was written, until its commit is reported."""
     taken = Taken(step.action, step.state, step.next_state, by.public_id, nobody)
     session.info.setdefault(_TAKEN, {}).setdefault(instance_id, []).append(taken)
 
@@ -64,7 +64,7 @@ def taken_in(session: AsyncSession, instance_id: UUID) -> Sequence[Taken]:
 
 
 def admit(session: AsyncSession) -> None:
-    """This will remember with the session that its caller may know of the instance; only then it is an attempt."""
+    """Remember with the session that its caller may know of the instance; only then it is an attempt."""
     session.info[_ADMITTED] = True
 
 
@@ -92,7 +92,7 @@ class Watch:
 
 
 def outcome_of(error: BaseException | None) -> str:
-    """This will give the label of an outcome."""
+    """Return the label of an outcome."""
     if error is None:
         return "success"
     if not isinstance(error, DomainError):
@@ -108,7 +108,7 @@ def outcome_of(error: BaseException | None) -> str:
 
 @contextmanager
 def watched(watch: Watch) -> Iterator[Watch]:
-    """This will count and log what happens inside, after its commit or its failure."""
+    """Count and log what happens inside, after its commit or its failure."""
     began = stopwatch()
     failure: BaseException | None = None
     try:
@@ -123,7 +123,7 @@ def watched(watch: Watch) -> Iterator[Watch]:
 
 def report(watch: Watch, outcome: str, duration: float) -> None:
     """
-    This will count and log one attempt.
+    Count and log one attempt.
 
     :param duration: milliseconds
     """

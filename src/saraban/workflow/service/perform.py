@@ -39,7 +39,7 @@ class Asking:
 
 async def once(db: Database, asking: Asking, *, door: str, step: Step) -> Answer:
     """
-    This will do something to an instance in a transaction of its own, in the order of ruling W1, once for a key.
+    Do something to an instance in a transaction of its own, in the order of ruling W1, once for a key.
 
     :param door: the last part of its address, without an id
     """
@@ -49,7 +49,7 @@ async def once(db: Database, asking: Asking, *, door: str, step: Step) -> Answer
 
 async def seen_by(db: Database, asking: Asking) -> Seen:
     """
-    This will read where an instance stands as the request arrives.
+    Read where an instance stands as the request arrives.
 
     :raises NotFound: when there is none; with a key also when the caller may not see it: what was answered under a key
         may only be repeated to those who see the instance still
@@ -65,7 +65,7 @@ async def seen_by(db: Database, asking: Asking) -> Seen:
 
 
 async def answered(db: Database, asking: Asking, *, door: str, run: Callable[[Remember], Awaitable[Answer]]) -> Answer:
-    """This will give what was answered under the request's key before, or run it and keep its answer."""
+    """Return what was answered under the request's key before, or run it and keep its answer."""
     return await answer_once(
         db,
         key=asking.key,
@@ -78,7 +78,7 @@ async def answered(db: Database, asking: Asking, *, door: str, run: Callable[[Re
 
 
 async def alone(db: Database, asking: Asking, seen: Seen, step: Step, remember: Remember) -> Answer:
-    """This will do something to one instance in a transaction that holds nothing else, counted and logged."""
+    """Do something to one instance in a transaction that holds nothing else, counted and logged."""
 
     async def work(session: AsyncSession) -> Answer:
         try:
@@ -103,7 +103,7 @@ def _payload(command: Command) -> dict[str, Any]:
 
 
 def answer_of(envelope: Envelope) -> Answer:
-    """This will give an envelope as a JSON answer with its `ETag`."""
+    """Return an envelope as a JSON answer with its `ETag`."""
     body = instance_answer(envelope).model_dump(mode="json", by_alias=True)
     return Answer(200, body, {"ETag": f'"{envelope.version_no}"'})
 

@@ -19,7 +19,7 @@ from saraban.workflow.service.subjects import Subjects
 async def readers(
     session: AsyncSession, users: Collection[int], *, named: Iterable[UUID] = (), facts: SubjectFacts, state: str
 ) -> list[Caller]:
-    """This will give those of some people, by key or by name, who may see a subject that stands in a state; two queries."""
+    """Return those of some people, by key or by name, who may see a subject that stands in a state; two queries."""
     public_ids = await repository.user_public_ids(session, sorted(users)) if users else {}
     people = await identity.load_callers(session, sorted({*public_ids.values(), *named}))
     return [person for person in people.values() if facts.seen_by(person, state)]
@@ -29,7 +29,7 @@ async def facts_of(
     session: AsyncSession, rows: Iterable[Instance], *, caller: Caller, subjects: Subjects
 ) -> dict[tuple[str, str], SubjectFacts]:
     """
-    This will give what a caller may see of what instances move, by entity type and id.
+    Return what a caller may see of what instances move, by entity type and id.
 
     What the caller may not know of is not there, nor what is of a kind that nobody has registered.
     """
@@ -45,5 +45,5 @@ async def facts_of(
 
 
 async def seen(session: AsyncSession, row: Instance, *, caller: Caller, subjects: Subjects) -> SubjectFacts | None:
-    """This will give what one instance moves, None for what the caller may not know of."""
+    """Return what one instance moves, None for what the caller may not know of."""
     return (await facts_of(session, [row], caller=caller, subjects=subjects)).get((row.entity_type, row.entity_id))

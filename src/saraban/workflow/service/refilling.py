@@ -24,7 +24,7 @@ AT_ONCE = 50
 
 async def refill(db: Database, *, subjects: Subjects) -> None:
     """
-    This will make the work items of running instances, whose state asks people by name or for what they hold, those of today.
+    Make the work items of running instances, whose state asks people by name or for what they hold, those of today.
 
     It changes nothing that is right already, so it may be broken off and run again; each batch is a transaction of its own.
     """

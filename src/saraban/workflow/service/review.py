@@ -96,7 +96,7 @@ async def answer(
     key: str | None = None,
 ) -> Stored:
     """
-    This will give one answer, and give the new envelope as JSON.
+    Return one answer, and return the new envelope as JSON.
 
     It opens and commits its own transaction. Under a key that came before it gives the stored answer.
 

@@ -110,7 +110,7 @@ async def settle(
     kept: Kept = ORDINARY,
 ) -> Envelope:
     """
-    This will write a step that has been decided, apply it to the subject, and tell of it: all that one commit holds.
+    Write a step that has been decided, apply it to the subject, and tell of it: all that one commit holds.
 
     What the definition lets the engine do by itself after it is done too, each with its own history, version and event.
 
@@ -122,7 +122,7 @@ async def settle(
 
 async def settle_all(session: AsyncSession, decided: Sequence[Decided]) -> list[Envelope]:
     """
-    This will do the same for a step of each of several instances at the moment of the latest, with about as many
+    Do the same for a step of each of several instances at the moment of the latest, with about as many
     statements as for one.
 
     :raises VersionConflict: when one of them found another version; nothing may be committed then

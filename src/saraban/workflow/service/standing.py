@@ -26,7 +26,7 @@ class Standing:
     lent: tuple[tuple[Delegation, Caller], ...] = ()
 
     def of(self, workflow_code: str, project_id: int | None) -> tuple[Caller, ...]:
-        """This will give the delegators of one matter, each once, without rights over everything."""
+        """Return the delegators of one matter, each once, without rights over everything."""
         found = {seat.user_id: seat for one, seat in self.lent if one.reaches(workflow_code, project_id)}
         return tuple(found.values())
 
@@ -36,7 +36,7 @@ class Standing:
 
 
 async def standing(session: AsyncSession, caller: Caller, *, now: datetime) -> Standing:
-    """This will read for whom the caller stands in now, in every matter."""
+    """Read for whom the caller stands in now, in every matter."""
     rows = await repository.to_person(session, user_id=caller.user_id, moment=now)
     if not rows:
         return Standing()
@@ -49,7 +49,7 @@ async def standing_for(
     session: AsyncSession, caller: Caller, *, workflow_code: str, project_id: int | None, now: datetime
 ) -> Sequence[Caller]:
     """
-    This will give those in whose place the caller may act now in one matter, each with what of his rights is lent.
+    Return those in whose place the caller may act now in one matter, each with what of his rights is lent.
 
     A permission or a seat of theirs is as good as the caller's own, with two exceptions that the engine knows: neither of
     both may be the submitter where a step says so, and nobody lends the right to everything.
@@ -66,7 +66,7 @@ class StandIns:
     def of(
         self, user_ids: Collection[int], *, workflow_code: str, project: UUID | None, moment: datetime
     ) -> dict[UUID, Caller]:
-        """This will give who stands in for one of these people in one matter, by public id."""
+        """Return who stands in for one of these people in one matter, by public id."""
         return {
             delegate.public_id: delegate
             for one, place, delegate in self.lent
@@ -78,7 +78,7 @@ class StandIns:
 
 
 async def stand_ins(session: AsyncSession, user_ids: Collection[int], *, first: datetime, last: datetime) -> StandIns:
-    """This will read who stands in for any of these people from `first` to `last`; one statement when nobody does."""
+    """Read who stands in for any of these people from `first` to `last`; one statement when nobody does."""
     rows = await repository.lent_by(session, user_ids=user_ids, first=first, last=last) if user_ids else []
     if not rows:
         return StandIns()
@@ -92,7 +92,7 @@ async def stand_ins(session: AsyncSession, user_ids: Collection[int], *, first: 
 
 
 def facts_of(row: DelegationRow) -> Delegation:
-    """This will give a row as the domain reads it."""
+    """Return a row as the domain reads it."""
     return Delegation(
         delegator=row.delegator_user_id,
         delegate=row.delegate_user_id,

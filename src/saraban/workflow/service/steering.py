@@ -89,7 +89,7 @@ NOTHING = Steerable()
 
 async def force(db: Database, asking: Asking, *, action: str | None, to: str | None, address: str) -> Answer:
     """
-    This will take an action in place of those who should, or put the instance into a state of its definition.
+    Take an action in place of those who should, or put the instance into a state of its definition.
 
     :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
     """
@@ -105,7 +105,7 @@ async def force(db: Database, asking: Asking, *, action: str | None, to: str | N
 
 async def terminate(db: Database, asking: Asking, *, address: str) -> Answer:
     """
-    This will end an instance without an outcome; its subject stays, and shows that it was ended.
+    End an instance without an outcome; its subject stays, and shows that it was ended.
 
     :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
     """
@@ -124,7 +124,7 @@ async def reassign(
     db: Database, asking: Asking, *, user_public_id: UUID, branch_public_id: UUID | None = None, address: str
 ) -> Answer:
     """
-    This will give the present state to one person, in the place of whomever it waits for; he is told, and finds it in
+    Return the present state to one person, in the place of whomever it waits for; he is told, and finds it in
     his inbox.
 
     :param branch_public_id: in a parallel review, the branch that shall ask this person
@@ -208,7 +208,7 @@ def _named(person: Caller) -> dict[str, str]:
 
 async def people(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> tuple[Caller, ...]:
     """
-    This will give those to whom the present state can be given, by name; none for those who may not give it.
+    Return those to whom the present state can be given, by name; none for those who may not give it.
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
@@ -256,7 +256,7 @@ def _require(held: Held, *, anywhere: bool) -> None:
 
 async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> Steerable:
     """
-    This will say what a caller may do to an instance besides its actions.
+    Return what a caller may do to an instance besides its actions.
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """

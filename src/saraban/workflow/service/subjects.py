@@ -54,15 +54,15 @@ class SubjectPort(Protocol):
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, SubjectFacts]:
-        """This will give the facts by entity id; a missing key means that the caller may not know of it."""
+        """Return the facts by entity id; a missing key means that the caller may not know of it."""
         ...
 
     async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, SubjectFacts]:
-        """This will do the same where each is asked for by a caller of its own."""
+        """Do the same where each is asked for by a caller of its own."""
         ...
 
     async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Applied:
-        """This will apply one step of each of several subjects to their own status columns, in the transition's transaction."""
+        """Apply one step of each of several subjects to their own status columns, in the transition's transaction."""
         ...
 
 

@@ -40,7 +40,7 @@ class Terms:
 async def terms_of(
     session: AsyncSession, *, definition: Definition, step: Step, facts: SubjectFacts, now: datetime
 ) -> Terms:
-    """This will give the terms of the state that a step leads to; whoever was in charge of the one before is not any more."""
+    """Return the terms of the state that a step leads to; whoever was in charge of the one before is not any more."""
     state = definition.state(step.next_state)
     due = await due_on(session, state=state, facts=facts, now=now)
     wanted = next((event["target"] for event in step.events if event["type"] == "assign"), None)
@@ -54,7 +54,7 @@ async def terms_of(
 
 
 async def due_on(session: AsyncSession, *, state: State, facts: SubjectFacts, now: datetime) -> date | None:
-    """This will count the working days of a state from the day it is entered, in the calendar of the subject's project."""
+    """Count the working days of a state from the day it is entered, in the calendar of the subject's project."""
     if state.due_days is None:
         return None
     project = facts.scope.project

@@ -109,7 +109,7 @@ class Steps:
         key: str | None = None,
     ) -> Answer:
         """
-        This will take one step and give the new envelope as a JSON answer with its `ETag`; committed when it returns.
+        Take one step and give the new envelope as a JSON answer with its `ETag`; committed when it returns.
 
         Under a key that came before it gives the stored answer.
 
@@ -131,7 +131,7 @@ class Steps:
         return await answered(self._db, asking, door="transitions", run=run)
 
     async def close(self) -> None:
-        """This will wait for the steps on their way."""
+        """Wait for the steps on their way."""
         while self._lanes:
             await asyncio.wait(self._lanes)
 

@@ -68,7 +68,7 @@ async def look(
     session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID, visibly: bool = True
 ) -> Seen:
     """
-    This will read where an instance stands, before any lock.
+    Read where an instance stands, before any lock.
 
     :param visibly: ask whether the caller may see it; who tells nothing of it before `hold` leaves that to `hold`
     :raises NotFound: when there is none, or the caller may not see what it moves
@@ -99,7 +99,7 @@ async def transition(
     seen: Seen | None = None,
 ) -> Envelope:
     """
-    This will take one step in the caller's transaction: lock, decide, write, and tell.
+    Take one step in the caller's transaction: lock, decide, write, and tell.
 
     :param seen: from `look`; without a version from the client it tells a lost race from an action out of place
     :raises Invalid: for a reserved name in the payload
@@ -113,7 +113,7 @@ async def transition(
 
 async def hold(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID, command: Command) -> Held:
     """
-    This will lock an instance until the transaction ends, and ask for its version again under the lock.
+    Lock an instance until the transaction ends, and ask for its version again under the lock.
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     :raises VersionConflict, StaleInstance: when the client saw another version
@@ -151,7 +151,7 @@ async def check_running(session: AsyncSession, held: Held, *, command: Command, 
 
 def own_step(held: Held, command: Command) -> Step:
     """
-    This will decide what the caller may do in his own right.
+    Decide what the caller may do in his own right.
 
     :raises TransitionNotPossible, ActionForbidden, ConditionNotMet, Invalid: when it is not what he asks for
     """

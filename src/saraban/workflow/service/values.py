@@ -59,7 +59,7 @@ class Values:
 
     def of(self, action: str) -> tuple[Field, ...]:
         """
-        This will give what an action can be given.
+        Return what an action can be given.
 
         What was stated before is not asked again where the action does not change it, except by a condition that reads it.
         """
@@ -73,7 +73,7 @@ class Values:
 
     def check(self, payload: Mapping[str, Any]) -> None:
         """
-        This will say what the schema would say of a payload, an empty one too, before any condition is asked.
+        Tell what the schema would say of a payload, an empty one too, before any condition is asked.
 
         :raises Invalid: with a fault for each value, under `/payload`
         """
@@ -87,7 +87,7 @@ NO_VALUES = Values()
 
 
 async def values_of(session: AsyncSession, *, public_id: UUID) -> Values:
-    """This will give what the steps of an instance can be given; whether the caller sees it is the caller's check."""
+    """Return what the steps of an instance can be given; whether the caller sees it is the caller's check."""
     row = await repository.instance(session, public_id)
     if row is None:
         return NO_VALUES
@@ -115,14 +115,14 @@ def _judged(definition: Definition, state: str) -> frozenset[str]:
 
 
 def stated(definition: Definition, context: Mapping[str, Any] | None) -> tuple[Value, ...]:
-    """This will give what an instance remembers, in the order of the schema; what that does not name comes last."""
+    """Return what an instance remembers, in the order of the schema; what that does not name comes last."""
     known, fields = giving.remembered(context or {}), _fields(definition)
     ordered = [name for name in fields if name in known] + [name for name in known if name not in fields]
     return tuple(_value(fields.get(name) or _unnamed(name), known[name]) for name in ordered)
 
 
 def brought(definition: Definition, payload: Any, before: Mapping[str, Any]) -> tuple[Brought, ...]:
-    """This will give what came with a step, and what of what was stated `before` each value took the place of."""
+    """Return what came with a step, and what of what was stated `before` each value took the place of."""
     if not isinstance(payload, Mapping):
         return ()
     fields, found = _fields(definition), []

@@ -54,7 +54,7 @@ class Replayed:
 
 async def compare(session: AsyncSession, *, code: str, before: int, after: int) -> list[Change]:
     """
-    This will say what changed between two versions.
+    Return what changed between two versions.
 
     :raises NotFound: when there is no such version
     """
@@ -63,7 +63,7 @@ async def compare(session: AsyncSession, *, code: str, before: int, after: int) 
 
 
 async def diagram(session: AsyncSession, *, code: str, version: int, language: str) -> str:
-    """This will draw a version for Mermaid."""
+    """Draw a version for Mermaid."""
     return picture.mermaid(await definitions.version(session, code=code, version=version), language=language)
 
 
@@ -77,7 +77,7 @@ async def rehearse(
     context: Mapping[str, Any],
 ) -> list[Tried]:
     """
-    This will play a list of actors and actions against a version; nothing is kept.
+    Play a list of actors and actions against a version; nothing is kept.
 
     :raises Invalid: when the context does not fit the version's schema
     """
@@ -89,7 +89,7 @@ async def replay(
     session: AsyncSession, *, subjects: Subjects, code: str, version: int, limit: int, after: str | None = None
 ) -> Replayed:
     """
-    This will hold a version against the instances of its workflow that ended last, on whatever version they ran.
+    Hold a version against the instances of its workflow that ended last, on whatever version they ran.
 
     :param after: `next_after` of the ones before
     :raises NotFound: when there is no such version

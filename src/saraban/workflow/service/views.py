@@ -123,7 +123,7 @@ async def history(
     session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID
 ) -> tuple[TakenStep, ...]:
     """
-    This will give the steps of one instance, oldest first.
+    Return the steps of one instance, oldest first.
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
@@ -134,7 +134,7 @@ async def history(
 
 
 async def ahead(session: AsyncSession, *, public_id: UUID) -> tuple[Text, ...]:
-    """This will give the labels of the states that an instance has still before it when all goes well."""
+    """Return the labels of the states that an instance has still before it when all goes well."""
     row = await repository.instance(session, public_id)
     if row is None or row.status != instances.ACTIVE:
         return ()
@@ -143,7 +143,7 @@ async def ahead(session: AsyncSession, *, public_id: UUID) -> tuple[Text, ...]:
 
 
 async def steps_of(session: AsyncSession, *, entity_type: str, entity_ids: Collection[str]) -> tuple[TakenStep, ...]:
-    """This will give the steps of several subjects, oldest first; whether the caller sees them is the caller's check."""
+    """Return the steps of several subjects, oldest first; whether the caller sees them is the caller's check."""
     rows = await repository.instances_of(session, entity_type, entity_ids)
     return await _taken(session, list(rows.values())) if rows else ()
 
@@ -251,7 +251,7 @@ async def inbox(
     now: datetime | None = None,
 ) -> Page[InboxItem]:
     """
-    This will give what waits for the caller, newest first.
+    Return what waits for the caller, newest first.
 
     Work items say for whom it waits; permissions and conditions are judged for the page alone, so a page can be
     shorter than `limit` and still have a next one.
@@ -337,6 +337,6 @@ def _represented(asks: Sequence[ActionChoice], offered: Sequence[BranchView]) ->
 
 
 async def reads_step_file(session: AsyncSession, caller: Caller, attachment_id: int, *, subjects: Subjects) -> bool:
-    """This will say whether a file is evidence of a step that the caller may see; `bootstrap` binds `subjects`."""
+    """Return whether a file is evidence of a step that the caller may see; `bootstrap` binds `subjects`."""
     row = await repository.instance_of_file(session, attachment_id)
     return row is not None and await seen(session, row, caller=caller, subjects=subjects) is not None

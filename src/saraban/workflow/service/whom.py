@@ -35,7 +35,7 @@ class Standing:
 
 
 def of_state(row: Instance, definition: Definition, facts: SubjectFacts) -> Waiting:
-    """This will give whom an instance waits for by its definition; what was given to one person waits for him alone."""
+    """Return whom an instance waits for by its definition; what was given to one person waits for him alone."""
     if row.assigned_user_id is not None:
         return Waiting(users=frozenset({row.assigned_user_id}))
     if holders.is_first_draft(row, definition):
@@ -45,7 +45,7 @@ def of_state(row: Instance, definition: Definition, facts: SubjectFacts) -> Wait
 
 def at_once(standing: Standing, ahead: Waiting | None = None) -> WaitingFor | None:
     """
-    This will say whom an instance waits for where that needs no query, or None: where it is organizations alone, whose codes
+    Return whom an instance waits for where that needs no query, or None: where it is organizations alone, whose codes
     are known, and one of them is sure to see it.
 
     :param ahead: whom it waits for, where that was just asked
@@ -76,7 +76,7 @@ def _code(asked: AskedOrganization) -> str:
 
 
 async def whom(session: AsyncSession, standing: Iterable[Standing]) -> dict[UUID, WaitingFor]:
-    """This will say whom each instance waits for; one that has ended waits for nobody."""
+    """Return whom each instance waits for; one that has ended waits for nobody."""
     told: dict[UUID, WaitingFor] = {}
     found: dict[UUID, tuple[Standing, Waiting]] = {}
     for one in standing:
@@ -90,7 +90,7 @@ async def whom(session: AsyncSession, standing: Iterable[Standing]) -> dict[UUID
 
 async def closely(session: AsyncSession, one: Standing) -> WaitingFor:
     """
-    This will say the same of one instance, and look besides among the people of organizations that see it for one who may
+    Tell the same of one instance, and look besides among the people of organizations that see it for one who may
     act: what a step, and a list of many, do not look for.
     """
     found = (await whom(session, [one]))[one.row.id]
@@ -128,7 +128,7 @@ async def _looked_up(session: AsyncSession, found: Mapping[UUID, tuple[Standing,
 
 
 def with_branches(found: WaitingFor, branches: Sequence[BranchView]) -> WaitingFor:
-    """This will say of an instance under review that it waits for nobody when one of its branches does."""
+    """Tell of an instance under review that it waits for nobody when one of its branches does."""
     return replace(found, nobody=True) if any(one.nobody for one in branches) else found
 
 

@@ -31,7 +31,7 @@ WITHOUT_ANSWERS = frozenset({STATUSES[CANCELLED], STATUSES[TERMINATED]})
 
 
 def status_code(state: str, *, ended: bool, outcome: Outcome | None = None) -> str:
-    """This will give the status that a state shows; one of an administrator's own is under way, completed, or withdrawn."""
+    """Return the status that a state shows; one of an administrator's own is under way, completed, or withdrawn."""
     usual = (CANCELLED if outcome == "withdrawn" else COMPLETED) if ended else ROUTING
     return STATUSES.get(state, STATUSES[usual])
 
@@ -53,10 +53,10 @@ def is_open(part: Part) -> bool:
 
 
 def still_to_answer(parts: Iterable[Part]) -> int:
-    """This will count the MAIN and ACTION parts without an answer; the sheet can be completed at none."""
+    """Count the MAIN and ACTION parts without an answer; the sheet can be completed at none."""
     return sum(1 for part in parts if part.kind in MUST_ANSWER and is_open(part))
 
 
 def rights_to_answer(kind: str) -> tuple[str, ...]:
-    """This will give the permissions of which one is needed: who is only informed acknowledges."""
+    """Return the permissions of which one is needed: who is only informed acknowledges."""
     return (RESPOND,) if kind in MUST_ANSWER else (ACKNOWLEDGE, RESPOND)

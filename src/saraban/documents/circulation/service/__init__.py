@@ -40,10 +40,10 @@ __all__ = [
 
 
 def subject(_zone: ZoneInfo) -> CirculationSubject:
-    """This will give the port that `bootstrap` registers with the workflow."""
+    """Return the port that `bootstrap` registers with the workflow."""
     return CirculationSubject()
 
 
 def follower() -> Sheets:
-    """This will give what ends with a cancelled document; `bootstrap` registers it."""
+    """Return what ends with a cancelled document; `bootstrap` registers it."""
     return Sheets()

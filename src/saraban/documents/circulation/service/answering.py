@@ -51,7 +51,7 @@ async def current(
     session: AsyncSession, *, caller: Caller, public_id: UUID
 ) -> tuple[SheetRow, list[PartRow], workflow.Envelope | None]:
     """
-    This will hold a sheet for a change and give it as it stands now; no step is taken until the change is done.
+    Hold a sheet for a change and give it as it stands now; no step is taken until the change is done.
 
     :raises NotFound: also for a sheet of another organization
     :raises DocumentIsCancelled: when there is nothing left to change
@@ -80,7 +80,7 @@ async def respond(
     key: str | None = None,
 ) -> Answer:
     """
-    This will record the caller's answer, or that of somebody who is away and has delegated it to the caller.
+    Record the caller's answer, or that of somebody who is away and has delegated it to the caller.
 
     :raises NotAssigned: when the sheet has no part for the caller
     :raises Invalid: when several have delegated it to the caller, and none is named
@@ -161,7 +161,7 @@ def part_for(person: Caller, parts: list[PartRow]) -> PartRow | None:
 
 
 def may_answer(person: Caller, row: SheetRow, part: PartRow) -> bool:
-    """This will say whether a part is open, and its person may answer it."""
+    """Return whether a part is open, and its person may answer it."""
     return domain.is_open(part_of(part)) and _is_permitted(person, row, part)
 
 
@@ -180,7 +180,7 @@ def _checked(person: Caller, row: SheetRow, part: PartRow | None) -> PartRow:
 
 async def take_answer(session: AsyncSession, own: PartRow, *, status: str, comment: str | None, now: datetime) -> None:
     """
-    This will close one person's part.
+    Close one person's part.
 
     :raises AlreadyAnswered: when it has been closed before
     """

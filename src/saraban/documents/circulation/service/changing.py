@@ -60,7 +60,7 @@ async def edit(
     address: str,
 ) -> WorkflowEnvelope[CirculationAnswer]:
     """
-    This will change a draft sheet.
+    Change a draft sheet.
 
     :raises DocumentChanged: when `if_match` is not its version
     :raises NotADraft: once it has been started
@@ -154,7 +154,7 @@ async def cancel(
     key: str | None = None,
 ) -> Answer:
     """
-    This will cancel a sheet: a draft by whoever writes sheets, later by whoever closes them. Answers given stay.
+    Cancel a sheet: a draft by whoever writes sheets, later by whoever closes them. Answers given stay.
 
     :raises SheetClosed: when it has come to its end
     """
@@ -235,7 +235,7 @@ async def _end(
 
 
 async def close_parts(session: AsyncSession, parts: list[PartRow], *, reason: str | None, now: datetime) -> None:
-    """This will close the parts that are still open as rejected; answers given stay (EC-CIRC-002)."""
+    """Close the parts that are still open as rejected; answers given stay (EC-CIRC-002)."""
     waiting = [one.routing.id for one in parts if domain.is_open(part_of(one))]
     await repository.answer(
         session,

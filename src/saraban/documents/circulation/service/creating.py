@@ -59,7 +59,7 @@ async def create(
     key: str | None = None,
 ) -> Answer:
     """
-    This will write a draft sheet with its number.
+    Write a draft sheet with its number.
 
     :raises SheetExists: when the organization passes this document round already
     :raises Invalid: naming the field; nothing has been written

@@ -27,7 +27,7 @@ async def tell(
     concerned: Iterable[UUID] = (),
 ) -> None:
     """
-    This will record `document.<event>` and write the audit row `circulation.<action>`.
+    Record `document.<event>` and write the audit row `circulation.<action>`.
 
     :param audited: details for the audit trail alone
     :param concerned: people who are told of the event

@@ -27,7 +27,7 @@ class Offers:
 
 async def offers(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime) -> Offers:
     """
-    This will say which of edit, cancel and respond are open to the caller now, and for whom else he may answer.
+    Return which of edit, cancel and respond are open to the caller now, and for whom else he may answer.
 
     :raises NotFound: also for a sheet of another organization
     """

@@ -143,7 +143,7 @@ async def summaries(
 async def full(
     session: AsyncSession, *, caller: Caller, row: SheetRow, now: datetime, zone: ZoneInfo
 ) -> WorkflowEnvelope[CirculationAnswer]:
-    """This will give a sheet with everybody's part in it."""
+    """Return a sheet with everybody's part in it."""
     parts = await repository.parts(session, sheet_ids=[row.sheet.id])
     where = await envelopes(session, caller=caller, rows=[row], parts=parts, now=now, alone=True)
     today = local_date(now, zone)
@@ -176,7 +176,7 @@ _NOT_VERSIONED = {"is_overdue", "correspondence"}
 
 
 def etag(answer: WorkflowEnvelope[CirculationAnswer]) -> str:
-    """This will give the sheet's version as an ETag: another text as soon as anything in it has changed."""
+    """Return the sheet's version as an ETag: another text as soon as anything in it has changed."""
     step = answer.workflow.version_no if answer.workflow else 0
     text = answer.data.model_dump_json(exclude=_NOT_VERSIONED)
     return f'"{hashlib.sha256(f"{step}|{text}".encode()).hexdigest()[:32]}"'

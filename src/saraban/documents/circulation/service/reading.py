@@ -44,7 +44,7 @@ async def listing(
     now: datetime,
     zone: ZoneInfo,
 ) -> Page[WorkflowItem[CirculationSummary]]:
-    """This will give a page of the sheets of the caller's organizations, newest first."""
+    """Return a page of the sheets of the caller's organizations, newest first."""
     if search.status is not None and search.status not in domain.STATUSES:
         raise invalid(
             "query:status",
@@ -103,5 +103,5 @@ async def history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> 
 
 
 async def reads_file(session: AsyncSession, caller: Caller, attachment_id: int) -> bool:
-    """This will say whether a file hangs on a sheet that the caller may see."""
+    """Return whether a file hangs on a sheet that the caller may see."""
     return await repository.reaches_file(session, reach=reach(caller), attachment_id=attachment_id)

@@ -35,7 +35,7 @@ async def renumber(
     key: str | None = None,
 ) -> Answer:
     """
-    This will draw a number for a sheet that has one, make the old one void and link the two, in one transaction.
+    Draw a number for a sheet that has one, make the old one void and link the two, in one transaction.
 
     :raises NotFound: also for a sheet of another organization
     :raises Forbidden: for everybody but the project's administrators

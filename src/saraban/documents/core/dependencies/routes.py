@@ -33,7 +33,7 @@ class Words:
 
 
 def register_routes(register: Register, *, page: type[Schema], words: Words) -> APIRouter:
-    """This will give the router of `/<path>` with what reads, lists, changes, revises, cancels and tells the history."""
+    """Return the router of `/<path>` with what reads, lists, changes, revises, cancels and tells the history."""
     router = APIRouter(prefix=f"/{register.kind.path}", tags=[words.tag])
     _reading(router, register, page, words)
     _drafting(router, register)

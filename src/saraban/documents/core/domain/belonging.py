@@ -12,7 +12,7 @@ ABOVE = ("OWNER", "CONSULTANT")
 def may_write_in(
     organization: int, *, of_contract: Mapping[str, frozenset[int]], of_project: Mapping[str, frozenset[int]]
 ) -> bool:
-    """This will say whether an organization writes documents that belong to a contract."""
+    """Return whether an organization writes documents that belong to a contract."""
     if any(organization in members for members in of_contract.values()):
         return True
     return any(organization in of_project.get(role, frozenset()) for role in ABOVE)

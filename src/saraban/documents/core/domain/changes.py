@@ -8,7 +8,7 @@ LONGEST = 500
 
 
 def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """This will give old and new of the fields of `after` that are different now; long texts are cut short."""
+    """Return old and new of the fields of `after` that are different now; long texts are cut short."""
     return {
         name: {"old": _kept(before.get(name)), "new": _kept(value)}
         for name, value in after.items()

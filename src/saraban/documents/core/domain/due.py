@@ -4,10 +4,10 @@ from datetime import date
 
 
 def is_overdue(due: date | None, *, today: date, closed: bool) -> bool:
-    """This will say whether an open document's day has passed; what is closed is never overdue."""
+    """Return whether an open document's day has passed; what is closed is never overdue."""
     return due is not None and not closed and today > due
 
 
 def earliest_due(document_date: date | None, *, today: date) -> date:
-    """This will give the first acceptable due date: the document's own date, or today when that is later."""
+    """Return the first acceptable due date: the document's own date, or today when that is later."""
     return max(document_date or today, today)

@@ -70,7 +70,7 @@ class Kind:
         meaning: Meaning = NOTHING,
     ) -> str:
         """
-        This will give the code of `correspondence_status` that a workflow state shows.
+        Return the code of `correspondence_status` that a workflow state shows.
 
         What the definition says of the state counts; its name where that says nothing. One of which neither says anything
         shows that it is under way, or closed.
@@ -90,7 +90,7 @@ class Kind:
         return _of(self.statuses[state], role)
 
     def status_codes(self, state: str) -> frozenset[str]:
-        """This will give every code that the state may show, whoever the recipient is."""
+        """Return every code that the state may show, whoever the recipient is."""
         outcome = BY_NAME.get(state) if state in self.finished else None
         ending = _every(ENDINGS.get(outcome, self.closes)) if outcome is not None else frozenset()
         return _every(self.statuses[state]) | ending

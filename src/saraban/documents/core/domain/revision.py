@@ -4,7 +4,7 @@ _LETTERS = 26
 
 
 def label(number: int) -> str:
-    """This will give the label of the revision with this number, the first being 0."""
+    """Return the label of the revision with this number, the first being 0."""
     if number < 0:
         raise ValueError("revisions are counted from 0")
     letters = ""

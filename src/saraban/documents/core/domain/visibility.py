@@ -39,7 +39,7 @@ class Placement:
 
 
 def reach_of(grants: Iterable[Grant], member_of: frozenset[int]) -> Reach:
-    """This will sum up a caller's grants as far as they let documents be viewed."""
+    """Sum up a caller's grants as far as they let documents be viewed."""
     useful = [grant for grant in grants if {VIEW, EVERYTHING} & grant.permissions]
     return Reach(
         everything=any(not (grant.organization or grant.project or grant.contract) for grant in useful),
@@ -51,7 +51,7 @@ def reach_of(grants: Iterable[Grant], member_of: frozenset[int]) -> Reach:
 
 
 def may_see(reach: Reach, place: Placement) -> bool:
-    """This will say whether a revision may be shown to the caller whose reach this is."""
+    """Return whether a revision may be shown to the caller whose reach this is."""
     if reach.everything or place.project in reach.projects or place.originator in reach.organizations:
         return True
     at_contract = place.contract in reach.contracts

@@ -223,7 +223,7 @@ async def page(
 async def visible(
     session: AsyncSession, *, reach: Reach, public_ids: Collection[UUID], type_codes: Collection[str] | None = None
 ) -> dict[UUID, DocumentRow]:
-    """This will give the documents among `public_ids` that the caller may see, each at the newest revision to be seen."""
+    """Return the documents among `public_ids` that the caller may see, each at the newest revision to be seen."""
     if not public_ids:
         return {}
     statement = _select().where(*_shown(reach), _head.public_id.in_(public_ids))
@@ -233,7 +233,7 @@ async def visible(
 
 
 async def revisions(session: AsyncSession, *, reach: Reach, public_id: UUID) -> list[DocumentRow]:
-    """This will give the revisions of a document that the caller may see, newest first."""
+    """Return the revisions of a document that the caller may see, newest first."""
     statement = (
         _select()
         .where(_head.public_id == public_id, may_see_revision(reach))
@@ -245,7 +245,7 @@ async def revisions(session: AsyncSession, *, reach: Reach, public_id: UUID) -> 
 async def by_revision(
     session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID], type_codes: Collection[str]
 ) -> list[DocumentRow]:
-    """This will give the rows of these revisions; without a reach, whether or not anybody may see them."""
+    """Return the rows of these revisions; without a reach, whether or not anybody may see them."""
     statement = _select().where(_revision.public_id.in_(revision_ids), CorrespondenceType.type_code.in_(type_codes))
     if reach is not None:
         statement = statement.where(may_see_revision(reach))
@@ -253,7 +253,7 @@ async def by_revision(
 
 
 async def by_number(session: AsyncSession, *, project_id: int, number: str) -> UUID | None:
-    """This will give the document one of whose revisions printed this number."""
+    """Return the document one of whose revisions printed this number."""
     return await session.scalar(
         sa.select(_head.public_id)
         .join(_revision, _revision.correspondence_id == _head.id)
@@ -264,7 +264,7 @@ async def by_number(session: AsyncSession, *, project_id: int, number: str) -> U
 
 async def lock(session: AsyncSession, *, document_id: int) -> UUID:
     """
-    This will hold the head row until the end of the transaction, and give its current revision's public id.
+    Hold the head row until the end of the transaction, and return its current revision's public id.
 
     Whoever edits, revises or cancels comes here first.
     """
@@ -300,7 +300,7 @@ async def organization_public_id(session: AsyncSession, *, organization_id: int)
 
 
 async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
-    """This will say whether any revision of a document has left its originator."""
+    """Return whether any revision of a document has left its originator."""
     statement = sa.select(_revision.id).where(
         _revision.correspondence_id == document_id, _revision.issued_date.is_not(None)
     )
@@ -308,7 +308,7 @@ async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
 
 
 async def newest_standing(session: AsyncSession, *, document_id: int) -> CorrespondenceRevision:
-    """This will give the newest revision of a document that has not been withdrawn."""
+    """Return the newest revision of a document that has not been withdrawn."""
     statement = (
         sa.select(_revision)
         .where(_revision.correspondence_id == document_id, _revision.withdrawn_at.is_(None))
@@ -319,7 +319,7 @@ async def newest_standing(session: AsyncSession, *, document_id: int) -> Corresp
 
 
 async def revision_numbers(session: AsyncSession, *, document_id: int) -> tuple[int, int]:
-    """This will give the highest revision number of a document, and how many revisions were withdrawn."""
+    """Return the highest revision number of a document, and how many revisions were withdrawn."""
     statement = sa.select(sa.func.max(_revision.revision_number), sa.func.count(_revision.withdrawn_at)).where(
         _revision.correspondence_id == document_id
     )
@@ -334,6 +334,6 @@ async def people(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict
 
 
 async def first_issue(session: AsyncSession, *, public_id: UUID | None) -> list[DocumentRow]:
-    """This will give a document as it was first written, whoever asks."""
+    """Return a document as it was first written, whoever asks."""
     statement = _select().where(_head.public_id == public_id, _revision.revision_number == 0)
     return [DocumentRow(*row) for row in await session.execute(statement)]

@@ -27,7 +27,7 @@ class LinkedFile:
 
 
 async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[LinkedFile]]:
-    """This will give the files of each revision, the main document first."""
+    """Return the files of each revision, the main document first."""
     statement = (
         sa.select(_link.correspondence_revision_id, Attachment, _link.is_main_document)
         .join(Attachment, Attachment.id == _link.attachment_id)
@@ -41,7 +41,7 @@ async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
 
 
 async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: int) -> bool:
-    """This will say whether a file hangs on a revision that the caller may see."""
+    """Return whether a file hangs on a revision that the caller may see."""
     statement = (
         sa.select(_link.attachment_id)
         .join(CorrespondenceRevision, CorrespondenceRevision.id == _link.correspondence_revision_id)
@@ -53,7 +53,7 @@ async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: in
 
 
 async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[UUID], list[UUID]]:
-    """This will give the public ids of what a document refers to, and of what refers to it."""
+    """Return the public ids of what a document refers to, and of what refers to it."""
     reference = CorrespondenceReference
     outgoing = sa.select(Correspondence.public_id).join(reference, reference.tgt_correspondence_id == Correspondence.id)
     incoming = sa.select(Correspondence.public_id).join(reference, reference.src_correspondence_id == Correspondence.id)

@@ -50,7 +50,7 @@ class Movable(NamedTuple):
 
     @classmethod
     def of(cls, row: DocumentRow) -> "Movable":
-        """This will give the same of a row that was read whole."""
+        """Return the same of a row that was read whole."""
         head, revision = row.head, row.revision
         return cls(
             head.id,
@@ -150,7 +150,7 @@ _RECIPIENTS = Ready(
 async def movable(
     session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID], type_codes: Collection[str]
 ) -> list[Movable]:
-    """This will give these revisions as far as they may be seen; without a reach, all of them."""
+    """Return these revisions as far as they may be seen; without a reach, all of them."""
     asked: dict[str, Any] = {"revisions": list(revision_ids), "type_codes": list(type_codes)}
     everything = reach is None or reach.everything
     if reach is not None and not everything:
@@ -160,7 +160,7 @@ async def movable(
 
 
 def sent_to(document_ids: Collection[int]) -> Question[dict[int, list[SentTo]]]:
-    """This will ask for the recipients of each document, the main one first."""
+    """Ask for the recipients of each document, the main one first."""
 
     def read(rows: Sequence[Any]) -> dict[int, list[SentTo]]:
         found: dict[int, list[SentTo]] = {document_id: [] for document_id in document_ids}
@@ -188,7 +188,7 @@ _ISSUE = Ready(_SET_STATUS.values(issued_date=sa.bindparam("issued_at", type_=Ut
 async def status_set(
     session: AsyncSession, *, revision_ids: Collection[int], code: str, issued_at: datetime | None
 ) -> list[Statement]:
-    """This will give what sets the status of revisions, and the moment they were issued where one is given."""
+    """Return what sets the status of revisions, and the moment they were issued where one is given."""
     asked: dict[str, Any] = {"revisions": list(revision_ids), "code": code}
     if issued_at is None:
         return await _COME.due(session, **asked)

@@ -16,7 +16,7 @@ from saraban.documents.core.models import (
 
 
 async def add(session: AsyncSession, row: Correspondence | CorrespondenceRevision) -> int:
-    """This will insert a row and give its integer key."""
+    """Insert a row and give its integer key."""
     session.add(row)
     await session.flush()
     return row.id
@@ -59,7 +59,7 @@ async def replace_references(
 async def link_files(
     session: AsyncSession, *, revision_id: int, attachment_ids: Sequence[int], main_first: bool
 ) -> None:
-    """This will attach files to a revision; the first one becomes the main document when `main_first`."""
+    """Attach files to a revision; the first one becomes the main document when `main_first`."""
     session.add_all(
         CorrespondenceRevisionAttachment(
             correspondence_revision_id=revision_id,

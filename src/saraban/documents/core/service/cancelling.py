@@ -61,7 +61,7 @@ async def cancel(
     key: str | None,
 ) -> Answer:
     """
-    This will cancel a document with all that hangs on it, in one transaction; there is no way back.
+    Cancel a document with all that hangs on it, in one transaction; there is no way back.
 
     :raises WithdrawRevisionFirst: while the draft of a next revision is open
     :raises CancelOnlyDraft: for a kind that its workflow alone may end, once submitted

@@ -60,7 +60,7 @@ async def originator_of(
     session: AsyncSession, *, caller: Caller, project: ProjectRef, stated: UUID | None, pointer: str
 ) -> OrganizationRef:
     """
-    This will give the organization a document is written for: the stated one, or the caller's own.
+    Return the organization a document is written for: the stated one, or the caller's own.
 
     :raises NotYourOrganization: when the caller acts for another one
     :raises Invalid: when none is stated and the caller has none, or when it takes no part in the project
@@ -78,7 +78,7 @@ async def recipients_of(
     session: AsyncSession, *, project: ProjectRef, originator_id: int, asked: Sequence[AskedRecipient]
 ) -> list[tuple[OrganizationRef, str]]:
     """
-    This will give the recipients in their order, the first TO being the main one.
+    Return the recipients in their order, the first TO being the main one.
 
     :raises SentToSelf: when one of them is the originator
     :raises Invalid: without a TO, with one named twice, with one that takes no part in the project
@@ -157,7 +157,7 @@ async def prepare(
     now: datetime,
     zone: ZoneInfo,
 ) -> Sheet:
-    """This will resolve and check everything of a new document that can be known before its number is drawn."""
+    """Resolve and check everything of a new document that can be known before its number is drawn."""
     project = await projects.find_project(session, public_id=order.project_public_id, pointer="/projectPublicId")
     originator = await originator_of(
         session,
@@ -211,14 +211,14 @@ async def check_party(session: AsyncSession, sheet: Sheet) -> None:
 
 
 def _named_by(plan: numbering.Plan) -> str:
-    """This will give the field that says which contract it is."""
+    """Return the field that says which contract it is."""
     if plan.contract:
         return "/contractPublicId"
     return "/disciplineCode" if plan.discipline else "/subTypeCode"
 
 
 def contract_of(plan: numbering.Plan) -> int | None:
-    """This will give the contract a document belongs to: the stated one, or that of its discipline or type."""
+    """Return the contract a document belongs to: the stated one, or that of its discipline or type."""
     owners = (plan.rfa_type, plan.discipline, plan.sub_type)
     found = [plan.contract.id] if plan.contract else [one.contract_id for one in owners if one]
     return found[0] if found else None

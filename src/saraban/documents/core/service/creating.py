@@ -44,7 +44,7 @@ async def create(
     key: str | None,
 ) -> Answer:
     """
-    This will write a document with its number, or give the answer of the request that wrote it already.
+    Write a document with its number, or give the answer of the request that wrote it already.
 
     :param prepare: checks the order and gives the sheet, with what the subtype writes beside it
     """

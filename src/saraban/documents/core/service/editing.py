@@ -75,7 +75,7 @@ async def current(
     session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID, zone: ZoneInfo
 ) -> tuple[DocumentRow, Envelope | None]:
     """
-    This will hold a document for a change and give it as it stands now; no step is taken until the change is done.
+    Hold a document for a change and give it as it stands now; no step is taken until the change is done.
 
     Locks are taken in one order, wherever: the document, its instance, and then what a step changes too.
 
@@ -105,7 +105,7 @@ async def edit(
     address: str,
 ) -> WorkflowEnvelope[DocumentAnswer]:
     """
-    This will change a draft.
+    Change a draft.
 
     :raises DocumentChanged: when `if_match` is not its version
     :raises NumberAlreadyDrawn: when a change touches what the number prints
@@ -253,7 +253,7 @@ async def revise(
     key: str | None,
 ) -> Answer:
     """
-    This will issue the next revision as a draft, with the number printed again for it (ruling N8).
+    Issue the next revision as a draft, with the number printed again for it (ruling N8).
 
     :raises RevisionPending: while the current revision has no final answer
     """

@@ -29,7 +29,7 @@ async def ended_once(
     end: Callable[[AsyncSession], Awaitable[DocumentRow]],
 ) -> Answer:
     """
-    This will do `end` in a transaction of its own.
+    Do `end` in a transaction of its own.
 
     :param verb: the last part of its address
     """

@@ -50,13 +50,13 @@ class Surroundings:
 async def facts_of(
     session: AsyncSession, kind: Kind, *, rows: Sequence[DocumentRow], zone: ZoneInfo
 ) -> dict[str, SubjectFacts]:
-    """This will give the facts by the revisions' public ids; one query, and one for each project or contract."""
+    """Return the facts by the revisions' public ids; one query, and one for each project or contract."""
     around = await surroundings(session, rows=[Movable.of(row) for row in rows])
     return {key: facts_in(kind, one, zone=zone) for key, one in around.items()}
 
 
 async def surroundings(session: AsyncSession, *, rows: Sequence[Movable]) -> dict[str, Surroundings]:
-    """This will read what is around these revisions, by their public ids."""
+    """Read what is around these revisions, by their public ids."""
     if not rows:
         return {}
     places = sorted({(row.project_id, row.contract_id) for row in rows}, key=lambda place: (place[0], place[1] or 0))
@@ -74,7 +74,7 @@ async def surroundings(session: AsyncSession, *, rows: Sequence[Movable]) -> dic
 
 
 def facts_in(kind: Kind, around: Surroundings, *, zone: ZoneInfo) -> SubjectFacts:
-    """This will give what a workflow is told of one revision."""
+    """Return what a workflow is told of one revision."""
     row, parties = around.row, around.parties
     concerned = around.sent_to | around.of_contract | {row.originator_id}
     return SubjectFacts(
@@ -115,7 +115,7 @@ def facts_in(kind: Kind, around: Surroundings, *, zone: ZoneInfo) -> SubjectFact
 
 def placement(around: Surroundings, *, state: str | None = None) -> Placement:
     """
-    This will give what decides about who may see a revision.
+    Return what decides about who may see a revision.
 
     :param state: one that it comes to, None for where it stands: the first that issues it opens it for good
     """

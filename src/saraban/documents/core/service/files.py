@@ -13,10 +13,10 @@ from saraban.workflow.service import Subjects
 
 
 async def document_files(session: AsyncSession, caller: Caller, attachment_id: int) -> bool:
-    """This will say whether a file hangs on a revision that the caller may see."""
+    """Return whether a file hangs on a revision that the caller may see."""
     return await links.reaches_file(session, reach=reach(caller), attachment_id=attachment_id)
 
 
 def step_files(subjects: Subjects) -> AccessRule:
-    """This will give the rule for files that came with a workflow step: whoever sees its subject may read them."""
+    """Return the rule for files that came with a workflow step: whoever sees its subject may read them."""
     return partial(workflow.reads_step_file, subjects=subjects)

@@ -24,7 +24,7 @@ _TOLD_ELSEWHERE = "workflow."  # its own history tells all of these better
 
 async def history(session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID) -> HistoryList:
     """
-    This will give what happened to the revisions that the caller may see.
+    Return what happened to the revisions that the caller may see.
 
     :raises NotFound: also when the caller may not know of the document
     """
@@ -43,7 +43,7 @@ async def merged(
     session: AsyncSession, *, entity_type: str, labels: dict[str, str | None], audited_as: str, public_id: UUID
 ) -> HistoryList:
     """
-    This will merge the workflow histories of the subjects in `labels` with the audit trail of one document.
+    Merge the workflow histories of the subjects in `labels` with the audit trail of one document.
 
     :param labels: subject of the workflow to the revision label it stands for; audit rows of other labels are left out
     """

@@ -53,7 +53,7 @@ async def issue(
     key: str | None,
 ) -> Answer:
     """
-    This will write a document with its number, or give the answer of the request that wrote it already.
+    Write a document with its number, or give the answer of the request that wrote it already.
 
     :param prepare: reads and checks, before any lock
     """
@@ -100,7 +100,7 @@ async def _take_up(
     now: datetime,
     address: str,
 ) -> Answer:
-    """This will write the document with the number that was reserved for it, in one transaction."""
+    """Write the document with the number that was reserved for it, in one transaction."""
 
     async def work(session: AsyncSession) -> Answer:
         issued = await numbering.bind(

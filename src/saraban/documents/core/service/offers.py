@@ -28,7 +28,7 @@ async def offers(
     session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID, zone: ZoneInfo
 ) -> Offers:
     """
-    This will say which of edit, cancel and revise are open to the caller now.
+    Return which of edit, cancel and revise are open to the caller now.
 
     :raises NotFound: also when the caller may not know of the document
     """

@@ -58,7 +58,7 @@ def start_of_day(day: date | None, zone: ZoneInfo) -> datetime | None:
 
 
 def end_of_day(day: date | None, zone: ZoneInfo) -> datetime | None:
-    """This will give the last second on which something due on `day` is in time (EC-CIRC-003)."""
+    """Return the last second on which something due on `day` is in time (EC-CIRC-003)."""
     return None if day is None else datetime.combine(day, time(23, 59, 59), zone)
 
 
@@ -118,7 +118,7 @@ def _contract(row: DocumentRow) -> ContractAnswer | None:
 
 
 def coded(offers: tuple[Offer, ...], code: str, stored: str | None) -> CodeAnswer:
-    """This will give a code of the shipped lists with its names."""
+    """Return a code of the shipped lists with its names."""
     says = name_of(offers, code, stored)
     return CodeAnswer(code=code, name=says.en, name_th=says.th)
 
@@ -188,7 +188,7 @@ async def envelopes(
     alone: bool = False,
 ) -> dict[str, Envelope]:
     """
-    This will give the envelopes by the revisions' public ids.
+    Return the envelopes by the revisions' public ids.
 
     :param now: for what is to be shown: then the actions in the place of others are there too
     :param alone: where it is one that is read by itself: whether somebody may act is looked at closely
@@ -212,7 +212,7 @@ async def summaries(
     now: datetime,
     zone: ZoneInfo,
 ) -> list[WorkflowItem[DocumentSummary]]:
-    """This will give the rows of a register in the order of `rows`, with a fixed number of queries."""
+    """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
     if not rows:
         return []
     recipients = await repository.recipients(session, document_ids=[row.head.id for row in rows])
@@ -231,7 +231,7 @@ async def summaries(
 async def full(
     session: AsyncSession, register: Register, *, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
 ) -> WorkflowEnvelope[DocumentAnswer]:
-    """This will give a document with all that hangs on it."""
+    """Return a document with all that hangs on it."""
     recipients = await repository.recipients(session, document_ids=[row.head.id])
     where = await envelopes(session, register, caller=caller, rows=[row], zone=zone, now=now, alone=True)
     envelope = where.get(str(row.revision.public_id))
@@ -310,7 +310,7 @@ _NOT_VERSIONED = {"is_overdue", "references", "referenced_by"}
 
 
 def etag(answer: WorkflowEnvelope[DocumentAnswer]) -> str:
-    """This will give the document's version as an ETag: another text as soon as anything in it has changed."""
+    """Return the document's version as an ETag: another text as soon as anything in it has changed."""
     text = answer.data.model_dump_json(exclude=_NOT_VERSIONED)
     text += ",".join(sorted(str(one.public_id) for one in answer.data.references))
     step = answer.workflow.version_no if answer.workflow else 0

@@ -64,7 +64,7 @@ async def listing(
     now: datetime,
     zone: ZoneInfo,
 ) -> Page[WorkflowItem[DocumentSummary]]:
-    """This will give a page of what the caller may see, newest first."""
+    """Return a page of what the caller may see, newest first."""
     filters = _filters(register.kind, search, caller, now, zone)
     page = await repository.page(session, reach=reach(caller), filters=filters, cursor=cursor, limit=limit)
     items = await summaries(session, register, caller=caller, rows=page.items, now=now, zone=zone)
@@ -120,7 +120,7 @@ def _not_in_list(pointer: str, expected: list[str]) -> Exception:
 
 async def find(session: AsyncSession, kind: Kind, *, caller: Caller, public_id: UUID) -> DocumentRow:
     """
-    This will give a document at the newest revision that the caller may see.
+    Return a document at the newest revision that the caller may see.
 
     :raises NotFound: also when the caller may not know of it
     """
@@ -144,7 +144,7 @@ async def revisions(
     session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID, zone: ZoneInfo
 ) -> RevisionList:
     """
-    This will give the revisions that the caller may see, newest first, each with its own workflow and files.
+    Return the revisions that the caller may see, newest first, each with its own workflow and files.
 
     :raises NotFound: also when the caller may not know of the document
     """
@@ -188,5 +188,5 @@ async def known_to(
 
 
 async def visible(session: AsyncSession, *, caller: Caller, public_ids: Collection[UUID]) -> dict[UUID, DocumentRow]:
-    """This will give the documents of any kind among `public_ids` that the caller may see."""
+    """Return the documents of any kind among `public_ids` that the caller may see."""
     return await repository.visible(session, reach=reach(caller), public_ids=public_ids)

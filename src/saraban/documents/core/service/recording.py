@@ -30,7 +30,7 @@ async def claim_files(
     main_first: bool,
     now: datetime,
 ) -> None:
-    """This will make uploaded files permanent and attach them to a revision."""
+    """Make uploaded files permanent and attach them to a revision."""
     if public_ids:
         rows = await attachments.claim(session, caller=caller, public_ids=public_ids, pointer=pointer, now=now)
         await writes.link_files(
@@ -41,7 +41,7 @@ async def claim_files(
 async def begin(
     session: AsyncSession, register: Register, *, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
 ) -> None:
-    """This will start the workflow of a revision, the one that is chosen for it, in the transaction that writes it."""
+    """Start the workflow of a revision, the one that is chosen for it, in the transaction that writes it."""
     kind = register.kind
     facts = await facts_of(session, kind, rows=[row], zone=zone)
     type_code = await register.type_code(session, row)
@@ -70,7 +70,7 @@ async def tell(
     audited: dict[str, object] | None = None,
 ) -> None:
     """
-    This will record `document.<event>` and write the audit row `<kind>.<action>`.
+    Record `document.<event>` and write the audit row `<kind>.<action>`.
 
     :param audited: details for the audit trail alone
     """

@@ -67,7 +67,7 @@ async def renumber(
     key: str | None,
 ) -> Answer:
     """
-    This will draw a number for a document that has one, make the old one void and link the two, in one transaction.
+    Draw a number for a document that has one, make the old one void and link the two, in one transaction.
 
     :raises Forbidden: for everybody but the project's administrators
     :raises DocumentIsCancelled: when the document carries no number any more
@@ -101,7 +101,7 @@ async def numbered_anew(
     show: Callable[[AsyncSession], Awaitable[Answer]],
 ) -> Answer:
     """
-    This will have a number drawn by a plan and put in the place of the one that a document carries.
+    Have a number drawn by a plan and put in the place of the one that a document carries.
 
     :param seen: looks the document up and plans; its refusals end the wish before a number is drawn
     :param change: puts the number in place, in the transaction that draws it
@@ -136,7 +136,7 @@ async def replaced(
     session: AsyncSession, wish: Renumbering, *, number: UUID | None, printed: str, issued: numbering.Issued
 ) -> None:
     """
-    This will make the number that the document carried void, linked with the new one, and record it.
+    Make the number that the document carried void, linked with the new one, and record it.
 
     :param number: public id of the old number as it was when the document was looked up
     """

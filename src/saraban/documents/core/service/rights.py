@@ -12,7 +12,7 @@ ORG_ADMIN = "Org Admin"
 
 def home_scope(caller: Caller, head: Correspondence) -> Scope:
     """
-    This will give the scope in which a right over the originator's own document counts.
+    Return the scope in which a right over the originator's own document counts.
 
     A role at the contract counts for the originator's people only: the consultant's contract administrator does not
     write the contractor's documents.

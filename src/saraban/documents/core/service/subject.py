@@ -27,7 +27,7 @@ _READ = "saraban_documents_read"
 
 
 def ids_of(entity_ids: Collection[str]) -> list[UUID]:
-    """This will give the public ids among texts that should be some."""
+    """Return the public ids among texts that should be some."""
     found = []
     for text in entity_ids:
         try:
@@ -113,7 +113,7 @@ async def show_state(
     zone: ZoneInfo,
 ) -> None:
     """
-    This will set the status columns of a revision for a workflow state, and the moment it was issued.
+    Set the status columns of a revision for a workflow state, and the moment it was issued.
 
     What was issued once stays issued, whatever a workflow does next: its recipients keep what they have read.
     """

@@ -35,7 +35,7 @@ class NoDraftRevision(DomainError):
 
 
 async def is_draft_revision(session: AsyncSession, *, row: DocumentRow, envelope: Envelope | None) -> bool:
-    """This will say whether a document stands at a draft that follows an issued revision."""
+    """Return whether a document stands at a draft that follows an issued revision."""
     in_draft = envelope is not None and envelope.current_state == DRAFT and row.revision.issued_date is None
     return in_draft and await repository.ever_issued(session, document_id=row.head.id)
 
@@ -53,7 +53,7 @@ async def withdraw_revision(
     key: str | None,
 ) -> Answer:
     """
-    This will end the draft of the next revision, in one transaction; its label may be printed on a later one.
+    End the draft of the next revision, in one transaction; its label may be printed on a later one.
 
     :raises NoDraftRevision: when the current revision has been submitted, or is the first one
     """

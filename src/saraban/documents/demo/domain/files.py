@@ -7,12 +7,12 @@ _WIDTH, _HEIGHT = 160, 100
 
 
 def content(name: str) -> bytes:
-    """This will give the content of a demo file, a picture or a page, as the extension says."""
+    """Return the content of a demo file, a picture or a page, as the extension says."""
     return picture() if name.lower().endswith(".png") else page(name)
 
 
 def page(title: str) -> bytes:
-    """This will give a PDF of one page that shows its title; what PDF's own fonts cannot show becomes a question mark."""
+    """Return a PDF of one page that shows its title; what PDF's own fonts cannot show becomes a question mark."""
     shown = title.encode("ascii", "replace").decode().replace("\\", " ").replace("(", " ").replace(")", " ")
     text = f"BT /F1 18 Tf 72 770 Td (Saraban demo) Tj 0 -30 Td /F1 12 Tf ({shown}) Tj ET"
     objects = (
@@ -33,7 +33,7 @@ def page(title: str) -> bytes:
 
 
 def picture() -> bytes:
-    """This will give a PNG: sky over a quay."""
+    """Return a PNG: sky over a quay."""
     rows = b"".join(b"\0" + _pixel(y) * _WIDTH for y in range(_HEIGHT))
     header = struct.pack(">IIBBBBB", _WIDTH, _HEIGHT, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))

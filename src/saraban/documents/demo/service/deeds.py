@@ -34,7 +34,7 @@ Document = dict[str, Any]
 async def write(
     stage: Stage, setting: Setting, script: Script, *, now: datetime, known: Mapping[str, UUID]
 ) -> Document:
-    """This will write the document of a script as a draft with its number and files, and give it as the API would."""
+    """Write the document of a script as a draft with its number and files, and return it as the API would."""
     caller = setting.person(script.by)
     files = [await upload(stage, caller=caller, name=name, now=now) for name in script.files]
     if script.where is Where.CIRCULATION:
@@ -59,7 +59,7 @@ async def write(
 
 
 async def upload(stage: Stage, *, caller: Caller, name: str, now: datetime) -> UUID:
-    """This will upload a small file made from its name."""
+    """Upload a small file made from its name."""
 
     async def chunks() -> AsyncIterator[bytes]:
         yield content(name)
@@ -80,7 +80,7 @@ async def upload(stage: Stage, *, caller: Caller, name: str, now: datetime) -> U
 async def act(
     stage: Stage, setting: Setting, document: Document, deed: Act, *, script: Script, now: datetime
 ) -> Document:
-    """This will do one thing with a document, and give it with its workflow as it stands then."""
+    """Do one thing with a document, and return it with its workflow as it stands then."""
     caller = setting.person(deed.by)
     match deed.action:
         case "revise":
@@ -133,7 +133,7 @@ async def _cancel(
 
 
 async def read(stage: Stage, *, caller: Caller, public_id: UUID, where: Where, now: datetime) -> Document:
-    """This will give a document with its workflow as `caller` sees it."""
+    """Return a document with its workflow as `caller` sees it."""
     asked: dict[str, Any] = {"caller": caller, "public_id": public_id, "now": now, "zone": stage.zone}
     async with stage.db.reading() as session:
         if where is Where.CIRCULATION:
@@ -144,7 +144,7 @@ async def read(stage: Stage, *, caller: Caller, public_id: UUID, where: Where, n
 
 
 async def count_acts(stage: Stage, *, caller: Caller, public_id: UUID, where: Where) -> int:
-    """This will say how many acts of a script a document has behind it."""
+    """Return how many acts of a script a document has behind it."""
     async with stage.db.reading() as session:
         if where is Where.CIRCULATION:
             lived = await circulations.history(session, caller=caller, public_id=public_id)

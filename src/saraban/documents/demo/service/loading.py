@@ -23,7 +23,7 @@ PLAYERS = frozenset(name for one in SCRIPTS for name in (one.by, *one.assignees,
 
 async def load(stage: Stage, *, now: datetime, scripts: Sequence[Script] = SCRIPTS) -> int:
     """
-    This will write the demo documents that are missing, with the life they have had, and say how many those were.
+    Write the demo documents that are missing, with the life they have had, and say how many those were.
 
     A document is known by its subject; what was broken off goes on where it stopped. Where demo accounts have been
     closed nothing is written, because nobody is there to write it.
@@ -62,7 +62,7 @@ async def _live(
 
 
 def _at(stage: Stage, day: datetime, hour: int, spice: str) -> datetime:
-    """This will give a moment of that day's office hours; nobody writes everything on the full hour."""
+    """Return a moment of that day's office hours; nobody writes everything on the full hour."""
     minute = sum(spice.encode()) % 60
     return datetime.combine(local_date(day, stage.zone), time(hour, minute), stage.zone)
 

@@ -73,7 +73,7 @@ class Setting:
 
 
 async def setting(session: AsyncSession) -> Setting:
-    """This will find the demo project and its people."""
+    """Find the demo project and its people."""
     project = await projects.find_project_by_code(session, code=PROJECT)
     system = await identity.system_caller(session)
     members = await projects.organizations(session, caller=system, project_public_id=project.public_id)

@@ -50,7 +50,7 @@ class Scene:
 
 async def tell(stage: Stage, *, clock: Clock) -> AsyncIterator[Scene]:
     """
-    This will play the story once, a scene at a time; told again, it goes on with the next numbers.
+    Play the story once, a scene at a time; told again, it goes on with the next numbers.
 
     :raises DemoMissing: when one of its people has no open account
     """

@@ -69,7 +69,7 @@ def verdict(
     state: str, *, ended: bool = False, meaning: Meaning = NOTHING, response_code: str | None = None
 ) -> Verdict:
     """
-    This will give what an RFA shows in a workflow state.
+    Return what an RFA shows in a workflow state.
 
     What its definition says counts first, then the name of the state, then the approve code that was answered.
     """
@@ -85,5 +85,5 @@ def verdict(
 
 
 def may_ask(organization: int, parties: Mapping[str, frozenset[int]]) -> bool:
-    """This will say whether an organization asks for approval in a contract: its contractors do, and nobody else."""
+    """Return whether an organization asks for approval in a contract: its contractors do, and nobody else."""
     return organization in parties.get(AUTHOR_ROLE, frozenset())

@@ -32,7 +32,7 @@ class WorkflowNotValid(DomainError):
 
 def read(raw: Any, *, known: Known | None = None, root: str = "/dsl", published: bool = False) -> Definition:
     """
-    This will turn the JSON of a definition into a `Definition` that may be published.
+    Turn the JSON of a definition into a `Definition` that may be published.
 
     :param published: it was accepted before, so that only its shape is read: what publishing asks costs time, and may have
         grown stricter since
@@ -52,7 +52,7 @@ def read(raw: Any, *, known: Known | None = None, root: str = "/dsl", published:
 
 
 def problems(raw: Any, *, known: Known, root: str = "/dsl") -> tuple[FieldProblem, ...]:
-    """This will list what `read` would refuse; empty when it would accept."""
+    """List what `read` would refuse; empty when it would accept."""
     try:
         read(raw, known=known, root=root)
     except WorkflowNotValid as fault:
@@ -108,10 +108,10 @@ def _context_schema(raw: Any, found: Faults) -> schema.ContextSchema | None:
 
 
 def described(raw: Mapping[str, Any]) -> Text | None:
-    """This will give what a stored definition says that it is for."""
+    """Return what a stored definition says that it is for."""
     return said_of(raw.get("description"))
 
 
 def said_of(description: Any) -> Text | None:
-    """This will give the same of its `description` alone."""
+    """Return the same of its `description` alone."""
     return words.description(description, "", Faults("")) if description else None

@@ -20,7 +20,7 @@ class Known:
 
 
 def assigned(raw: Any) -> frozenset[UUID]:
-    """This will give the people whom a definition names for any work, before it is read; of nonsense there are none."""
+    """Return the people whom a definition names for any work, before it is read; of nonsense there are none."""
     return frozenset(_assigned(raw))
 
 
@@ -63,7 +63,7 @@ def _values(raw: Any, key: str) -> list[Any]:
 
 
 def user_id(raw: Any) -> UUID | None:
-    """This will give a `publicId` that is one, and None for anything else."""
+    """Return a `publicId` that is one, and None for anything else."""
     try:
         return UUID(raw)
     except (ValueError, AttributeError, TypeError):

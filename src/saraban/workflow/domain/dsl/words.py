@@ -29,12 +29,12 @@ def name(raw: Any, at: str, pattern: re.Pattern[str], found: Faults) -> str | No
 
 
 def label(raw: Any, at: str, found: Faults) -> Text | None:
-    """This will read `{"th": …, "en": …}`, one line each."""
+    """Read `{"th": …, "en": …}`, one line each."""
     return _both(raw, at, found, "label", MOST_LABEL)
 
 
 def description(raw: Any, at: str, found: Faults) -> Text | None:
-    """This will read what a definition is for: `{"th": …, "en": …}`, or one text for readers of both languages."""
+    """Read what a definition is for: `{"th": …, "en": …}`, or one text for readers of both languages."""
     if isinstance(raw, Mapping):
         return _both(raw, at, found, "text", MOST_DESCRIPTION, several_lines=True)
     if not isinstance(raw, str) or len(raw) > MOST_DESCRIPTION or control_character(raw, multiline=True) is not None:
@@ -46,7 +46,7 @@ def description(raw: Any, at: str, found: Faults) -> Text | None:
 
 
 def help_text(part: Mapping[str, Any], at: str, found: Faults) -> Text | None:
-    """This will read the optional `help` of a state or an action."""
+    """Read the optional `help` of a state or an action."""
     if "help" not in part:
         return None
     return _both(part["help"], f"{at}/help", found, "help", MOST_HELP, several_lines=True)
@@ -78,7 +78,7 @@ def flag(part: Mapping[str, Any], key: str, at: str, found: Faults) -> bool:
 
 
 def fields(part: Mapping[str, Any], at: str, found: Faults) -> tuple[str, ...] | None:
-    """This will read the values that can come with an action; whether the schema knows them is asked of the whole definition."""
+    """Read the values that can come with an action; whether the schema knows them is asked of the whole definition."""
     if "fields" not in part:
         return None
     names: dict[str, None] = {}

@@ -56,7 +56,7 @@ class Budget:
 
     def spend(self, steps: int) -> None:
         """
-        This will take steps from what is left.
+        Take steps from what is left.
 
         :raises BudgetExceeded: when there are not as many
         """

@@ -24,7 +24,7 @@ _NUMBERS = frozenset({int, float})
 
 
 def truthy(value: Any) -> bool:
-    """This will give JSON Logic's truth: as JavaScript has it ("0" is true, NaN false), but an empty list is false."""
+    """Return JSON Logic's truth: as JavaScript has it ("0" is true, NaN false), but an empty list is false."""
     if value is True or value is False:
         return bool(value)
     if isinstance(value, float):
@@ -33,7 +33,7 @@ def truthy(value: Any) -> bool:
 
 
 def number(value: Any, budget: Budget) -> float:
-    """This will give `Number(value)`."""
+    """Return `Number(value)`."""
     if isinstance(value, float):
         return value
     if isinstance(value, int):
@@ -46,7 +46,7 @@ def number(value: Any, budget: Budget) -> float:
 
 
 def parse_float(value: Any, budget: Budget) -> float:
-    """This will give `parseFloat(value)`: the number that a text begins with."""
+    """Return `parseFloat(value)`: the number that a text begins with."""
     if isinstance(value, float):
         return value
     if type(value) is int:
@@ -58,7 +58,7 @@ def parse_float(value: Any, budget: Budget) -> float:
 
 
 def text(value: Any, budget: Budget, depth: int = 0) -> str:
-    """This will give `String(value)`."""
+    """Return `String(value)`."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -73,7 +73,7 @@ def text(value: Any, budget: Budget, depth: int = 0) -> str:
 
 
 def decimal(value: float) -> str:
-    """This will print a number as JavaScript does (ECMAScript 6.1.6.1.20): no exponent from 1e-6 up to 1e21."""
+    """Print a number as JavaScript does (ECMAScript 6.1.6.1.20): no exponent from 1e-6 up to 1e21."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
     if value == 0:
@@ -91,14 +91,14 @@ def decimal(value: float) -> str:
 
 
 def plain(value: float) -> float | int:
-    """This will give a whole number as an integer, so that results look as they were written; -0 stays what it is."""
+    """Return a whole number as an integer, so that results look as they were written; -0 stays what it is."""
     if value.is_integer() and -EXACT < value < EXACT and (value != 0 or math.copysign(1, value) > 0):
         return int(value)
     return value
 
 
 def strictly_equal(left: Any, right: Any) -> bool:
-    """This will give `left === right`; lists and objects are equal to themselves only."""
+    """Return `left === right`; lists and objects are equal to themselves only."""
     kind = _KINDS.get(type(left), "object")
     if kind != _KINDS.get(type(right), "object"):
         return False
@@ -106,7 +106,7 @@ def strictly_equal(left: Any, right: Any) -> bool:
 
 
 def loosely_equal(left: Any, right: Any, budget: Budget) -> bool:
-    """This will give `left == right`."""
+    """Return `left == right`."""
     first, second = _KINDS.get(type(left), "object"), _KINDS.get(type(right), "object")
     if first == second:
         return left is right if first == "object" else bool(left == right)
@@ -118,7 +118,7 @@ def loosely_equal(left: Any, right: Any, budget: Budget) -> bool:
 
 
 def less(left: Any, right: Any, budget: Budget) -> bool:
-    """This will give `left < right`: two texts by their characters, everything else as numbers."""
+    """Return `left < right`: two texts by their characters, everything else as numbers."""
     if type(left) in _NUMBERS and type(right) in _NUMBERS:
         return bool(left < right)
     first, second = _primitive(left, budget), _primitive(right, budget)
@@ -128,7 +128,7 @@ def less(left: Any, right: Any, budget: Budget) -> bool:
 
 
 def less_or_equal(left: Any, right: Any, budget: Budget) -> bool:
-    """This will give `left <= right`."""
+    """Return `left <= right`."""
     if type(left) in _NUMBERS and type(right) in _NUMBERS:
         return bool(left <= right)
     first, second = _primitive(left, budget), _primitive(right, budget)

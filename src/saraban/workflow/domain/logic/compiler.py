@@ -45,7 +45,7 @@ class Compiled:
 
     def evaluate(self, context: Any) -> Any:
         """
-        This will give the rule's value for these facts, which are JSON. The value may share parts with rule and facts.
+        Return the rule's value for these facts, which are JSON. The value may share parts with rule and facts.
 
         :raises BudgetExceeded: when it would take too many steps, or make something too long
         """
@@ -53,7 +53,7 @@ class Compiled:
         return part.run(context, Budget(self.limits, part.cost))
 
     def measured(self, context: Any) -> tuple[Any, int]:
-        """This will give the value with the steps that it took; None and all of them where these were not enough."""
+        """Return the value with the steps that it took; None and all of them where these were not enough."""
         try:
             budget = Budget(self.limits, self._part.cost)
             return self._part.run(context, budget), budget.spent
@@ -63,7 +63,7 @@ class Compiled:
 
 def compile(rule: Any, *, limits: Limits = USUAL) -> Compiled:  # noqa: A001 - as the libraries of this language call it
     """
-    This will check a rule and prepare it.
+    Check a rule and prepare it.
 
     :raises RuleRefused: with every fault, each under its JSON pointer and in both languages
     """

@@ -52,7 +52,7 @@ class RuleRefused(Exception):
 
 
 def faults(rule: Any, limits: Limits) -> tuple[FieldProblem, ...]:
-    """This will list what is wrong with a rule, at most 20 faults in the order of the text; a size alone, since it ends the reading."""
+    """List what is wrong with a rule, at most 20 faults in the order of the text; a size alone, since it ends the reading."""
     found: list[FieldProblem] = []
     parts, characters = 1, 0
     waiting: list[tuple[Any, str, int]] = [(rule, "", 1)]
@@ -82,7 +82,7 @@ def _below(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 def escaped(key: str) -> str:
-    """This will give a key as a JSON pointer writes it (RFC 6901); of a long one the beginning."""
+    """Return a key as a JSON pointer writes it (RFC 6901); of a long one the beginning."""
     return key[:60].replace("~", "~0").replace("/", "~1")
 
 

@@ -11,7 +11,7 @@ NOWHERE: Any = object()
 
 
 def step(place: Any, key: str) -> Any:
-    """This will give what stands under a key, an index or `length`; `NOWHERE` when nothing does."""
+    """Return what stands under a key, an index or `length`; `NOWHERE` when nothing does."""
     if isinstance(place, dict):
         return place.get(key, NOWHERE)
     if not isinstance(place, list | str):
@@ -24,7 +24,7 @@ def step(place: Any, key: str) -> Any:
 
 
 def follow(place: Any, keys: Sequence[str]) -> Any:
-    """This will take one step after the other."""
+    """Take one step after the other."""
     for key in keys:
         place = step(place, key)
         if place is NOWHERE:
@@ -33,7 +33,7 @@ def follow(place: Any, keys: Sequence[str]) -> Any:
 
 
 def fetch(path: Any, facts: Any, budget: Budget) -> Any:
-    """This will follow a path known only now; the empty path is the facts themselves."""
+    """Follow a path known only now; the empty path is the facts themselves."""
     if path is None or path == "":
         return facts
     keys = text(path, budget).split(".")
@@ -42,14 +42,14 @@ def fetch(path: Any, facts: Any, budget: Budget) -> Any:
 
 
 def missing(names: list[Any], facts: Any, budget: Budget) -> list[Any]:
-    """This will list the names that lead nowhere, to null or to an empty text."""
+    """List the names that lead nowhere, to null or to an empty text."""
     wanted = names[0] if names and isinstance(names[0], list) else names
     budget.spend(len(wanted))
     return [name for name in wanted if _absent(name, facts, budget)]
 
 
 def missing_some(names: list[Any], facts: Any, budget: Budget) -> list[Any]:
-    """This will list what is missing of the names in `names[1]`, unless at least `names[0]` of them are there."""
+    """List what is missing of the names in `names[1]`, unless at least `names[0]` of them are there."""
     needed, options = names
     wanted = options if isinstance(options, list) else [options]
     absent = missing(wanted, facts, budget)

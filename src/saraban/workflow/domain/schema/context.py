@@ -39,14 +39,14 @@ class ContextSchema:
     _validator: jsonschema_rs.Draft202012Validator = field(repr=False, compare=False)
 
     def problems(self, context: Any) -> tuple[FieldProblem, ...]:
-        """This will list what is wrong with a context, at most 20 faults; empty when it fits."""
+        """List what is wrong with a context, at most 20 faults; empty when it fits."""
         too_much = excess(context, CONTEXT_SIZE)
         if too_much is not None:
             return (too_much,)
         return _listed(self._validator.iter_errors(context))
 
     def may_hold(self, path: Sequence[str]) -> bool:
-        """This will say whether a context that fits can have something at a path; where the schema leaves it open, it can."""
+        """Return whether a context that fits can have something at a path; where the schema leaves it open, it can."""
         place: Any = self.raw
         for key in path:
             if not isinstance(place, dict) or not place.keys().isdisjoint(OPEN):
@@ -61,7 +61,7 @@ class ContextSchema:
 
 def read(raw: Any) -> ContextSchema:
     """
-    This will check a schema before it is published.
+    Check a schema before it is published.
 
     :raises SchemaRefused: with what is wrong, at most 20 faults, in both languages
     """

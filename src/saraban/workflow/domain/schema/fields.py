@@ -63,7 +63,7 @@ class Field:
 
 
 def payload_fields(raw: Mapping[str, Any]) -> tuple[Field, ...]:
-    """This will give the properties that the schema of a context names for the payload, in their order."""
+    """Return the properties that the schema of a context names for the payload, in their order."""
     payload = _properties(raw, raw).get(PAYLOAD)
     if not isinstance(payload, dict):
         return ()
@@ -73,7 +73,7 @@ def payload_fields(raw: Mapping[str, Any]) -> tuple[Field, ...]:
 
 
 def payload_nulls(raw: Mapping[str, Any]) -> frozenset[str]:
-    """This will give the properties of the payload for which `null` is a value like others."""
+    """Return the properties of the payload for which `null` is a value like others."""
     payload = _properties(raw, raw).get(PAYLOAD)
     found = _properties(payload, raw) if isinstance(payload, dict) else {}
     return frozenset(name for name, one in found.items() if any(_names_null(layer) for layer in _layers(one, raw)))
@@ -86,7 +86,7 @@ def _names_null(said: Mapping[str, Any]) -> bool:
 
 
 def said(one: Field, value: Any) -> Text:
-    """This will write a value as people read it, in both languages."""
+    """Write a value as people read it, in both languages."""
     named = next(
         (option.label for option in one.options if type(option.value) is type(value) and option.value == value), None
     )
@@ -110,12 +110,12 @@ def _day(value: Any) -> date | None:
 
 
 def written(value: Any) -> str:
-    """This will give a value as a field shows it again: text and numbers plainly, everything else as JSON."""
+    """Return a value as a field shows it again: text and numbers plainly, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def figure(typed: str) -> int | float | str:
-    """This will give what was typed as the number that it is, or as it was typed, for the schema to refuse."""
+    """Return what was typed as the number that it is, or as it was typed, for the schema to refuse."""
     if _WHOLE.fullmatch(typed):
         return int(typed)
     number = float(typed) if _NUMBER.fullmatch(typed) else math.inf

@@ -86,7 +86,7 @@ FORMAT = Text("ไม่รู้จักรูปแบบ “{format}” ใ�
 
 
 def faults(raw: dict[str, Any]) -> Iterator[FieldProblem]:
-    """This will name what is refused in a schema whose shape is already that of a JSON Schema."""
+    """Name what is refused in a schema whose shape is already that of a JSON Schema."""
     if raw.get("$schema", DIALECT).rstrip("#") != DIALECT:
         yield FieldProblem("/$schema", "dialect", DRAFT)
     if raw.get("type", "object") != "object":
@@ -105,7 +105,7 @@ def faults(raw: dict[str, Any]) -> Iterator[FieldProblem]:
 
 
 def subschemas(raw: Any, *, definitions: bool = True) -> Iterator[tuple[str, dict[str, Any]]]:
-    """This will give every schema within a schema under its pointer, itself first; `true` and `false` are left out."""
+    """Return every schema within a schema under its pointer, itself first; `true` and `false` are left out."""
     waiting: list[tuple[str, Any]] = [("", raw)]
     while waiting:
         at, schema = waiting.pop()

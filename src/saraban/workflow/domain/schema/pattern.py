@@ -13,7 +13,7 @@ _MOST = 300
 
 
 def texts(pattern: str, *, shortest: int = 0) -> Iterator[str]:
-    """This will propose texts, the shortest first."""
+    """Propose texts, the shortest first."""
     for more in dict.fromkeys((0, 1, 2, shortest)):
         try:
             yield _Maker(pattern, more).whole()[:_MOST]

@@ -31,7 +31,7 @@ _FORMATS = {
 
 
 def layers(schema: Any, root: Mapping[str, Any]) -> Iterator[Any]:
-    """This will give what must hold together at a place: itself, what it refers to, and each of its `allOf`."""
+    """Return what must hold together at a place: itself, what it refers to, and each of its `allOf`."""
     yield schema
     if isinstance(schema, Mapping):
         if "$ref" in schema:
@@ -42,7 +42,7 @@ def layers(schema: Any, root: Mapping[str, Any]) -> Iterator[Any]:
 
 def place(root: Mapping[str, Any], path: Sequence[str]) -> tuple[list[Any], bool]:
     """
-    This will give the schemas that a value at a path must meet, and whether there always is one.
+    Return the schemas that a value at a path must meet, and whether there always is one.
 
     They say no more than is certain; where the way leads through something that need not be an object, nothing is.
     """
@@ -72,7 +72,7 @@ def _inside(schema: Mapping[str, Any], key: str) -> Any:
 
 
 def fitting(here: Sequence[Any], root: Mapping[str, Any]) -> Callable[[Any], bool]:
-    """This will give the question whether a value meets all these schemas."""
+    """Return the question whether a value meets all these schemas."""
     if not here:
         return lambda _value: True
     whole = {"$defs": root.get("$defs", {}), "allOf": list(here)}
@@ -82,12 +82,12 @@ def fitting(here: Sequence[Any], root: Mapping[str, Any]) -> Callable[[Any], boo
 
 
 def samples(here: Sequence[Any], root: Mapping[str, Any]) -> list[Any]:
-    """This will propose values for a place, at most 24; none where nothing is said of it."""
+    """Propose values for a place, at most 24; none where nothing is said of it."""
     return list(islice(_values(list(here), root, 0), MOST))
 
 
 def whole(value: Any, here: Sequence[Any], root: Mapping[str, Any], *, depth: int = 0) -> Any:
-    """This will give an object with what it needs and does not have yet."""
+    """Return an object with what it needs and does not have yet."""
     if not isinstance(value, Mapping) or depth > _DEEPEST:
         return value
     said = [one for each in here for one in layers(each, root) if isinstance(one, Mapping)]
@@ -189,7 +189,7 @@ def _numbers(flat: Sequence[Mapping[str, Any]], *, integer: bool) -> Iterator[An
 
 
 def plain(value: float) -> int | float:
-    """This will give a whole number as one."""
+    """Return a whole number as one."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

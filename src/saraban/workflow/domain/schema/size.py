@@ -21,12 +21,12 @@ class Size:
 
 
 def below(at: str, key: object) -> str:
-    """This will give the pointer of a key or an index, escaped after RFC 6901; of a long key the beginning."""
+    """Return the pointer of a key or an index, escaped after RFC 6901; of a long key the beginning."""
     return f"{at}/{str(key)[:60].replace('~', '~0').replace('/', '~1')}"
 
 
 def excess(raw: Any, most: Size) -> FieldProblem | None:
-    """This will give the first thing that is too much, or no JSON; None when all is well."""
+    """Return the first thing that is too much, or no JSON; None when all is well."""
     parts, characters = 1, 0
     waiting: list[tuple[Any, str, int]] = [(raw, "", 1)]
     while waiting:

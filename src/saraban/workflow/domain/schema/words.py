@@ -52,7 +52,7 @@ SENTENCES: dict[str, tuple[str, Text]] = {
 
 
 def problems(error: jsonschema_rs.ValidationError) -> Iterator[FieldProblem]:
-    """This will say what is wrong, at the key itself where one is absent or too much."""
+    """Return what is wrong, at the key itself where one is absent or too much."""
     at = ""
     for key in error.instance_path:
         at = below(at, key)
