@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-vi
 VENDOR := src/saraban/web/static/vendor/fonts.css
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help install run test soak check bench bench-full format errors settings schema messages lock clean
+.PHONY: help install run test soak check bench bench-full shape format errors settings schema messages lock clean
 
 help:  ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ bench: $(DONE)/bench  ## Measure beside what others do on the same servers (15 m
 bench-full: $(DONE)/bench  ## The same with the long rows: ten million numbers, memory, verify.
 	@scripts/test_needs.sh
 	$(BIN)/python -m benchmarks --full $(ARGS)
+
+shape: $(DONE)/dev  ## Print the figures that tests/architecture/test_shape.py holds (ARGS: small classes parameters create transition).
+	@$(BIN)/python scripts/shape.py $(ARGS)
 
 format: $(DONE)/dev  ## Put the code in its form.
 	$(BIN)/ruff format .
