@@ -40,7 +40,6 @@ from saraban.kit.ids import new_secret
 from saraban.kit.limits import Limiter
 from saraban.kit.locks import DatabaseOnly, RedisLocks
 from saraban.kit.redis_pool import redis_pool
-from saraban.kit.shelf import Shelf
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
 from saraban.notifications.service import Post
@@ -53,8 +52,7 @@ from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedPost
 from saraban.workflow import service as workflow
 from saraban.workflow.service import Steps, Subjects, asking, refilling
-from saraban.workflow.service import kept as kept_definitions
-from saraban.workflow.service.kept import KeptDefinitions
+from saraban.workflow.service.definition_cache import DefinitionCache
 
 log = structlog.get_logger(__name__)
 
@@ -106,7 +104,7 @@ class System:
     sealer: Sealer
     subjects: Subjects
     steps: Steps
-    definitions: KeptDefinitions
+    definition_cache: DefinitionCache
     followers: Followers
     handlers: Handlers
     bell: Bell
@@ -149,7 +147,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
         subjects=subjects,
         steps=Steps(db, subjects),
-        definitions=KeptDefinitions(db, Shelf(redis, name=kept_definitions.NAME, rest=settings.redis_breaker)),
+        definition_cache=DefinitionCache(db, redis, rest=settings.redis_breaker),
         followers=_followers(),
         handlers=_handlers(settings, db, clock, rates.limiter, post, subjects),
         bell=bell,
@@ -168,7 +166,6 @@ async def closing(system: System) -> AsyncIterator[System]:
         yield system
     finally:
         await system.bell.close()
-        await system.definitions.close()
         await system.steps.close()
         await system.allocator.close()
         await system.rates.limiter.close()
@@ -339,6 +336,8 @@ async def seed(system: System, *, demo: bool) -> None:
     if demo and system.settings.env == "production":
         raise DemoInProduction
     await system.db.transact(lambda session: _ship(session, system))
+    for raw in workflow.shipped():
+        await system.definition_cache.delete(code=raw["workflow"])
     await refilling.refill(system.db, subjects=system.subjects)
     if demo and not await has_demo(system):
         await system.db.transact(lambda session: _load_demo(session, system))

@@ -163,8 +163,7 @@ class Database:
     :param url: `sqlite:///path` or `mysql://user:password@host:port/name`; the driver is chosen here
     :param read_timeout: seconds until a silent MariaDB connection counts as lost (ruling N9)
 
-    `listener`, when somebody sets it, is called after the commit of a transaction for which `announce` was called;
-    each of `hearers`, by topic, with the words of `tell_after` when the transaction has ended, whichever way.
+    `listener`, when somebody sets it, is called after the commit of a transaction for which `announce` was called.
     """
 
     def __init__(
@@ -179,7 +178,6 @@ class Database:
         self.url = _with_driver(make_url(url))
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.listener: Callable[[], None] | None = None
-        self.hearers: dict[str, Callable[[str], None]] = {}
         self._writer = asyncio.Lock()
         self._pool_limit = 2 * pool_size
         options: dict[str, Any] = {
@@ -284,16 +282,9 @@ class Database:
         except BaseException:
             await asyncio.shield(asyncio.ensure_future(session.close()))  # rolls back; a second cancellation must wait
             raise
-        finally:  # a commit that failed may have reached the database all the same
-            self._tell(session)
         session.sync_session.close()  # its connection went back with the commit, so there is nothing to wait for
         if self.listener is not None and session.info.get(_NEWS):
             self.listener()
-
-    def _tell(self, session: AsyncSession) -> None:
-        for topic, word in session.info.get(_TOLD, ()):
-            if topic in self.hearers:
-                self.hearers[topic](word)
 
     async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], *, attempts: int = 3) -> T:
         """
@@ -378,17 +369,11 @@ def _teach_sqlite(engine: sa.Engine) -> None:
 
 
 _NEWS = "saraban_news"
-_TOLD = "saraban_told"
 
 
 def announce(session: AsyncSession) -> None:
     """Have the database's listener called once the session's transaction is committed."""
     session.info[_NEWS] = True
-
-
-def tell_after(session: AsyncSession, topic: str, word: str) -> None:
-    """Have the hearer of a topic told once the session's transaction has ended: what it keeps may be old then."""
-    session.info.setdefault(_TOLD, []).append((topic, word))
 
 
 def table_of(model: type[Base]) -> sa.Table:

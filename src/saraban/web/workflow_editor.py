@@ -18,6 +18,7 @@ from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
 from saraban.web.workflows import MANAGE
 from saraban.workflow import service as workflow
+from saraban.workflow.dependencies import Definitions
 from saraban.workflow.domain import dsl, layout
 from saraban.workflow.domain.difference import difference
 from saraban.workflow.domain.writing import written
@@ -144,7 +145,7 @@ async def _ready(page: Page, session: AsyncSession, raw: dict[str, Any]) -> dict
 
 
 @router.post("")
-async def publish(page: ThisPage, db: Db, clock: Now, request: Request) -> Response:
+async def publish(page: ThisPage, db: Db, definitions: Definitions, clock: Now, request: Request) -> Response:
     """Keeps the text as the next version; the page with the faults and the text when it cannot."""
     page.caller.require_somewhere(MANAGE)
     form = await filled(request)
@@ -162,6 +163,7 @@ async def publish(page: ThisPage, db: Db, clock: Now, request: Request) -> Respo
             raise
         return _show(page, typed, activates=activates, error=error, status=status_of(error))
     code, version = answer.body["code"], answer.body["version"]
+    await definitions.delete(code=code, version=version)
     return RedirectResponse(f"/workflows/{code}/v{version}?done=published", status_code=303)
 
 

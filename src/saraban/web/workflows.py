@@ -16,6 +16,7 @@ from saraban.web.choosing import rfa_types_named, words_of_starter
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
 from saraban.workflow import service as workflow
+from saraban.workflow.dependencies import Definitions
 from saraban.workflow.domain import dsl, layout
 from saraban.workflow.domain.definition import Definition, Require, Transition
 from saraban.workflow.domain.review import FELL, LABELS
@@ -122,18 +123,26 @@ async def show(
 
 
 @router.post("/{code}/v{version}/activate")
-async def activate(code: Code, version: Version, page: ThisPage, db: Db, clock: Now) -> Response:
+async def activate(
+    code: Code, version: Version, page: ThisPage, db: Db, definitions: Definitions, clock: Now
+) -> Response:
     """New documents start on it."""
-    return await _switched(page, db, clock, code, version, is_active=True)
+    await _set_active(page, db, clock, code, version, is_active=True)
+    await definitions.delete(code=code)
+    return RedirectResponse(f"/workflows/{code}/v{version}?done=activated", status_code=303)
 
 
 @router.post("/{code}/v{version}/deactivate")
-async def deactivate(code: Code, version: Version, page: ThisPage, db: Db, clock: Now) -> Response:
+async def deactivate(
+    code: Code, version: Version, page: ThisPage, db: Db, definitions: Definitions, clock: Now
+) -> Response:
     """No new document starts on any version; those under way go on."""
-    return await _switched(page, db, clock, code, version, is_active=False)
+    await _set_active(page, db, clock, code, version, is_active=False)
+    await definitions.delete(code=code)
+    return RedirectResponse(f"/workflows/{code}/v{version}?done=deactivated", status_code=303)
 
 
-async def _switched(page: Page, db: Any, clock: Any, code: str, version: int, *, is_active: bool) -> Response:
+async def _set_active(page: Page, db: Any, clock: Any, code: str, version: int, *, is_active: bool) -> None:
     page.caller.require_somewhere(MANAGE)
 
     async def work(session: AsyncSession) -> None:
@@ -148,8 +157,6 @@ async def _switched(page: Page, db: Any, clock: Any, code: str, version: int, *,
         )
 
     await db.transact(work)
-    done = "activated" if is_active else "deactivated"
-    return RedirectResponse(f"/workflows/{code}/v{version}?done={done}", status_code=303)
 
 
 async def _naming(page: Page, session: AsyncSession, *several: Starters) -> Callable[[Starter], Text]:

@@ -1,4 +1,4 @@
-"""What the workflow endpoints fetch from the application: subjects, steps, kept definitions, and versions from `If-Match`."""
+"""What the workflow endpoints fetch from the application: subjects, steps, the definition cache, and versions from `If-Match`."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from saraban.kit.errors import FieldProblem, invalid
 from saraban.kit.http import at_once
 from saraban.workflow.domain import lines
 from saraban.workflow.service import Steps, Subjects
-from saraban.workflow.service.kept import KeptDefinitions
+from saraban.workflow.service.definition_cache import DefinitionCache
 
 
 def subjects(request: Request) -> Subjects:
@@ -20,8 +20,8 @@ def steps(request: Request) -> Steps:
     return request.app.state.steps  # type: ignore[no-any-return]
 
 
-def kept_definitions(request: Request) -> KeptDefinitions:
-    return request.app.state.definitions  # type: ignore[no-any-return]
+def definition_cache(request: Request) -> DefinitionCache:
+    return request.app.state.definition_cache  # type: ignore[no-any-return]
 
 
 async def written_twice(request: Request) -> tuple[FieldProblem, ...]:
@@ -59,7 +59,7 @@ def if_match(
     return tags
 
 
-Kept = Annotated[KeptDefinitions, Depends(at_once(kept_definitions))]
+Definitions = Annotated[DefinitionCache, Depends(at_once(definition_cache))]
 TakesSteps = Annotated[Steps, Depends(at_once(steps))]
 RegisteredSubjects = Annotated[Subjects, Depends(at_once(subjects))]
 WrittenTwice = Annotated[tuple[FieldProblem, ...], Depends(written_twice)]

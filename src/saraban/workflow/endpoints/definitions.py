@@ -13,7 +13,7 @@ from saraban.kit.errors import FieldProblem
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession, sent
 from saraban.kit.idempotency import Answer, Remember, answer_once
 from saraban.workflow import schemas, service
-from saraban.workflow.dependencies import Kept, RegisteredSubjects, WrittenTwice
+from saraban.workflow.dependencies import Definitions, RegisteredSubjects, WrittenTwice
 from saraban.workflow.schemas.choices import PublishedOut, StarterOut, SwitchedOut, WorkflowWarning
 from saraban.workflow.service import choosing
 
@@ -45,7 +45,7 @@ async def publish_definition(
     body: schemas.DefinitionIn,
     caller: CurrentCaller,
     db: Db,
-    kept: Kept,
+    definitions: Definitions,
     clock: Now,
     address: Address,
     key: IdempotencyKey,
@@ -75,7 +75,7 @@ async def publish_definition(
         now=now,
         run=lambda remember: db.transact(lambda session: publish(session, remember)),
     )
-    await kept.settled()
+    await definitions.delete(code=answer.body["code"], version=answer.body["version"])
     return sent(answer)
 
 
@@ -104,8 +104,8 @@ async def validate_definition(
     response_model=schemas.DefinitionDetailOut,
     dependencies=[guarded(MAY_VIEW)],
 )
-async def read_definition(code: Code, version: Version, kept: Kept) -> Any:
-    return await kept.version(code=code, version=version)
+async def read_definition(code: Code, version: Version, definitions: Definitions) -> Any:
+    return await definitions.version(code=code, version=version)
 
 
 @router.get(
@@ -113,9 +113,9 @@ async def read_definition(code: Code, version: Version, kept: Kept) -> Any:
     response_model=schemas.DefinitionDetailOut,
     dependencies=[guarded(MAY_VIEW)],
 )
-async def read_active_definition(code: Code, kept: Kept) -> Any:
+async def read_active_definition(code: Code, definitions: Definitions) -> Any:
     """The version that new instances start on; 404 while none is active."""
-    return await kept.active(code=code)
+    return await definitions.active(code=code)
 
 
 @router.post(
@@ -124,11 +124,11 @@ async def read_active_definition(code: Code, kept: Kept) -> Any:
     dependencies=[guarded(MAY_MANAGE)],
 )
 async def activate_definition(
-    code: Code, version: Version, caller: CurrentCaller, db: Db, kept: Kept, clock: Now, address: Address
+    code: Code, version: Version, caller: CurrentCaller, db: Db, definitions: Definitions, clock: Now, address: Address
 ) -> Any:
     """New instances start on this version; running ones keep theirs."""
     return await _switched(
-        db, kept, caller=caller, code=code, version=version, is_active=True, now=clock.now(), address=address
+        db, definitions, caller=caller, code=code, version=version, is_active=True, now=clock.now(), address=address
     )
 
 
@@ -138,17 +138,15 @@ async def activate_definition(
     dependencies=[guarded(MAY_MANAGE)],
 )
 async def deactivate_definition(
-    code: Code, version: Version, caller: CurrentCaller, db: Db, kept: Kept, clock: Now, address: Address
+    code: Code, version: Version, caller: CurrentCaller, db: Db, definitions: Definitions, clock: Now, address: Address
 ) -> Any:
     """Without an active version no new instance can start; running ones go on."""
     return await _switched(
-        db, kept, caller=caller, code=code, version=version, is_active=False, now=clock.now(), address=address
+        db, definitions, caller=caller, code=code, version=version, is_active=False, now=clock.now(), address=address
     )
 
 
-async def _switched(db: Database, kept: Kept, *, caller: Caller, **asked: Any) -> SwitchedOut:
-    """It is answered when the other servers can have heard of it."""
-
+async def _switched(db: Database, definitions: Definitions, *, caller: Caller, **asked: Any) -> SwitchedOut:
     async def work(session: AsyncSession) -> SwitchedOut:
         shown = SwitchedOut.model_validate(await service.set_active(session, caller=caller, **asked))
         await _say_what_starts(session, caller, shown)
@@ -158,7 +156,7 @@ async def _switched(db: Database, kept: Kept, *, caller: Caller, **asked: Any) -
         return shown
 
     shown = await db.transact(work)
-    await kept.settled()
+    await definitions.delete(code=shown.code)
     return shown
 
 

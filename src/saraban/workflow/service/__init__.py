@@ -18,6 +18,7 @@ from saraban.workflow.service.definitions import (
     refused_today,
     seed_definitions,
     set_active,
+    shipped,
     validate,
     validate_text,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "replay",
     "seed_definitions",
     "set_active",
+    "shipped",
     "start",
     "steps_of",
     "terminate",

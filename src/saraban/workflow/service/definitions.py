@@ -17,7 +17,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.kit.db import tell_after
 from saraban.kit.errors import RETRY, DomainError, FieldProblem, Kind, NotFound, Text, invalid
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, cut
@@ -31,7 +30,6 @@ from saraban.workflow.repository.catalogue import descriptions
 from saraban.workflow.service.fitting import check_fit, unfit
 
 _CACHED = 512
-CHANGED = "workflow definition"  # what hearers at the database are told, as `code:version`
 _cache: OrderedDict[UUID, Definition] = OrderedDict()
 
 
@@ -324,7 +322,6 @@ async def _told(
     now: datetime,
     address: str,
 ) -> None:
-    tell_after(session, CHANGED, f"{row.workflow_code}:{row.version}")
     await audit.write(
         session,
         action=action,

@@ -1,4 +1,4 @@
-"""Definitions kept in Redis: two servers, one database; Redis stopped, frozen, emptied; readers that are slow."""
+"""The definition cache: two servers, one database; Redis stopped, frozen, filled with nonsense; readers that are slow."""
 
 import asyncio
 import copy
@@ -21,12 +21,9 @@ from saraban.config import Settings
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.redis_pool import redis_pool
-from saraban.kit.shelf import KEPT, Shelf
 from saraban.workflow import service as workflow
 from saraban.workflow.models import WorkflowDefinition, WorkflowInstance
-from saraban.workflow.service import kept
-from saraban.workflow.service.definitions import shipped
-from saraban.workflow.service.kept import KeptDefinitions
+from saraban.workflow.service.definition_cache import LIFETIME, DefinitionCache
 from tests.conftest import client_of, run_apart
 from tests.factories.letterbox import NOW, Office, new_office, office_in
 from tests.processes import sign_in
@@ -36,7 +33,7 @@ pytestmark = pytest.mark.servers
 
 CODE = "RFA_APPROVAL"
 URL = "/api/v1/workflow/definitions"
-RFA: dict[str, Any] = next(raw for raw in shipped() if raw["workflow"] == CODE)
+RFA: dict[str, Any] = next(raw for raw in workflow.shipped() if raw["workflow"] == CODE)
 TIMEOUT = 0.3
 
 
@@ -63,14 +60,15 @@ class SlowDatabase(Database):
 class Server:
     db: SlowDatabase
     redis: Client
-    definitions: KeptDefinitions
+    definitions: DefinitionCache
 
     async def publish(self, office: Office, description: str) -> None:
         admin = await office.person("admin")
         raw = {**copy.deepcopy(RFA), "description": description}
-        await self.db.transact(
+        made = await self.db.transact(
             lambda session: workflow.create(session, caller=admin, raw=raw, activate=True, now=NOW, address="")
         )
+        await self.definitions.delete(code=made.code, version=made.version)
 
     async def set_active(self, office: Office, version: int, *, is_active: bool) -> None:
         admin = await office.person("admin")
@@ -79,6 +77,7 @@ class Server:
                 session, caller=admin, code=CODE, version=version, is_active=is_active, now=NOW, address=""
             )
         )
+        await self.definitions.delete(code=CODE)
 
     async def active(self) -> int | None:
         try:
@@ -97,10 +96,9 @@ class Deployment:
     async def server(self, redis_url: str, *, patience: float = 10.0, rest: float = 0.2) -> Server:
         db = SlowDatabase(self.url)
         redis = Client.from_pool(redis_pool(redis_url, timeout=patience, connections=10))
-        definitions = KeptDefinitions(db, Shelf(redis, name=kept.NAME, rest=rest))
+        definitions = DefinitionCache(db, redis, rest=rest)
         self._stack.push_async_callback(db.close)
         self._stack.push_async_callback(redis.aclose)
-        self._stack.push_async_callback(definitions.close)
         return Server(db, redis, definitions)
 
     async def close(self) -> None:
@@ -133,16 +131,16 @@ async def deployment(office_file: Path, tmp_path: Path) -> AsyncIterator[Deploym
     await database.close()
 
 
-async def warm(server: Server) -> None:
-    """Read until the version is kept: the first read of all only begins a turn."""
-    for _ in range(3):
-        await server.active()
+async def age(server: Server) -> None:
+    """Let the minute after a change pass in which no reader may write the pointer."""
+    if await server.redis.get(f"wf:def:{CODE}:active") == b"":
+        await server.redis.delete(f"wf:def:{CODE}:active")
 
 
 class TestTwoServers:
-    async def test_read_what_either_of_them_has_kept(self, deployment: Deployment, redis_url: str) -> None:
+    async def test_read_what_either_of_them_has_written(self, deployment: Deployment, redis_url: str) -> None:
         one, two = await deployment.server(redis_url), await deployment.server(redis_url)
-        await warm(one)
+        await one.active()
 
         view = await two.definitions.version(code=CODE, version=1)
 
@@ -152,11 +150,11 @@ class TestTwoServers:
         assert view == await two.definitions.active(code=CODE)
         assert two.db.reads == 0
         names = {key.decode() for key in await one.redis.keys("wf:def:*")}
-        assert names == {f"wf:def:{CODE}:{name}" for name in ("1", "active", "turn")}
-        assert KEPT - 60 < await one.redis.ttl(f"wf:def:{CODE}:active") <= KEPT == 3600
-        assert KEPT - 60 < await one.redis.ttl(f"wf:def:{CODE}:1") <= KEPT
+        assert names == {f"wf:def:{CODE}:{name}" for name in ("1", "active")}
+        assert LIFETIME - 60 < await one.redis.ttl(f"wf:def:{CODE}:active") <= LIFETIME == 3600
+        assert LIFETIME - 60 < await one.redis.ttl(f"wf:def:{CODE}:1") <= LIFETIME
 
-    async def test_hear_of_every_change_of_each_other(self, deployment: Deployment, redis_url: str) -> None:
+    async def test_see_every_change_of_each_other(self, deployment: Deployment, redis_url: str) -> None:
         one, two = await deployment.server(redis_url), await deployment.server(redis_url)
         office = deployment.office
         found = []
@@ -166,17 +164,15 @@ class TestTwoServers:
             one.set_active(office, 1, is_active=False),
             two.set_active(office, 2, is_active=True),
         ):
-            await warm(one)
-            await warm(two)
+            await age(one)
+            await one.active()
             await change
-            for server in (one, two):
-                await server.definitions.settled()
             found.append((await one.active(), await two.active()))
 
         assert found == [(2, 2), (1, 1), (None, None), (2, 2)]
         assert (await one.definitions.version(code=CODE, version=1)).is_active is False
 
-    async def test_keep_nothing_of_names_that_are_not_there(self, deployment: Deployment, redis_url: str) -> None:
+    async def test_write_nothing_of_names_that_are_not_there(self, deployment: Deployment, redis_url: str) -> None:
         server = await deployment.server(redis_url)
 
         for _ in range(3):
@@ -187,9 +183,11 @@ class TestTwoServers:
 
         assert await server.redis.keys("*") == []
 
-    async def test_take_what_they_cannot_read_for_no_find(self, deployment: Deployment, redis_url: str) -> None:
+    async def test_ask_the_database_when_they_cannot_read_what_is_there(
+        self, deployment: Deployment, redis_url: str
+    ) -> None:
         server = await deployment.server(redis_url)
-        await warm(server)
+        await server.active()
 
         for text in (b"", b"[]", b"{}", b"\xff", b'["x","RFA_APPROVAL",1,null,"x",{}]', b"null", b"5"):
             await server.redis.set(f"wf:def:{CODE}:1", text)
@@ -199,71 +197,29 @@ class TestTwoServers:
 
 
 class TestSlowReader:
-    async def test_cannot_put_an_old_value_back(self, deployment: Deployment, redis_url: str) -> None:
+    async def test_cannot_put_an_old_pointer_back(self, deployment: Deployment, redis_url: str) -> None:
         one, two = await deployment.server(redis_url), await deployment.server(redis_url)
-        await warm(one)
-        await two.redis.delete(f"wf:def:{CODE}:active")
         two.db.gate = asyncio.Event()
         slow = asyncio.create_task(two.definitions.active(code=CODE))
         await two.db.has_read.wait()
 
         await one.publish(deployment.office, "second")
-        await one.definitions.settled()
         two.db.gate.set()
 
         assert (await slow).version == 1  # what stood in the database when it asked
-        assert await one.redis.get(f"wf:def:{CODE}:active") is None
         assert (await one.active(), await two.active()) == (2, 2)
-
-    async def test_cannot_do_it_after_redis_was_emptied_either(self, deployment: Deployment, redis_url: str) -> None:
-        one, two = await deployment.server(redis_url), await deployment.server(redis_url)
-        await warm(one)
-        await two.redis.delete(f"wf:def:{CODE}:active")
-        two.db.gate = asyncio.Event()
-        slow = asyncio.create_task(two.definitions.active(code=CODE))
-        await two.db.has_read.wait()
-
-        await one.publish(deployment.office, "second")
-        await one.definitions.settled()
-        await one.redis.flushdb()
-        two.db.gate.set()
-        await slow
-
+        await age(one)
         assert (await one.active(), await two.active()) == (2, 2)
-
-
-class TestTransactions:
-    async def test_that_are_rolled_back_change_nothing_that_is_read(
-        self, deployment: Deployment, redis_url: str
-    ) -> None:
-        server = await deployment.server(redis_url)
-        await warm(server)
-        admin = await deployment.office.person("admin")
-
-        async def work(session: AsyncSession) -> None:
-            raw = {**RFA, "description": "second"}
-            await workflow.create(session, caller=admin, raw=raw, activate=True, now=NOW, address="")
-            # Not yet: whoever reads now must not keep the old version for the time after the commit.
-            assert await server.redis.exists(f"wf:def:{CODE}:active")
-            raise sa.exc.InvalidRequestError("away")
-
-        with pytest.raises(sa.exc.InvalidRequestError):
-            await server.db.transact(work)
-        await server.definitions.settled()
-
-        assert await server.active() == 1
 
 
 class TestWithoutRedis:
     async def test_reads_and_changes_work_without_one(self, deployment: Deployment) -> None:
         db = SlowDatabase(deployment.url)
-        server = Server(db, None, KeptDefinitions(db, Shelf(None, name=kept.NAME)))  # type: ignore[arg-type]
+        server = Server(db, None, DefinitionCache(db, None))  # type: ignore[arg-type]
 
         await server.publish(deployment.office, "second")
-        await server.definitions.settled()
 
         assert await server.active() == 2
-        await server.definitions.close()
         await db.close()
 
     async def test_one_that_is_stopped_costs_nothing_but_the_database(self, deployment: Deployment) -> None:
@@ -271,54 +227,32 @@ class TestWithoutRedis:
         with running_redis() as redis:
             one = await deployment.server(redis.url, patience=TIMEOUT)
             two = await deployment.server(redis.url, patience=TIMEOUT)
-            await warm(one)
-            await warm(two)
+            assert [await server.active() for server in (one, two)] == [1, 1]
             redis.stop()
             await one.publish(office, "second")
-            await one.definitions.settled()
             assert [await server.active() for server in (one, two)] == [2, 2]
-            redis.start()
-            await eventually(one, two, version=2)
 
-    async def test_one_that_is_frozen_is_waited_for_once_and_hears_of_the_change_later(
-        self, deployment: Deployment
-    ) -> None:
+    async def test_one_that_is_frozen_is_waited_for_once(self, deployment: Deployment) -> None:
         office = deployment.office
         with running_redis() as redis:
             one = await deployment.server(redis.url, patience=TIMEOUT, rest=1.5)
             two = await deployment.server(redis.url, patience=TIMEOUT, rest=1.5)
-            await warm(one)
-            await warm(two)
+            assert [await server.active() for server in (one, two)] == [1, 1]
             redis.freeze()
             started = time.monotonic()
             await one.publish(office, "second")
-            await one.definitions.settled()
             assert [await server.active() for server in (one, two) for _ in range(20)] == [2] * 40
             took = time.monotonic() - started
             redis.thaw()
-            await eventually(one, two, version=2)
 
         # One wait for each server, and the forty reads themselves; without the rest it would be forty waits.
         assert took < 10 * TIMEOUT
-
-    async def test_one_that_stays_away_does_not_keep_a_server_from_closing(self, deployment: Deployment) -> None:
-        with running_redis() as redis:
-            server = await deployment.server(redis.url, patience=TIMEOUT, rest=60)
-            redis.freeze()
-            await server.publish(deployment.office, "second")
-            await server.definitions.settled()
-
-            started = time.monotonic()
-            await server.definitions.close()
-            assert time.monotonic() - started < 5 * TIMEOUT
 
     async def test_no_instance_starts_on_what_it_says(self, deployment: Deployment, redis_url: str) -> None:
         """The pointer is read from the database (ruling W5), whatever stands in Redis."""
         server = await deployment.server(redis_url)
         office = deployment.office
         await server.publish(office, "second")
-        await server.definitions.settled()
-        await warm(server)
         await server.redis.set(f"wf:def:{CODE}:active", b"1")
 
         started = await office.start(office.letter())
@@ -334,7 +268,9 @@ class TestWithoutRedis:
 class TestApplications:
     async def test_tell_each_other_before_they_answer(self, settings: Settings, redis_url: str) -> None:
         shared = settings.model_copy(update={"redis_url": redis_url, "redis_timeout": 10.0})
+        redis = Client.from_url(redis_url)
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(redis.aclose)
             admins = []
             for _ in range(2):
                 app = create_app(shared)
@@ -344,8 +280,7 @@ class TestApplications:
             one, two = admins
 
             async def active() -> list[int | None]:
-                for _ in range(3):
-                    seen = [await admin.get(f"{URL}/{CODE}/active") for admin in admins]
+                seen = [await admin.get(f"{URL}/{CODE}/active") for admin in admins]
                 return [answer.json().get("version") for answer in seen]
 
             found = [await active()]
@@ -354,22 +289,9 @@ class TestApplications:
                 two.post(f"{URL}/{CODE}/versions/1/activate"),
                 one.post(f"{URL}/{CODE}/versions/1/deactivate"),
             ):
-                assert (await change).status_code in {200, 201}
-                found.append([(await admin.get(f"{URL}/{CODE}/active")).json().get("version") for admin in admins])
+                await redis.delete(f"wf:def:{CODE}:active")  # the minute after the last change has passed
                 await active()
+                assert (await change).status_code in {200, 201}
+                found.append(await active())
 
         assert found == [[1, 1], [2, 2], [1, 1], [None, None]]
-
-
-async def eventually(*servers: Server, version: int) -> None:
-    """Wait until nobody has anything left to forget, and ask all of them, through Redis again."""
-    deadline = time.monotonic() + 10
-    for server in servers:
-        while server.definitions._shelf._stale or time.monotonic() < server.definitions._shelf._closed_until:
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.02)
-    for server in servers:
-        await warm(server)
-        before = server.db.reads
-        assert await server.active() == version
-        assert server.db.reads == before
