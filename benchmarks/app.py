@@ -8,7 +8,7 @@ from starlette.responses import Response
 from saraban.app import API, create_app
 from saraban.config import Settings
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, at_once
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, async_dependency
 from saraban.numbering.dependencies import DRAWS, KeptRoute, Numbers
 from saraban.numbering.schemas import GenerateIn
 from saraban.ops.queries import known_content, known_queries
@@ -41,6 +41,8 @@ def served(settings: Settings | None = None) -> Any:
     app = create_app(settings)
     # As `create_app` includes every feature.
     app.include_router(
-        router, prefix=API, dependencies=[Depends(at_once(known_queries)), Depends(at_once(known_content))]
+        router,
+        prefix=API,
+        dependencies=[Depends(async_dependency(known_queries)), Depends(async_dependency(known_content))],
     )
     return app

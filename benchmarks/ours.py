@@ -16,7 +16,7 @@ import uvloop
 from redis.asyncio import Redis
 
 from benchmarks.loads import Draw, Outcome, closed
-from saraban.kit import migrate
+from saraban.kit import migrations
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import Locks, RedisLocks
@@ -36,7 +36,7 @@ def quiet() -> None:
 async def world_in(url: str, *, fresh: bool = True) -> AsyncIterator[World]:
     """Return the demo project in a database, seeded if it is `fresh`."""
     if fresh:
-        await asyncio.to_thread(migrate.upgrade, url)
+        await asyncio.to_thread(migrations.upgrade, url)
         with tempfile.TemporaryDirectory() as folder, cheap_passwords():
             await seeded(settings_in(Path(folder), database_url=url))
     db = Database(url)

@@ -219,7 +219,11 @@ async def _idle(b: Bench, desk: Desk, moved: Any, *, times: int) -> tuple[float,
     # A system of its own, with its own connections: what wakes the worker has to come through Redis.
     async with closing(wire(settings)) as elsewhere:
         worker = Worker(
-            db=elsewhere.db, clock=elsewhere.clock, handlers=elsewhere.handlers, bell=elsewhere.bell, poll=30.0
+            db=elsewhere.db,
+            clock=elsewhere.clock,
+            handlers=elsewhere.handlers,
+            notifier=elsewhere.worker_notifier,
+            poll=30.0,
         )
         worker.start()
         connection = await peers.connect(desk.system.db.url)

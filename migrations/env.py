@@ -1,5 +1,5 @@
 """
-How Alembic runs the scripts: on the connection that `saraban.kit.migrate` hands over.
+How Alembic runs the scripts: on the connection that `saraban.kit.migrations` hands over.
 
 The models are not imported here: a script says itself what it changes. What the models want beyond the newest script is
 told by a test.

@@ -23,7 +23,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.app import create_app
 from saraban.bootstrap import closing, seed, wire
 from saraban.config import Settings
-from saraban.kit import migrate
+from saraban.kit import migrations
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 SOURCE: Final = ROOT / "src"
@@ -136,7 +136,7 @@ def paths(folder: Path) -> Paths:
 
 
 async def _paths(settings: Settings) -> Paths:
-    await asyncio.to_thread(migrate.upgrade, f"sqlite:///{settings.data_dir / 'saraban.db'}")
+    await asyncio.to_thread(migrations.upgrade, f"sqlite:///{settings.data_dir / 'saraban.db'}")
     async with closing(wire(settings)) as system:
         await seed(system, demo=True)
     app = create_app(settings)

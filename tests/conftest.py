@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from saraban.config import Settings
-from saraban.kit import migrate
+from saraban.kit import migrations
 from saraban.kit.db import Database
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def shared_work() -> Iterator[None]:
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A SQLite file at the newest revision, made once; tests get copies."""
     path = tmp_path_factory.mktemp("template") / "saraban.db"
-    migrate.upgrade(f"sqlite:///{path}")
+    migrations.upgrade(f"sqlite:///{path}")
     return path
 
 

@@ -15,7 +15,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization
 from saraban.kit.db import Code, Database
 from saraban.kit.ids import new_id
-from saraban.kit.locks import DatabaseOnly, Locks
+from saraban.kit.locks import DatabaseLocks, Locks
 from saraban.numbering import service as numbering
 from saraban.numbering.domain.examination import Carried
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter
@@ -37,7 +37,7 @@ class World:
 
     def allocator(self, locks: Locks | None = None, **budget: Any) -> numbering.Allocator:
         return numbering.Allocator(
-            self.db, locks or DatabaseOnly(), budget=numbering.Budget(**budget), lock_timeout=30.0
+            self.db, locks or DatabaseLocks(), budget=numbering.Budget(**budget), lock_timeout=30.0
         )
 
     def letter(

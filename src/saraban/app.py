@@ -26,9 +26,9 @@ from saraban.documents.correspondence import endpoints as correspondence
 from saraban.documents.rfa import endpoints as rfa
 from saraban.documents.transmittal import endpoints as transmittal
 from saraban.identity import endpoints as identity
-from saraban.kit import collector, processes
-from saraban.kit.faults import field_problems
-from saraban.kit.http import at_once
+from saraban.kit import processes
+from saraban.kit.http import async_dependency
+from saraban.kit.validation import field_problems
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailWork, remind
 from saraban.numbering import endpoints as numbering
@@ -88,7 +88,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(ops_router)
     for feature in FEATURES:
         app.include_router(
-            feature.router, prefix=API, dependencies=[Depends(at_once(known_queries)), Depends(at_once(known_content))]
+            feature.router,
+            prefix=API,
+            dependencies=[Depends(async_dependency(known_queries)), Depends(async_dependency(known_content))],
         )
     problems.install(app, pages.install(app, field_problems))
     openapi.complete(app)
@@ -111,7 +113,7 @@ def served() -> Any:
     trusted = [address.strip() for address in config.load().trusted_proxies.split(",") if address.strip()]
     app = create_app()
     app.router.lifespan_context = _ending_in_one_line(app.router.lifespan_context)
-    collector.started()
+    processes.tune_garbage_collector()
     return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else telling_of_a_proxy(app)
 
 
@@ -159,7 +161,7 @@ def new_worker(system: System) -> Worker:
         timers=timers,
         jobs=jobs,
         lease=timedelta(seconds=settings.event_lease),
-        bell=system.bell,
+        notifier=system.worker_notifier,
     )
 
 
@@ -183,7 +185,7 @@ async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
                 yield
                 return
             worker.start()
-            system.bell.wakes(worker.wake)
+            system.worker_notifier.on_notify(worker.wake)
             try:
                 yield
             finally:

@@ -32,14 +32,14 @@ from saraban.events.service import Handlers
 from saraban.identity import service as identity
 from saraban.identity.service import Callers, FirstRun, LogInThrottle, ThrottleRules, TokenIssuer
 from saraban.identity.service import seed as identity_seed
-from saraban.kit.bell import Bell
 from saraban.kit.clock import Clock, SystemClock
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import new_secret
-from saraban.kit.limits import Limiter
-from saraban.kit.locks import DatabaseOnly, RedisLocks
+from saraban.kit.locks import DatabaseLocks, RedisLocks
+from saraban.kit.rate_limits import RateLimiter
 from saraban.kit.redis_pool import redis_pool
+from saraban.kit.worker_notifier import WorkerNotifier
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
 from saraban.notifications.service import Post
@@ -64,7 +64,7 @@ LEAST_KEY_BYTES = 32
 class DemoInProduction(DomainError):
     """`SARABAN_ENV` is `production` and the database has open demo accounts, whose password everybody knows."""
 
-    kind, code = Kind.CONFLICT, "DEMO_IN_PRODUCTION"
+    kind, code = ErrorKind.CONFLICT, "DEMO_IN_PRODUCTION"
     says = Text(
         "ฐานข้อมูลนี้มีบัญชีสาธิต จึงเริ่มระบบในโหมด production ไม่ได้",
         "This database has demo accounts, so it cannot be served with SARABAN_ENV=production.",
@@ -78,7 +78,7 @@ class SecretKeyTooShort(DomainError):
     Make one with `openssl rand -base64 48`; a damaged `signing.key` may be deleted, a new one is made.
     """
 
-    kind, code = Kind.INVALID, "SECRET_KEY_TOO_SHORT"
+    kind, code = ErrorKind.INVALID, "SECRET_KEY_TOO_SHORT"
     says = Text(
         "{name} มี {bytes} ไบต์ ต้องมีอย่างน้อย {least} ไบต์ สร้างได้ด้วยคำสั่ง `openssl rand -base64 48`",
         "{name} has {bytes} bytes and needs at least {least}: make one with `openssl rand -base64 48`.",
@@ -107,7 +107,7 @@ class System:
     definition_cache: DefinitionCache
     followers: Followers
     handlers: Handlers
-    bell: Bell
+    worker_notifier: WorkerNotifier
     post: Post | None
     redis: Redis | None
     lock_masters: list[Redis]
@@ -127,8 +127,8 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     )
     redis = _redis(settings, settings.redis_url) if settings.redis_url else None
     lock_masters = [_redis(settings, url.strip()) for url in settings.lock_redis_urls.split(",") if url.strip()]
-    bell = Bell(redis, rest=settings.redis_breaker)
-    db.listener = bell.ring
+    worker_notifier = WorkerNotifier(redis, rest=settings.redis_breaker)
+    db.commit_listener = worker_notifier.notify
     rates = _rates(settings)
     subjects = _subjects(settings.zone)
     post = _post(settings)
@@ -150,7 +150,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         definition_cache=DefinitionCache(db, redis, rest=settings.redis_breaker),
         followers=_followers(),
         handlers=_handlers(settings, db, clock, rates.limiter, post, subjects),
-        bell=bell,
+        worker_notifier=worker_notifier,
         post=post,
         redis=redis,
         lock_masters=lock_masters,
@@ -165,7 +165,7 @@ async def closing(system: System) -> AsyncIterator[System]:
     try:
         yield system
     finally:
-        await system.bell.close()
+        await system.worker_notifier.close()
         await system.steps.close()
         await system.allocator.close()
         await system.rates.limiter.close()
@@ -210,7 +210,7 @@ def _write_once(path: Path, text: str) -> None:
         draft.unlink()
 
 
-def _throttle(settings: Settings, limiter: Limiter) -> LogInThrottle:
+def _throttle(settings: Settings, limiter: RateLimiter) -> LogInThrottle:
     rules = ThrottleRules(settings.lockout_attempts, settings.lockout_minutes, settings.login_limit_address)
     if not settings.redis_url:
         rules = rules.shared_by(settings.workers)
@@ -240,12 +240,12 @@ def _allocator(settings: Settings, db: Database, masters: list[Redis]) -> Alloca
         pause=settings.retry_pause,
         deadline=settings.lock_deadline,
     )
-    locks = RedisLocks(*masters, ttl=settings.lock_ttl, rest=settings.redis_breaker) if masters else DatabaseOnly()
+    locks = RedisLocks(*masters, ttl=settings.lock_ttl, rest=settings.redis_breaker) if masters else DatabaseLocks()
     return Allocator(db, locks, budget=budget, lock_timeout=settings.lock_timeout)
 
 
 def _rates(settings: Settings) -> Rates:
-    limiter = Limiter(settings.redis_url, timeout=settings.redis_timeout, rest=settings.redis_breaker)
+    limiter = RateLimiter(settings.redis_url, timeout=settings.redis_timeout, rest=settings.redis_breaker)
     return Rates(
         limiter,
         user=settings.draw_limit_user,
@@ -279,7 +279,7 @@ def _readers(subjects: Subjects) -> AccessRules:
 
 
 def _handlers(
-    settings: Settings, db: Database, clock: Clock, limiter: Limiter, post: Post | None, subjects: Subjects
+    settings: Settings, db: Database, clock: Clock, limiter: RateLimiter, post: Post | None, subjects: Subjects
 ) -> Handlers:
     handlers = Handlers(first_delay=timedelta(seconds=settings.event_retry_pause))
     notifications.subscribe(handlers, subjects=subjects, post=post)

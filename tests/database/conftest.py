@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from saraban.kit import migrate
+from saraban.kit import migrations
 from saraban.kit.db import Database
 from tests.conftest import run_apart, seeded, settings_in
 from tests.servers import MariaDb, Redis, running_mariadb, running_redis
@@ -30,7 +30,7 @@ def nothing_left_open() -> Iterator[None]:
 def migrated(url: str) -> None:
     """Bring a database to the newest revision, outside the test's own event loop."""
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(migrate.upgrade, url).result()
+        thread.submit(migrations.upgrade, url).result()
 
 
 @pytest.fixture(scope="session")

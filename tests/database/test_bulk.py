@@ -15,9 +15,9 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit import mariadb
-from saraban.kit.bulk import Driver, Statement, deletion, insertion, update
 from saraban.kit.db import Code, Database, UtcDateTime
-from saraban.kit.mariadb import ConnectionNotAsStated
+from saraban.kit.mariadb import DatabaseConnectionChanged
+from saraban.kit.pipeline import DriverConnection, SqlStatement, delete_statement, insert_statement, update_statement
 from tests.servers import MariaDb
 
 pytestmark = pytest.mark.servers
@@ -37,7 +37,7 @@ async def one_connection(mariadb_url: str) -> AsyncIterator[Database]:
 class TestCancelled:
     async def test_leaves_the_next_user_a_connection_that_works(self, one_connection: Database) -> None:
         async def slow(session: AsyncSession) -> None:
-            await (await Driver.of(session)).run([Statement(SLOW)])
+            await (await DriverConnection.of(session)).run([SqlStatement(SLOW)])
 
         task = asyncio.create_task(one_connection.transact(slow))
         await asyncio.sleep(0.2)
@@ -111,15 +111,21 @@ class TestQuoting:
     @given(rows=tables())
     async def test_brings_every_value_to_every_place_as_it_is(self, probed: Database, rows: list[list[Any]]) -> None:
         async with probed.writing() as session:
-            driver = await Driver.of(session)
-            await driver.run([deletion(driver, PROBE, where={"id": range(10)}), insertion(driver, PROBE, NAMES, rows)])
+            driver = await DriverConnection.of(session)
+            await driver.run(
+                [delete_statement(driver, PROBE, where={"id": range(10)}), insert_statement(driver, PROBE, NAMES, rows)]
+            )
             first = dict(zip(NAMES, rows[0], strict=True))
             changed = {name: value for name, value in first.items() if name != "id"}
             for number in range(1, len(rows)):  # the same values in an update, and asked for
                 where = {"id": [number], "code": [rows[number][2]]} if rows[number][2] is not None else {"id": [number]}
-                assert await driver.run([update(driver, PROBE, changed, where=where)]) <= [1]
+                assert await driver.run([update_statement(driver, PROBE, changed, where=where)]) <= [1]
                 await driver.run(
-                    [update(driver, PROBE, dict(zip(NAMES, rows[number], strict=True)), where={"id": [number]})]
+                    [
+                        update_statement(
+                            driver, PROBE, dict(zip(NAMES, rows[number], strict=True)), where={"id": [number]}
+                        )
+                    ]
                 )
         async with probed.reading() as session:
             found = [list(row) for row in await session.execute(sa.select(PROBE).order_by(PROBE.c.id))]
@@ -130,8 +136,8 @@ class TestQuoting:
     async def test_looks_at_every_value_of_a_column_and_not_at_the_first_alone(self, probed: Database) -> None:
         rows: list[list[Any]] = [[0, 7, "1"], [1, "it's; -- \\", "1"], [2, True, "x"]]
         async with probed.writing() as session:
-            driver = await Driver.of(session)
-            await driver.run([insertion(driver, PROBE, ["id", "words", "code"], rows)])
+            driver = await DriverConnection.of(session)
+            await driver.run([insert_statement(driver, PROBE, ["id", "words", "code"], rows)])
 
             found = list(await session.scalars(sa.select(PROBE.c.words).order_by(PROBE.c.id)))
 
@@ -153,7 +159,7 @@ class TestConnection:
         db = Database(plain_url)
         try:
             async with db.writing() as session:
-                driver = await Driver.of(session)
+                driver = await DriverConnection.of(session)
                 text = driver.literal(SPECIAL)
                 (found,) = await driver.read([f'SELECT {text}, "it", @@collation_connection'])
         finally:
@@ -178,6 +184,6 @@ class TestConnection:
         monkeypatch.setattr(mariadb, "SESSION", change)  # as a proxy would that answers for the server
         db = Database(mariadb_url)
 
-        with pytest.raises(ConnectionNotAsStated):
+        with pytest.raises(DatabaseConnectionChanged):
             await db.ping()
         await db.close()

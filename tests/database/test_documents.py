@@ -29,7 +29,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization
 from saraban.kit.clock import local_date
-from saraban.kit.idempotency import Answer
+from saraban.kit.idempotency import OperationResult
 from saraban.numbering.models import LedgerEntry
 from saraban.projects.models import Project
 from saraban.workflow import repository as instances
@@ -52,7 +52,7 @@ class Office:
         assert found is not None
         return found
 
-    async def letter(self, subject: str = "ขอเชิญประชุม", key: str | None = None) -> Answer:
+    async def letter(self, subject: str = "ขอเชิญประชุม", key: str | None = None) -> OperationResult:
         order = NewCorrespondence(
             project_public_id=self.project,
             correspondence_type_code="LETTER",
@@ -71,14 +71,14 @@ class Office:
             key=key,
         )
 
-    async def act(self, username: str, letter: Answer, action: str, *, attempts: int = 3) -> None:
+    async def act(self, username: str, letter: OperationResult, action: str, *, attempts: int = 3) -> None:
         caller = await self.caller(username)
         await self.system.db.transact(
             lambda session: self._step(session, caller, letter, action),
             attempts=attempts,
         )
 
-    async def _step(self, session: AsyncSession, caller: Caller, letter: Answer, action: str) -> None:
+    async def _step(self, session: AsyncSession, caller: Caller, letter: OperationResult, action: str) -> None:
         await workflow.transition(
             session,
             caller=caller,
@@ -89,7 +89,9 @@ class Office:
             address="127.0.0.1",
         )
 
-    async def during(self, username: str, letter: Answer, action: str, deed: Coroutine[Any, Any, object]) -> object:
+    async def during(
+        self, username: str, letter: OperationResult, action: str, deed: Coroutine[Any, Any, object]
+    ) -> object:
         """Begin a deed while a step is taken that is not committed yet, and return what it comes to."""
         caller = await self.caller(username)
         async with self.system.db.writing() as session:
@@ -98,12 +100,12 @@ class Office:
             await asyncio.sleep(0.3)
         return await begun
 
-    async def hold(self, session: AsyncSession, sheet: Answer) -> None:
+    async def hold(self, session: AsyncSession, sheet: OperationResult) -> None:
         """Lock the instance of a sheet, as the record of an answer does."""
         entity_ids = [sheet.body["data"]["publicId"]]
         await instances.instances_of(session, "circulation", entity_ids, lock=True)
 
-    async def edit(self, letter: Answer) -> object:
+    async def edit(self, letter: OperationResult) -> object:
         caller, clock = await self.caller("dc.consultant"), self.system.clock
         return await self.system.db.transact(
             lambda session: core.edit(
@@ -119,7 +121,7 @@ class Office:
             )
         )
 
-    async def rfa(self) -> Answer:
+    async def rfa(self) -> OperationResult:
         clock = self.system.clock
         order = NewRfa(
             project_public_id=self.project,
@@ -138,7 +140,7 @@ class Office:
             address="127.0.0.1",
         )
 
-    async def cancel(self, rfa: Answer) -> Answer:
+    async def cancel(self, rfa: OperationResult) -> OperationResult:
         clock = self.system.clock
         return await core.cancel(
             self.system.db,
@@ -153,7 +155,7 @@ class Office:
             key=None,
         )
 
-    async def sheet(self, assignee: Caller) -> Answer:
+    async def sheet(self, assignee: Caller) -> OperationResult:
         clock = self.system.clock
         order = NewCirculation(
             project_public_id=self.project,
@@ -171,7 +173,7 @@ class Office:
             address="127.0.0.1",
         )
 
-    async def respond(self, sheet: Answer) -> Answer:
+    async def respond(self, sheet: OperationResult) -> OperationResult:
         clock = self.system.clock
         return await circulations.respond(
             self.system.db,
@@ -183,7 +185,7 @@ class Office:
             address="127.0.0.1",
         )
 
-    async def revise(self, letter: Answer) -> Answer:
+    async def revise(self, letter: OperationResult) -> OperationResult:
         return await core.revise(
             self.system.db,
             LETTERS,
@@ -196,7 +198,7 @@ class Office:
             key=None,
         )
 
-    async def withdraw(self, letter: Answer) -> Answer:
+    async def withdraw(self, letter: OperationResult) -> OperationResult:
         return await core.withdraw_revision(
             self.system.db,
             LETTERS,
@@ -239,7 +241,9 @@ class TestAtOnce:
 
         answers = await asyncio.gather(office.revise(letter), office.revise(letter), return_exceptions=True)
 
-        assert sorted(type(answer) for answer in answers if not isinstance(answer, Answer)) == [core.RevisionPending]
+        assert sorted(type(answer) for answer in answers if not isinstance(answer, OperationResult)) == [
+            core.RevisionPending
+        ]
 
     async def test_withdraws_a_draft_revision_once_and_leaves_its_label_free(self, office: Office) -> None:
         letter = await office.letter()
@@ -250,7 +254,9 @@ class TestAtOnce:
         answers = await asyncio.gather(office.withdraw(letter), office.withdraw(letter), return_exceptions=True)
         revised = await office.revise(letter)
 
-        assert sorted(type(answer) for answer in answers if not isinstance(answer, Answer)) == [core.NoDraftRevision]
+        assert sorted(type(answer) for answer in answers if not isinstance(answer, OperationResult)) == [
+            core.NoDraftRevision
+        ]
         assert revised.body["data"]["revision"]["revisionLabel"] == "B"
         assert revised.body["data"]["documentNumber"] == letter.body["data"]["documentNumber"]
 
@@ -285,7 +291,7 @@ class TestAtOnce:
             assignees=[{"userPublicId": caller.public_id, "kind": "INFORMATION"}],
         )
 
-        async def create() -> Answer:
+        async def create() -> OperationResult:
             return await circulations.create(
                 office.system.db,
                 office.system.allocator,

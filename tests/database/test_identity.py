@@ -24,7 +24,7 @@ from saraban.identity.service import (
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Base, Database
 from saraban.kit.errors import Invalid
-from saraban.kit.limits import Limiter
+from saraban.kit.rate_limits import RateLimiter
 from saraban.projects import service as projects
 from tests.people import fill
 
@@ -47,7 +47,7 @@ def issuer() -> TokenIssuer:
 async def log_in(
     db: Database, issuer: TokenIssuer, password: str = "saraban-demo", throttle: LogInThrottle | None = None
 ) -> SignedIn:
-    throttle = throttle or LogInThrottle(Limiter(), RULES, key="a key")
+    throttle = throttle or LogInThrottle(RateLimiter(), RULES, key="a key")
     return await identity.log_in(
         db, issuer=issuer, throttle=throttle, username="viewer", password=password, device=Device("198.51.100.1")
     )
@@ -55,7 +55,7 @@ async def log_in(
 
 class TestSessions:
     async def test_answer_only_so_many_of_many_guesses(self, people_db: Database, issuer: TokenIssuer) -> None:
-        throttle = LogInThrottle(Limiter(), RULES, key="a key")
+        throttle = LogInThrottle(RateLimiter(), RULES, key="a key")
         guesses = await asyncio.gather(
             *(log_in(people_db, issuer, f"guess {n}", throttle) for n in range(12)), return_exceptions=True
         )

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit import idempotency
 from saraban.kit.db import Database
-from saraban.kit.idempotency import Answer, IdempotencyKey, KeyInUse, Remember, answer_once
+from saraban.kit.idempotency import IdempotencyKey, KeyInUse, OperationResult, Remember, answer_once
 from tests.proxy import cutting_proxy
 
 pytestmark = pytest.mark.servers
@@ -34,12 +34,12 @@ class Request:
         self.db = db
         self.begun, self.go = asyncio.Event(), asyncio.Event()
 
-    async def send(self) -> Answer:
+    async def send(self) -> OperationResult:
         return await answer_once(
             self.db, key="k", user=USER, operation="POST /x", payload=1, now=NOW, run=self._run_when_told
         )
 
-    async def send_until_answered(self) -> Answer:
+    async def send_until_answered(self) -> OperationResult:
         self.go.set()
         async with asyncio.timeout(5 * LEASE):
             while True:
@@ -48,17 +48,17 @@ class Request:
                 except KeyInUse:
                     await asyncio.sleep(0.05)
 
-    async def _run_when_told(self, remember: Remember) -> Answer:
+    async def _run_when_told(self, remember: Remember) -> OperationResult:
         self.begun.set()
         await self.go.wait()
         return await self.db.transact(lambda session: self._work(session, remember))
 
-    async def _work(self, session: AsyncSession, remember: Remember) -> Answer:
+    async def _work(self, session: AsyncSession, remember: Remember) -> OperationResult:
         effect = {"idempotency_key": f"effect {id(self)}", "user_uuid": USER, "operation": "", "payload_hash": ""}
         await session.execute(
             sa.insert(IdempotencyKey).values(effect | {"claim": USER, "locked_until": NOW, "expires_at": NOW})
         )
-        answer = Answer(201, f"by {id(self)}")
+        answer = OperationResult(201, f"by {id(self)}")
         await remember(session, answer)
         return answer
 

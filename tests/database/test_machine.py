@@ -68,9 +68,9 @@ class FlakyDatabase(Database):
     loses: str = ""
 
     @asynccontextmanager
-    async def stating(self) -> AsyncIterator[AsyncConnection]:
+    async def writing_connection(self) -> AsyncIterator[AsyncConnection]:
         loses, self.loses = self.loses, ""
-        async with super().stating() as connection:
+        async with super().writing_connection() as connection:
             yield connection
             if loses == "before":
                 raise _lost()

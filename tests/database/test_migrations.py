@@ -18,7 +18,7 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import DBAPIError
 
 import saraban
-from saraban.kit import migrate
+from saraban.kit import migrations
 from saraban.kit.db import Base
 from saraban.numbering.domain.template import Template
 from tests.database import old_rows
@@ -80,7 +80,7 @@ def apart(work: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def on(url: str, work: Callable[[sa.Connection], Any]) -> Any:
-    return apart(migrate._on, url, work)
+    return apart(migrations._on, url, work)
 
 
 def rows(url: str, sql: str) -> list[Any]:
@@ -115,7 +115,7 @@ def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def old(fresh: str) -> str:
     """A database at the first schema with rows in its tables."""
-    apart(migrate.upgrade, fresh, "0001")
+    apart(migrations.upgrade, fresh, "0001")
     on(fresh, old_rows.insert)
     return fresh
 
@@ -124,9 +124,9 @@ def old(fresh: str) -> str:
 def moved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """An old database that was brought to the head; the tests that share it only look."""
     with empty_database(request, tmp_path_factory.mktemp("moved"), "moved") as url:
-        apart(migrate.upgrade, url, "0001")
+        apart(migrations.upgrade, url, "0001")
         on(url, old_rows.insert)
-        apart(migrate.upgrade, url)
+        apart(migrations.upgrade, url)
         yield url
 
 
@@ -207,19 +207,19 @@ class TestMariaDb:
 
 class TestAFreshDatabase:
     def test_goes_up_to_the_head_and_down_to_nothing(self, fresh: str) -> None:
-        apart(migrate.upgrade, fresh)
-        assert apart(migrate.current, fresh) == migrate.head() == STEPS[-1]
+        apart(migrations.upgrade, fresh)
+        assert apart(migrations.current, fresh) == migrations.head() == STEPS[-1]
 
-        apart(migrate.downgrade, fresh, "base")
+        apart(migrations.downgrade, fresh, "base")
 
         assert on(fresh, lambda connection: sa.inspect(connection).get_table_names()) == ["alembic_version"]
 
     def test_survives_two_processes_that_migrate_at_once(self, fresh: str) -> None:
         with ThreadPoolExecutor(2) as threads:
-            for done in [threads.submit(migrate.upgrade, fresh) for _ in range(2)]:
+            for done in [threads.submit(migrations.upgrade, fresh) for _ in range(2)]:
                 done.result()
 
-        assert apart(migrate.current, fresh) == STEPS[-1]
+        assert apart(migrations.current, fresh) == STEPS[-1]
 
 
 class TestEachStep:
@@ -228,21 +228,21 @@ class TestEachStep:
         for before, after in pairwise(STEPS):
             there, keys = on(old, _everything)
 
-            apart(migrate.upgrade, old, after)
+            apart(migrations.upgrade, old, after)
             above, keys_above = on(old, _everything)
             assert on(old, _orphans) == []
             assert _counts(above, there) == _counts(there, there)
             assert not {key for key in keys - keys_above if key.table not in NUMBERING}
-            apart(migrate.downgrade, old, before)
+            apart(migrations.downgrade, old, before)
 
             again, keys_again = on(old, _everything)
             changed = {table for table in there if again[table] != there[table]}
             assert changed <= (NUMBERING if after == "0007" else set()) | {"correspondence_types"} | DROPPED, after
             assert keys_again == keys
-            apart(migrate.upgrade, old, after)
+            apart(migrations.upgrade, old, after)
 
-        apart(migrate.downgrade, old, "base")
-        apart(migrate.upgrade, old)
+        apart(migrations.downgrade, old, "base")
+        apart(migrations.upgrade, old)
 
 
 def _counts(found: dict[str, list[Any]], known: dict[str, list[Any]]) -> dict[str, int]:
@@ -300,7 +300,7 @@ def _orphans(connection: sa.Connection) -> list[tuple[str, str]]:
 
 class TestPublicIds:
     def test_are_different_for_every_row_that_was_there(self, old: str) -> None:
-        apart(migrate.upgrade, old, "0002")
+        apart(migrations.upgrade, old, "0002")
 
         given = [row[0] for table in PUBLIC for row in rows(old, f"SELECT uuid FROM {table}")]
         assert len(given) == sum(len(old_rows.ROWS[table]) for table in PUBLIC)
@@ -308,15 +308,15 @@ class TestPublicIds:
 
     def test_leave_nothing_behind_when_they_go(self, old: str) -> None:
         before = on(old, old_rows.contents)
-        apart(migrate.upgrade, old, "0002")
+        apart(migrations.upgrade, old, "0002")
 
-        apart(migrate.downgrade, old, "0001")
+        apart(migrations.downgrade, old, "0001")
 
         assert on(old, old_rows.contents) == before
 
     def test_are_given_to_rows_that_come_without_one(self, mariadb_server: MariaDb) -> None:
         url = mariadb_server.create("defaults")
-        apart(migrate.upgrade, url, "0002")
+        apart(migrations.upgrade, url, "0002")
         on(
             url,
             lambda connection: connection.execute(sa.text("INSERT INTO organization_roles (role_name) VALUES ('X')")),
@@ -336,17 +336,17 @@ class TestPublicIds:
 
 class TestItemsOfATransmittal:
     def test_go_to_its_newest_issue_and_begin_the_draft_that_follows(self, old: str) -> None:
-        apart(migrate.upgrade, old, "0046")
+        apart(migrations.upgrade, old, "0046")
         on(old, _revised_transmittal)
         before = on(old, old_rows.contents)["transmittal_items"]
 
-        apart(migrate.upgrade, old)
+        apart(migrations.upgrade, old)
 
         listed = "SELECT transmittal_revision_id, document_number, quantity FROM transmittal_items ORDER BY id"
         assert rows(old, listed) == [(5, "0001-A", 2), (50, None, 2)]
-        apart(migrate.downgrade, old, "0046")
+        apart(migrations.downgrade, old, "0046")
         assert on(old, old_rows.contents)["transmittal_items"] == before
-        apart(migrate.upgrade, old)
+        apart(migrations.upgrade, old)
 
 
 def _revised_transmittal(connection: sa.Connection) -> None:
@@ -374,7 +374,7 @@ class TestRolesInProjects:
 
 class TestWorkflowColumns:
     def test_begin_at_version_one_and_without_an_actor(self, old: str) -> None:
-        apart(migrate.upgrade, old, "0004")
+        apart(migrations.upgrade, old, "0004")
 
         assert rows(old, "SELECT version_no FROM workflow_instances") == [(1,)]
         assert rows(old, "SELECT action_by_user_uuid FROM workflow_histories") == [(None,)]
@@ -444,9 +444,9 @@ class TestLedger:
         assert [tuple(row) for row in found] == [("GENERATE", old_rows.LETTER, 3)]
 
     def test_goes_back_to_reservations_with_tokens_and_documents(self, old: str) -> None:
-        apart(migrate.upgrade, old)
+        apart(migrations.upgrade, old)
 
-        apart(migrate.downgrade, old, "0001")
+        apart(migrations.downgrade, old, "0001")
 
         found = rows(old, "SELECT token, document_number, document_id FROM document_number_reservations ORDER BY id")
         assert [tuple(row) for row in found[:2]] == [

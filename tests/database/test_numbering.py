@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
-from saraban.kit.locks import DatabaseOnly, Locks, RedisLocks
+from saraban.kit.locks import DatabaseLocks, Locks, RedisLocks
 from saraban.numbering import repository
 from saraban.numbering import service as numbering
 from saraban.numbering.domain.retry import NumberingBusy, NumberingFailed
@@ -338,7 +338,7 @@ class TestLostCommit:
         self, wire: Any, maria_world: World, redis_url: str, *, redis: bool
     ) -> None:
         proxy, world = wire
-        locks: Locks = redis_locks(redis_url) if redis else DatabaseOnly()
+        locks: Locks = redis_locks(redis_url) if redis else DatabaseLocks()
         allocator = world.allocator(locks)
         before = await world.draw(allocator, world.letter())
         plan = await world.plan(world.letter())

@@ -220,7 +220,7 @@ class TestFailure:
             tries.append(await worker.drain())
 
         async with any_db.reading() as session:
-            (dead,) = await events.dead_letters(session)
+            (dead,) = await events.list_dead_letters(session)
         assert tries == [1, 1, 2]
         assert (dead.event_public_id, dead.queue) == (first, "workflow-events")
         assert dead.error == "RuntimeError: กล่องจดหมายเต็ม"
@@ -235,7 +235,7 @@ class TestFailure:
         await Worker(db=any_db, clock=clock, handlers=handlers(refuse)).drain()
 
         async with any_db.reading() as session:
-            assert len(await events.dead_letters(session)) == 1
+            assert len(await events.list_dead_letters(session)) == 1
         assert await waiting(any_db) == []
 
     async def test_of_the_database_costs_no_attempt(self, any_db: Database, clock: FixedClock) -> None:
@@ -269,7 +269,7 @@ class TestFailure:
 
 
 class TestDeadLetters:
-    async def bury(self, db: Database, clock: FixedClock) -> events.DeadEvent:
+    async def bury(self, db: Database, clock: FixedClock) -> events.DeadLetterView:
         await record(db, "a")
 
         async def refuse(_session: AsyncSession, _event: Event) -> None:
@@ -277,13 +277,15 @@ class TestDeadLetters:
 
         await Worker(db=db, clock=clock, handlers=handlers(refuse)).drain()
         async with db.reading() as session:
-            (dead,) = await events.dead_letters(session)
+            (dead,) = await events.list_dead_letters(session)
         return dead
 
     async def test_can_be_revived_under_their_first_id(self, any_db: Database, clock: FixedClock) -> None:
         dead = await self.bury(any_db, clock)
 
-        await any_db.transact(lambda session: events.revive(session, public_id=dead.public_id, now=clock.at))
+        await any_db.transact(
+            lambda session: events.requeue_dead_letter(session, public_id=dead.public_id, now=clock.at)
+        )
         await Worker(db=any_db, clock=clock, handlers=handlers(leave_trace)).drain()
 
         assert [trace.entity_id for trace in await traces(any_db)] == [str(dead.event_public_id)]
@@ -291,13 +293,13 @@ class TestDeadLetters:
     async def test_can_be_dropped(self, any_db: Database, clock: FixedClock) -> None:
         dead = await self.bury(any_db, clock)
 
-        await any_db.transact(lambda session: events.drop(session, public_id=dead.public_id))
+        await any_db.transact(lambda session: events.delete_dead_letter(session, public_id=dead.public_id))
 
         async with any_db.reading() as session:
-            assert await events.dead_letters(session) == []
+            assert await events.list_dead_letters(session) == []
             assert (await events.backlog(session)).dead == 0
         with pytest.raises(NotFound):
-            await any_db.transact(lambda session: events.drop(session, public_id=dead.public_id))
+            await any_db.transact(lambda session: events.delete_dead_letter(session, public_id=dead.public_id))
 
 
 class TestPurge:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from saraban.app import create_app
 from saraban.config import Settings
-from saraban.kit.limits import Charge, Limiter
+from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.numbering.models import LedgerEntry
 from tests.conftest import client_of
 from tests.features.numbering.test_endpoints import GENERATE, read_project
@@ -22,10 +22,10 @@ pytestmark = pytest.mark.servers
 class TestServers:
     async def test_count_together(self, redis_url: str) -> None:
         servers = [
-            Limiter(redis_url, timeout=10),
-            Limiter(redis_url, timeout=10),
+            RateLimiter(redis_url, timeout=10),
+            RateLimiter(redis_url, timeout=10),
         ]  # a busy machine is no Redis that is down
-        charges = [Charge("user", "a", 50), Charge("all", "", 500)]
+        charges = [RateLimitRule("user", "a", 50), RateLimitRule("all", "", 500)]
 
         tallies = await asyncio.gather(*(server.take(charges) for server in servers for _ in range(100)))
         for server in servers:
@@ -34,9 +34,9 @@ class TestServers:
         assert sum(tally.refused is None for tally in tallies) == 50
 
     async def test_count_alone_while_redis_is_frozen_and_wait_for_it_once(self) -> None:
-        charge = [Charge("user", "a", 3)]
+        charge = [RateLimitRule("user", "a", 3)]
         with running_redis() as redis:
-            server = Limiter(redis.url, timeout=0.2, rest=30)
+            server = RateLimiter(redis.url, timeout=0.2, rest=30)
             await server.take(charge)
             redis.freeze()
             started = time.monotonic()
@@ -49,8 +49,8 @@ class TestServers:
         assert waited < 5 * 0.2
 
     async def test_count_in_redis_again_when_it_is_back(self, redis_url: str) -> None:
-        away, here = Limiter("redis://127.0.0.1:1/0", timeout=0.2, rest=0.1), Limiter(redis_url, timeout=10)
-        charge = [Charge("user", "a", 2)]
+        away, here = RateLimiter("redis://127.0.0.1:1/0", timeout=0.2, rest=0.1), RateLimiter(redis_url, timeout=10)
+        charge = [RateLimitRule("user", "a", 2)]
 
         alone = [(await away.take(charge)).refused is None for _ in range(3)]
         together = [(await here.take(charge)).refused is None for _ in range(3)]

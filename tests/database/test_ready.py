@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.kit.bulk import Driver, deletion, insertion_of, send, update
 from saraban.kit.db import Code, Database, UtcDateTime
-from saraban.kit.ready import Question, Ready, answers
+from saraban.kit.pipeline import DriverConnection, delete_statement, insert_mappings_statement, send, update_statement
+from saraban.kit.statements import PreparedStatement, Query, fetch_each
 from saraban.workflow.models import UuidText
 
 ODD = ["plain", 'it\'s "quoted"', "100 % {of} it", "ไทย\\n", "", "a;b -- c", "\x1a\u2028", "\\'; --", "'", "\\", "'\\"]
@@ -32,9 +32,13 @@ THINGS = sa.Table(
 )
 AT = datetime(2026, 11, 20, 5, 0, 1, 250_000, tzinfo=UTC)
 ALL = sa.select(*THINGS.columns).order_by(THINGS.c.id)
-NAMED = Ready(ALL.where(THINGS.c.name.in_(sa.bindparam("names", expanding=True)), THINGS.c.open, THINGS.c.id < 100))
-OF = Ready(sa.select(THINGS.c.id).where(THINGS.c.uuid == sa.bindparam("uuid"), THINGS.c.at >= sa.bindparam("since")))
-CLOSE = Ready(
+NAMED = PreparedStatement(
+    ALL.where(THINGS.c.name.in_(sa.bindparam("names", expanding=True)), THINGS.c.open, THINGS.c.id < 100)
+)
+OF = PreparedStatement(
+    sa.select(THINGS.c.id).where(THINGS.c.uuid == sa.bindparam("uuid"), THINGS.c.at >= sa.bindparam("since"))
+)
+CLOSE = PreparedStatement(
     sa.update(THINGS)
     .where(THINGS.c.id.in_(sa.bindparam("keys", expanding=True)))
     .values(open=False, at=sa.bindparam("at", type_=UtcDateTime()))
@@ -58,9 +62,9 @@ async def session(any_db: Database) -> AsyncIterator[AsyncSession]:
     async with any_db.engine.begin() as connection:
         await connection.run_sync(THINGS.metadata.create_all)
     async with any_db.writing() as session:
-        driver = await Driver.of(session)
+        driver = await DriverConnection.of(session)
         rows = [thing(key, name=name) for key, name in enumerate(ODD, start=1)]
-        await driver.run([insertion_of(driver, THINGS, rows)])
+        await driver.run([insert_mappings_statement(driver, THINGS, rows)])
         yield session
 
 
@@ -88,46 +92,50 @@ class TestRows:
         nowhere = sa.table("nowhere", sa.column("id", sa.Integer()))
 
         with pytest.raises(DBAPIError):
-            await Ready(sa.select(nowhere.c.id)).rows(session)
+            await PreparedStatement(sa.select(nowhere.c.id)).rows(session)
 
 
 class TestAnswers:
     async def test_come_to_each_question_in_its_own_words(self, session: AsyncSession) -> None:
-        none, some, first = await answers(
+        none, some, first = await fetch_each(
             session,
-            Question(OF, {"uuid": TWO, "since": AT}, list),
-            Question(NAMED, {"names": ODD[2:4]}, lambda rows: [(row[0], row[4]) for row in rows]),
-            Question(OF, {"uuid": ONE, "since": AT}, lambda rows: rows[0][0]),
+            Query(OF, {"uuid": TWO, "since": AT}, list),
+            Query(NAMED, {"names": ODD[2:4]}, lambda rows: [(row[0], row[4]) for row in rows]),
+            Query(OF, {"uuid": ONE, "since": AT}, lambda rows: rows[0][0]),
         )
 
         assert (none, some, first) == ([], [(3, AT), (4, AT)], 1)
 
     async def test_fail_when_one_of_them_does_and_leave_the_connection_usable(self, session: AsyncSession) -> None:
-        nowhere = Ready(sa.select(sa.table("nowhere", sa.column("id", sa.Integer())).c.id))
-        fine = Question(NAMED, {"names": ODD}, len)
+        nowhere = PreparedStatement(sa.select(sa.table("nowhere", sa.column("id", sa.Integer())).c.id))
+        fine = Query(NAMED, {"names": ODD}, len)
 
         with pytest.raises(DBAPIError):
-            await answers(session, fine, Question(nowhere, {}, len), fine)
+            await fetch_each(session, fine, Query(nowhere, {}, len), fine)
 
-        assert await answers(session, fine) == [len(ODD)]
+        assert await fetch_each(session, fine) == [len(ODD)]
 
 
 class TestChanges:
     async def test_that_are_due_are_made_when_they_are_sent(self, session: AsyncSession) -> None:
-        await send(session, await CLOSE.due(session, keys=[1, 3], at=AT.replace(day=21)))
+        await send(session, await CLOSE.bind_or_execute(session, keys=[1, 3], at=AT.replace(day=21)))
 
         open_ones = [row[0] for row in await NAMED.rows(session, names=ODD)]
         assert open_ones == [2, *range(4, len(ODD) + 1)]
         assert [row.at.day for row in (await session.execute(ALL)).all()] == [21, 20, 21, *[20] * (len(ODD) - 3)]
 
     async def test_count_the_rows_that_each_statement_changed(self, session: AsyncSession) -> None:
-        driver = await Driver.of(session)
+        driver = await DriverConnection.of(session)
 
         changed = await driver.run(
             [
-                update(driver, THINGS, {"name": ODD[1], "more": None}, where={"id": [1, 2, 99], "uuid": [ONE]}),
-                update(driver, THINGS, {"at": AT.replace(day=22)}, where={"twin": [TWO], "day": [date(2026, 11, 21)]}),
-                deletion(driver, THINGS, where={"name": [ODD[1], ODD[2]]}),
+                update_statement(
+                    driver, THINGS, {"name": ODD[1], "more": None}, where={"id": [1, 2, 99], "uuid": [ONE]}
+                ),
+                update_statement(
+                    driver, THINGS, {"at": AT.replace(day=22)}, where={"twin": [TWO], "day": [date(2026, 11, 21)]}
+                ),
+                delete_statement(driver, THINGS, where={"name": [ODD[1], ODD[2]]}),
             ]
         )
 
@@ -135,19 +143,19 @@ class TestChanges:
         assert [row.id for row in (await session.execute(ALL)).all()] == list(range(4, len(ODD) + 1))
 
     async def test_fail_as_those_of_sqlalchemy_do(self, session: AsyncSession) -> None:
-        driver = await Driver.of(session)
+        driver = await DriverConnection.of(session)
 
         with pytest.raises(IntegrityError):
-            await driver.run([update(driver, THINGS, {"id": 2}, where={"id": [1]})])
+            await driver.run([update_statement(driver, THINGS, {"id": 2}, where={"id": [1]})])
 
 
 class TestDriver:
     async def test_is_asked_for_once_in_a_transaction(self, any_db: Database) -> None:
         async with any_db.writing() as session:
-            first = await Driver.of(session)
-            assert await Driver.of(session) is first
+            first = await DriverConnection.of(session)
+            assert await DriverConnection.of(session) is first
 
         async with any_db.reading() as session:
-            before = await Driver.of(session)
+            before = await DriverConnection.of(session)
             await session.rollback()
-            assert await Driver.of(session) is not before
+            assert await DriverConnection.of(session) is not before

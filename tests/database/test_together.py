@@ -17,7 +17,7 @@ from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound
-from saraban.kit.idempotency import Answer
+from saraban.kit.idempotency import OperationResult
 from saraban.kit.trace import begin_trace, trace_id
 from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.service import Command, Steps, together
@@ -35,7 +35,7 @@ async def asked(office: Office, instance: UUID, action: str = "approve", *, by: 
     """Return the call of one step, which asks for it as soon as it runs."""
     caller, key = await office.person(by), more.pop("key", None)
 
-    async def call() -> Answer:
+    async def call() -> OperationResult:
         begin_trace()
         return await office.steps.perform(
             caller=caller,
@@ -49,12 +49,12 @@ async def asked(office: Office, instance: UUID, action: str = "approve", *, by: 
     return call()
 
 
-async def at_once(*calls: Awaitable[Answer]) -> list[Any]:
+async def at_once(*calls: Awaitable[OperationResult]) -> list[Any]:
     """Return the state that each came to, or the code of its refusal."""
     found = await asyncio.gather(*calls, return_exceptions=True)
     return [
         each.body["workflow"]["currentState"]
-        if isinstance(each, Answer)
+        if isinstance(each, OperationResult)
         else each.code
         if isinstance(each, DomainError)
         else each

@@ -23,11 +23,11 @@ from saraban.events import service as events
 from saraban.events.models import OutboxEvent
 from saraban.events.service import Event, Handlers, Postponed
 from saraban.identity.models import User
-from saraban.kit.bell import Bell
 from saraban.kit.clock import FixedClock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.redis_pool import redis_pool
+from saraban.kit.worker_notifier import WorkerNotifier
 from saraban.notifications import service as notifications
 from saraban.notifications.models import Notification
 from saraban.worker import Worker
@@ -261,7 +261,7 @@ class TestOneCommit:
         slow = Handlers()
         slow.add(NAME, hold)
 
-        async def deliver(share: list[events.Claim], wired: Handlers) -> int:
+        async def deliver(share: list[events.EventClaim], wired: Handlers) -> int:
             return len(
                 await mariadb.transact(
                     lambda session: events.deliver_all(session, claims=share, handlers=wired, now=START)
@@ -352,7 +352,7 @@ class TestSending:
         assert counts == [1, 0, 1, 0, 1, 0, 1]
         assert len(set(tried)) == 1
         async with any_db.reading() as session:
-            (dead,) = await events.dead_letters(session)
+            (dead,) = await events.list_dead_letters(session)
         assert dead.error == "ConnectionRefusedError: nobody there"
 
 
@@ -364,11 +364,11 @@ async def clients(redis_url: str) -> AsyncIterator[list[RedisClient]]:
         await client.aclose()
 
 
-class TestBell:
+class TestWorkerNotifier:
     async def test_wakes_a_worker_of_another_process_at_once(
         self, any_db: Database, any_url: str, clients: list[RedisClient]
     ) -> None:
-        """Two pools, two bells, two databases: what two processes have, without the second interpreter."""
+        """Two pools, two notifiers, two databases: what two processes have, without the second interpreter."""
         heard = asyncio.Event()
 
         async def hear(_session: AsyncSession, _event: Event) -> None:
@@ -377,9 +377,9 @@ class TestBell:
         wired = Handlers()
         wired.add(NAME, hear)
         there = Database(any_url)
-        ours, theirs = Bell(clients[0]), Bell(clients[1])
-        any_db.listener = ours.ring
-        worker = Worker(db=there, clock=SystemClock(BANGKOK), handlers=wired, poll=60, bell=theirs)
+        ours, theirs = WorkerNotifier(clients[0]), WorkerNotifier(clients[1])
+        any_db.commit_listener = ours.notify
+        worker = Worker(db=there, clock=SystemClock(BANGKOK), handlers=wired, poll=60, notifier=theirs)
         worker.start()
         await asyncio.sleep(1.0)  # it has subscribed, found nothing, and would look again in a minute
 
@@ -394,12 +394,12 @@ class TestBell:
         with Redis() as server:
             client = RedisClient.from_pool(redis_pool(server.url, timeout=0.3, connections=10))
             other = RedisClient.from_pool(redis_pool(server.url, timeout=0.3, connections=10))
-            ours, theirs = Bell(client, rest=0.1), Bell(other, rest=0.1)
+            ours, theirs = WorkerNotifier(client, rest=0.1), WorkerNotifier(other, rest=0.1)
             woken = asyncio.Event()
             listening = asyncio.create_task(theirs.listen(woken.set))
             server.kill()
             for _ in range(3):
-                ours.ring()
+                ours.notify()
                 await ours.close()
             await asyncio.sleep(0.3)
             woken.clear()
@@ -407,7 +407,7 @@ class TestBell:
 
             async with asyncio.timeout(10):
                 while not woken.is_set():
-                    ours.ring()
+                    ours.notify()
                     await asyncio.sleep(0.1)
             listening.cancel()
             await asyncio.wait([listening])
@@ -417,11 +417,11 @@ class TestBell:
 
     async def test_rings_in_this_process_without_any_redis(self) -> None:
         calls: list[str] = []
-        bell = Bell(None)
-        bell.wakes(lambda: calls.append("woken"))
+        notifier = WorkerNotifier(None)
+        notifier.on_notify(lambda: calls.append("woken"))
 
-        bell.ring()
-        await bell.close()
-        await bell.listen(lambda: None)
+        notifier.notify()
+        await notifier.close()
+        await notifier.listen(lambda: None)
 
         assert calls == ["woken"]

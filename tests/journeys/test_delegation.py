@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from saraban.kit.calendar import day_in_figures, local_date
+from saraban.kit.dates import date_in_figures, local_date
 from tests.features.numbering.test_life import present
 from tests.journeys.conftest import Person, Sit
 from tests.journeys.test_pages import a_draft
@@ -37,7 +37,7 @@ async def lend(owner: Person, language: str) -> None:
     await owner.page.fill('input[name="q"]', "วิไล")
     await owner.page.locator("#f-delegatePublicId option:nth-child(3)").wait_for(state="detached")
     await owner.page.select_option("#f-delegatePublicId", index=1)
-    today = day_in_figures(local_date(present(), ZoneInfo("Asia/Bangkok")), language)
+    today = date_in_figures(local_date(present(), ZoneInfo("Asia/Bangkok")), language)
     for name in ("startsOn", "endsOn"):
         await owner.page.fill(f"#f-{name}", today)
     await owner.page.check('input[value="RFA_APPROVAL"]')

@@ -9,8 +9,8 @@ import pytest_asyncio
 from fastapi import FastAPI
 
 from saraban.documents.demo.domain import files
-from saraban.kit.calendar import BUDDHIST_OFFSET
 from saraban.kit.clock import local_date
+from saraban.kit.dates import BUDDHIST_OFFSET
 from saraban.worker import Worker
 from tests.conftest import SignIn, unwrapped
 

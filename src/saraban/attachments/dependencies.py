@@ -10,7 +10,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from saraban.attachments.domain.storage import Storage
 from saraban.attachments.service import AccessRules, UploadRules
 from saraban.kit.errors import Invalid, invalid
-from saraban.kit.http import at_once
+from saraban.kit.http import async_dependency
 
 MAX_PART_HEADERS = 8 * 1024
 # What the API's description says of an operation that takes `OneFile`.
@@ -161,7 +161,7 @@ def _malformed() -> Invalid:
     return invalid("/file", "malformed", "การอัปโหลดล้มเหลว กรุณาลองใหม่", "The upload broke off. Try again.")
 
 
-FileStorage = Annotated[Storage, Depends(at_once(storage))]
-Readers = Annotated[AccessRules, Depends(at_once(readers))]
-Uploads = Annotated[UploadRules, Depends(at_once(upload_rules))]
+FileStorage = Annotated[Storage, Depends(async_dependency(storage))]
+Readers = Annotated[AccessRules, Depends(async_dependency(readers))]
+Uploads = Annotated[UploadRules, Depends(async_dependency(upload_rules))]
 OneFile = Annotated[SentFile, Depends(sent_file)]

@@ -10,7 +10,7 @@ from saraban import config
 from saraban.cli.migrate import prepare_folder
 from saraban.cli.outcome import language, say, with_system
 from saraban.config import Settings
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class DemoNotForProduction(DomainError):
     """The demo project was asked for with `SARABAN_ENV=production`; everybody knows the password of its accounts."""
 
-    kind, code = Kind.CONFLICT, "DEMO_NOT_FOR_PRODUCTION"
+    kind, code = ErrorKind.CONFLICT, "DEMO_NOT_FOR_PRODUCTION"
     says = Text(
         "โหลดโครงการสาธิตและบัญชีสาธิตในโหมด production ไม่ได้ ยังไม่มีสิ่งใดถูกสร้าง",
         "The demo project with its demo accounts is not for SARABAN_ENV=production; nothing was made.",
@@ -79,7 +79,7 @@ def demo(
 
 
 def _prepare() -> None:
-    from saraban.kit import migrate as history
+    from saraban.kit import migrations as history
 
     refuse_production(config.load())
     prepare_folder()

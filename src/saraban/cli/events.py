@@ -67,7 +67,7 @@ def list_(
 
         before = system.clock.now() - least if least is not None else None
         async with system.db.reading() as session:
-            page = await events.listing(
+            page = await events.list_events(
                 session, state=state, name=name, recorded_before=before, cursor=None, limit=limit
             )
         return page.items
@@ -90,7 +90,7 @@ def show(event: Event) -> None:
         from saraban.events import service as events
 
         async with system.db.reading() as session:
-            return await events.show(session, public_id=event)
+            return await events.read_event(session, public_id=event)
 
     view = with_system(work)
     typer.echo(_line(view))

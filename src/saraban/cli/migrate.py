@@ -30,7 +30,7 @@ def migrate(
         saraban migrate --check     is it there already? (for scripts)
         saraban migrate --to 0003   to one revision, forward or back
     """
-    from saraban.kit import migrate as history
+    from saraban.kit import migrations as history
 
     url = config.load().sqlalchemy_url
     prepare_folder()
@@ -59,7 +59,7 @@ def prepare_folder() -> None:
 
 def refuse_behind(url: str) -> None:
     """End the command with one line unless the database stands at the newest revision."""
-    from saraban.kit import migrate as history
+    from saraban.kit import migrations as history
 
     if history.current(url) != history.head():
         raise stop(
@@ -70,7 +70,7 @@ def refuse_behind(url: str) -> None:
 
 def refuse_empty(url: str) -> None:
     """End the command with one line where nothing was ever set up."""
-    from saraban.kit import migrate as history
+    from saraban.kit import migrations as history
 
     if history.current(url) is None:
         raise stop(
@@ -82,7 +82,7 @@ def refuse_empty(url: str) -> None:
 def _goes_back(to: str, stands: str | None) -> bool:
     from alembic.script import ScriptDirectory
 
-    from saraban.kit import migrate as history
+    from saraban.kit import migrations as history
 
     if stands is None:
         return False

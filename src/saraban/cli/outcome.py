@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import typer
 
 from saraban import config
-from saraban.kit.errors import Invalid, Kind, Text
+from saraban.kit.errors import ErrorKind, Invalid, Text
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -20,21 +20,21 @@ T = TypeVar("T")
 
 FAILED: Final = 1
 CANNOT_TELL: Final = 2
-EXIT_CODES: Final[dict[Kind, int]] = {
-    Kind.INVALID: 3,
-    Kind.TOO_LARGE: 3,
-    Kind.UNSUPPORTED: 3,
-    Kind.BEYOND: 3,
-    Kind.UNAUTHENTICATED: 4,
-    Kind.FORBIDDEN: 4,
-    Kind.NOT_FOUND: 5,
-    Kind.CONFLICT: 6,
-    Kind.GONE: 6,
-    Kind.STALE: 6,
-    Kind.THROTTLED: 7,
-    Kind.BUSY: 7,
-    Kind.BROKEN: 8,
-    Kind.FULL: 8,
+EXIT_CODES: Final[dict[ErrorKind, int]] = {
+    ErrorKind.INVALID: 3,
+    ErrorKind.TOO_LARGE: 3,
+    ErrorKind.UNSUPPORTED: 3,
+    ErrorKind.BEYOND: 3,
+    ErrorKind.UNAUTHENTICATED: 4,
+    ErrorKind.FORBIDDEN: 4,
+    ErrorKind.NOT_FOUND: 5,
+    ErrorKind.CONFLICT: 6,
+    ErrorKind.GONE: 6,
+    ErrorKind.STALE: 6,
+    ErrorKind.THROTTLED: 7,
+    ErrorKind.BUSY: 7,
+    ErrorKind.BROKEN: 8,
+    ErrorKind.FULL: 8,
 }
 
 

@@ -14,7 +14,7 @@ from saraban.cli.codes import caller_named
 from saraban.cli.invitation import hand_out
 from saraban.cli.migrate import refuse_empty
 from saraban.cli.outcome import EXIT_CODES, say, stop, with_system
-from saraban.kit.errors import Kind
+from saraban.kit.errors import ErrorKind
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -102,7 +102,7 @@ def content_of(file: str) -> bytes:
         raise stop(
             f"อ่าน {file} ไม่ได้: {fault.strerror}",
             f"{file} cannot be read: {fault.strerror}.",
-            code=EXIT_CODES[Kind.INVALID],
+            code=EXIT_CODES[ErrorKind.INVALID],
         ) from None
 
 
@@ -203,7 +203,7 @@ def _sum_up(found: "AppliedFile", *, dry_run: bool) -> None:
         raise stop(
             "มีรายการที่ขัดกับข้อมูลร่วม จะไม่บันทึกจนกว่าจะแก้ไฟล์หรือใช้ --update-shared",
             "There are conflicts: nothing would be written before they are settled, or with --update-shared.",
-            code=EXIT_CODES[Kind.CONFLICT],
+            code=EXIT_CODES[ErrorKind.CONFLICT],
         )
     if not count:
         typer.echo(say("ไม่มีสิ่งใดเปลี่ยน", "Nothing changes."))

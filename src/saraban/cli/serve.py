@@ -97,7 +97,7 @@ def share_measurements(settings: Settings) -> None:
 def _prepare(settings: Settings, *, demo: bool) -> bool:
     """The checks that must fail once, in front of the person who starts it, and not in every worker process."""
     from saraban import bootstrap
-    from saraban.kit import migrate as history
+    from saraban.kit import migrations as history
 
     url = settings.sqlalchemy_url
     stands = history.current(url)

@@ -14,7 +14,7 @@ from saraban.cli.invitation import hand_out
 from saraban.cli.migrate import prepare_folder
 from saraban.cli.outcome import EXIT_CODES, language, say, stop, with_system
 from saraban.cli.project_file import show
-from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.text import fold
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ HERE = "command line"
 class OrganizationNamesDiffer(DomainError):
     """`saraban setup` was given another name for the administrator's organization than its project file states."""
 
-    kind, code = Kind.CONFLICT, "ORGANIZATION_NAMES_DIFFER"
+    kind, code = ErrorKind.CONFLICT, "ORGANIZATION_NAMES_DIFFER"
     says = Text(
         "--organization-name เรียกองค์กร {code} ว่า “{given}” แต่ไฟล์โครงการเรียกว่า “{stated}” จึงยังไม่ได้บันทึกสิ่งใด",
         "--organization-name calls {code} “{given}”, but the project file calls it “{stated}”; nothing was made.",
@@ -109,7 +109,7 @@ def setup(
 def _prepare(settings: config.Settings) -> None:
     """Make the tables, once the settings have been found good: a refused one leaves no database behind."""
     from saraban.bootstrap import signing_key
-    from saraban.kit import migrate as history
+    from saraban.kit import migrations as history
 
     prepare_folder()
     signing_key(settings)
@@ -118,7 +118,7 @@ def _prepare(settings: config.Settings) -> None:
 
 def _try(project: Path | None, organization: str | None, name: str | None) -> None:
     """Show what a project file would make of an empty installation: of one in a folder that is gone afterwards."""
-    from saraban.kit import migrate as history
+    from saraban.kit import migrations as history
 
     content = _read(project)
     if content is None:
@@ -164,7 +164,7 @@ def _told(made: "AppliedFile") -> str:
 def refuse_second_run() -> None:
     """:raises AlreadySetUp: before anything is asked, when somebody has an account"""
     from saraban.identity.service import AlreadySetUp
-    from saraban.kit import migrate as history
+    from saraban.kit import migrations as history
 
     if history.current(config.load().sqlalchemy_url) is None:
         return
@@ -179,7 +179,7 @@ def _read(project: Path | None) -> bytes | None:
         raise stop(
             f"อ่าน {project} ไม่ได้: {fault.strerror}",
             f"{project} cannot be read: {fault.strerror}.",
-            code=EXIT_CODES[Kind.INVALID],
+            code=EXIT_CODES[ErrorKind.INVALID],
         ) from None
 
 

@@ -9,7 +9,7 @@ import typer
 from saraban.cli import user_import
 from saraban.cli.invitation import hand_out
 from saraban.cli.outcome import EXIT_CODES, say, stop, with_system
-from saraban.kit.errors import Kind
+from saraban.kit.errors import ErrorKind
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -254,7 +254,7 @@ def limit(
         raise stop(
             "ระบุจำนวนต่อนาทีตั้งแต่ 1 ถึง 1000000 หรือ everybody หรือ exempt",
             "Say a number from 1 to 1000000, or everybody, or exempt.",
-            code=EXIT_CODES[Kind.INVALID],
+            code=EXIT_CODES[ErrorKind.INVALID],
         )
     _as_system(lambda session, **given: identity.limit_draws(session, username=username, per_minute=wanted, **given))
     typer.echo(

@@ -148,11 +148,11 @@ async def count(session: AsyncSession, *, lane: Lane | None) -> tuple[int, datet
     return depth, oldest, dead or 0
 
 
-async def newest_dead(session: AsyncSession, *, limit: int) -> Sequence[DeadLetter]:
+async def newest_dead_letters(session: AsyncSession, *, limit: int) -> Sequence[DeadLetter]:
     return (await session.scalars(sa.select(DeadLetter).order_by(DeadLetter.id.desc()).limit(limit))).all()
 
 
-async def lock_dead(session: AsyncSession, *, public_id: UUID) -> DeadLetter | None:
+async def lock_dead_letter(session: AsyncSession, *, public_id: UUID) -> DeadLetter | None:
     """Lock a dead letter, named by its own public id or by that of its event."""
     key = await session.scalar(sa.select(DeadLetter.id).where(_named(public_id)).limit(1))
     if key is None:
@@ -160,7 +160,7 @@ async def lock_dead(session: AsyncSession, *, public_id: UUID) -> DeadLetter | N
     return await session.scalar(sa.select(DeadLetter).where(DeadLetter.id == key).with_for_update())
 
 
-async def one_dead(session: AsyncSession, *, public_id: UUID) -> DeadLetter | None:
+async def dead_letter(session: AsyncSession, *, public_id: UUID) -> DeadLetter | None:
     return await session.scalar(sa.select(DeadLetter).where(_named(public_id)).limit(1))
 
 
@@ -168,7 +168,7 @@ def _named(public_id: UUID) -> sa.ColumnElement[bool]:
     return sa.or_(DeadLetter.public_id == public_id, DeadLetter.event_uuid == public_id)
 
 
-async def one_event(session: AsyncSession, *, public_id: UUID) -> OutboxEvent | None:
+async def event(session: AsyncSession, *, public_id: UUID) -> OutboxEvent | None:
     return await session.scalar(sa.select(OutboxEvent).where(OutboxEvent.public_id == public_id))
 
 
@@ -195,7 +195,7 @@ async def events_page(
     return (await session.scalars(statement)).all()
 
 
-async def dead_page(
+async def dead_letters_page(
     session: AsyncSession, *, name: str | None, recorded_before: datetime | None, cursor: str | None, limit: int
 ) -> Sequence[DeadLetter]:
     statement = sa.select(DeadLetter)
@@ -209,12 +209,12 @@ async def dead_page(
     return (await session.scalars(statement)).all()
 
 
-async def announced_since(session: AsyncSession, *, since: datetime) -> int:
+async def count_reported_since(session: AsyncSession, *, since: datetime) -> int:
     found = sa.select(sa.func.count()).select_from(DeadLetter).where(DeadLetter.notified_at > since)
     return await session.scalar(found) or 0
 
 
-async def lock_unannounced(session: AsyncSession, *, limit: int) -> Sequence[DeadLetter]:
+async def lock_unreported(session: AsyncSession, *, limit: int) -> Sequence[DeadLetter]:
     found = sa.select(DeadLetter.id).where(DeadLetter.notified_at.is_(None)).order_by(DeadLetter.id).limit(limit)
     keys = (await session.scalars(found)).all()
     if not keys:

@@ -12,9 +12,9 @@ from fastapi import Depends, Request
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.service import Callers, LogInThrottle, NotSignedIn, TokenIssuer
-from saraban.kit.errors import DomainError, Kind, Text
-from saraban.kit.http import at_once
-from saraban.kit.limits import Limiter
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.http import async_dependency
+from saraban.kit.rate_limits import RateLimiter
 
 ACCESS_COOKIE = "saraban_access"
 REFRESH_COOKIE = "saraban_refresh"
@@ -45,7 +45,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class CrossSiteRequest(DomainError):
     """A page of another site tried to act with the visitor's cookie."""
 
-    kind, code = Kind.FORBIDDEN, "CROSS_SITE_REQUEST"
+    kind, code = ErrorKind.FORBIDDEN, "CROSS_SITE_REQUEST"
     says = Text("คำขอมาจากเว็บไซต์อื่นจึงไม่ถูกดำเนินการ", "The request came from another site and was not carried out.")
     recovery = (Text("เปิดหน้าสารบรรณแล้วลองใหม่", "Open the page in Saraban itself and try again."),)
 
@@ -54,7 +54,7 @@ def token_issuer(request: Request) -> TokenIssuer:
     return request.app.state.tokens  # type: ignore[no-any-return]
 
 
-def limiter(request: Request) -> Limiter:
+def limiter(request: Request) -> RateLimiter:
     return request.app.state.rates.limiter  # type: ignore[no-any-return]
 
 
@@ -62,9 +62,9 @@ def log_in_throttle(request: Request) -> LogInThrottle:
     return request.app.state.throttle  # type: ignore[no-any-return]
 
 
-Tokens = Annotated[TokenIssuer, Depends(at_once(token_issuer))]
-Attempts = Annotated[Limiter, Depends(at_once(limiter))]
-Throttle = Annotated[LogInThrottle, Depends(at_once(log_in_throttle))]
+Tokens = Annotated[TokenIssuer, Depends(async_dependency(token_issuer))]
+Attempts = Annotated[RateLimiter, Depends(async_dependency(limiter))]
+Throttle = Annotated[LogInThrottle, Depends(async_dependency(log_in_throttle))]
 
 
 async def current_caller(request: Request) -> Caller:

@@ -15,8 +15,8 @@ from saraban.identity.schemas import (
     RefreshRequest,
     TokenPair,
 )
-from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession, at_once
-from saraban.kit.schema import Line
+from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession, async_dependency
+from saraban.kit.schema import SingleLine
 
 router = APIRouter()
 
@@ -25,7 +25,7 @@ def device(request: Request, address: Address) -> service.Device:
     return service.Device(address, request.headers.get("user-agent", ""), request.cookies.get(DEVICE_COOKIE, ""))
 
 
-CallersDevice = Annotated[service.Device, Depends(at_once(device))]
+CallersDevice = Annotated[service.Device, Depends(async_dependency(device))]
 
 
 @router.post("/auth/login", tags=["auth"], summary="Log in")
@@ -87,7 +87,7 @@ async def list_organizations(
     caller: CurrentCaller,
     session: ReadSession,
     search: Annotated[
-        Annotated[str, Line(100)] | None, Query(description="Part of the code or the name.", examples=["ผรม"])
+        Annotated[str, SingleLine(100)] | None, Query(description="Part of the code or the name.", examples=["ผรม"])
     ] = None,
     role: Annotated[
         Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"] | None, Query(description="Their role.")

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
 
 _TOKEN_EXAMPLE = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9…"  # noqa: S105
 _REFRESH_EXAMPLE = "2JcQ1g8pXkq3m0…"
@@ -18,7 +18,7 @@ def _example(**fields: Any) -> ConfigDict:
 class LogIn(Schema):
     model_config = _example(username="dc.contractor", password="saraban-demo")  # noqa: S106  the demo tells everybody
 
-    username: Annotated[str, Line(50)]
+    username: Annotated[str, SingleLine(50)]
     # Taken as it is typed: folding or trimming would change what somebody chose.
     password: str = Field(min_length=1, max_length=128, description="At most 128 characters.")
 

@@ -81,7 +81,7 @@ class Base(DeclarativeBase):
 
 
 # What a statement can be executed on.
-Connected = AsyncSession | AsyncConnection
+SessionOrConnection = AsyncSession | AsyncConnection
 
 
 class HasPublicId:
@@ -103,7 +103,7 @@ def public_id_index(table: str, *more: Any, unique: bool = True) -> tuple[Any, .
     return (sa.Index(f"idx_{table}_uuid", "uuid", unique=unique), *more)
 
 
-class Fault(StrEnum):
+class DatabaseFault(StrEnum):
     """Why a statement failed, as far as it decides what to do next."""
 
     COLLISION = "collision"  # deadlock, snapshot: roll back and run the use case again
@@ -120,28 +120,28 @@ _COLLISIONS = {1020, 1213}
 _LOST = {1053, 1152, 1927, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031}
 
 
-def fault_of(error: BaseException) -> Fault | None:
+def database_fault(error: BaseException) -> DatabaseFault | None:
     """Return which expected database fault `error` is, or None when it is a bug or a broken rule."""
     if isinstance(error, PoolTimeout):
-        return Fault.POOL
+        return DatabaseFault.POOL
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return Fault.FULL
+        return DatabaseFault.FULL
     if isinstance(error, OSError) and not isinstance(error, FileNotFoundError | PermissionError):
-        return Fault.CONNECTION
+        return DatabaseFault.CONNECTION
     if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
         return None
     number = error.orig.args[0] if error.orig is not None and error.orig.args else None
     if number == _LOCK_WAIT:
-        return Fault.LOCK_WAIT
+        return DatabaseFault.LOCK_WAIT
     if number in _COLLISIONS:
-        return Fault.COLLISION
+        return DatabaseFault.COLLISION
     text = str(error.orig).lower()
     if number in _FULL or any(words in text for words in _NO_ROOM) or _is_refused_page(error.orig):
-        return Fault.FULL
+        return DatabaseFault.FULL
     if "database is locked" in text or "database table is locked" in text:
-        return Fault.LOCK_WAIT
+        return DatabaseFault.LOCK_WAIT
     if error.connection_invalidated or number in _LOST or "lost connection" in text or "not connected" in text:
-        return Fault.CONNECTION
+        return DatabaseFault.CONNECTION
     return None
 
 
@@ -150,7 +150,7 @@ def _is_refused_page(error: object) -> bool:
     return getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE"
 
 
-def broken_constraint(error: IntegrityError, *names: str) -> bool:
+def violates_constraint(error: IntegrityError, *names: str) -> bool:
     """Return whether `error` comes from one of the named unique constraints or columns (`table.column`)."""
     text = str(error.orig)
     return any(name in text for name in names)
@@ -163,7 +163,7 @@ class Database:
     :param url: `sqlite:///path` or `mysql://user:password@host:port/name`; the driver is chosen here
     :param read_timeout: seconds until a silent MariaDB connection counts as lost (ruling N9)
 
-    `listener`, when somebody sets it, is called after the commit of a transaction for which `announce` was called.
+    `commit_listener`, when somebody sets it, is called after the commit of a transaction for which `notify_after_commit` was called.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class Database:
     ) -> None:
         self.url = _with_driver(make_url(url))
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.listener: Callable[[], None] | None = None
+        self.commit_listener: Callable[[], None] | None = None
         self._writer = asyncio.Lock()
         self._pool_limit = 2 * pool_size
         options: dict[str, Any] = {
@@ -204,37 +204,37 @@ class Database:
             }
         self.engine = create_async_engine(self.url, **options)
         self._writing_engine = self.engine.execution_options(saraban_writes=True)
-        options |= {"pool_size": 2, "max_overflow": 0, "pool_timeout": _PATIENCE}
+        options |= {"pool_size": 2, "max_overflow": 0, "pool_timeout": _POOL_WAIT}
         if self.is_sqlite:
-            _teach_sqlite(self.engine.sync_engine)
+            _configure_sqlite(self.engine.sync_engine)
         else:
             options |= {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
-        self._looking_engine = create_async_engine(self.url, **options)
+        self._autocommit_engine = create_async_engine(self.url, **options)
         if not self.is_sqlite:
-            for engine in (self.engine, self._looking_engine):
+            for engine in (self.engine, self._autocommit_engine):
                 mariadb.check_connections(engine.sync_engine)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
         """A session for reads; whatever is written in it is rolled back."""
         async with AsyncSession(self.engine, expire_on_commit=False) as session:
-            await _connected(session)
+            await _acquire_connection(session)
             yield session
 
-    async def look(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+    async def read_autocommit(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """
         Run one short statement that only reads, outside any transaction, on one of two connections kept for that.
 
         Whoever holds a session can do it without waiting for those who hold the other sessions. A connection that turns
         out to be broken (the server was restarted meanwhile) is replaced, and the statement sent again.
         """
-        until = monotonic() + _AT_ONCE
+        until = monotonic() + _STALE_WITHIN
         while True:
             try:
-                async with self._looking_engine.connect() as connection:
+                async with self._autocommit_engine.connect() as connection:
                     return await work(connection)
             except Exception as error:
-                if fault_of(error) is not Fault.CONNECTION or monotonic() > until:
+                if database_fault(error) is not DatabaseFault.CONNECTION or monotonic() > until:
                     raise
                 until = 0.0
 
@@ -243,7 +243,7 @@ class Database:
         """A session for long reads: everything it sees is of the moment of its first read."""
         engine = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="REPEATABLE READ")
         async with AsyncSession(engine, expire_on_commit=False) as session:
-            await _connected(session)
+            await _acquire_connection(session)
             yield session
 
     @asynccontextmanager
@@ -261,7 +261,7 @@ class Database:
                 yield session
 
     @asynccontextmanager
-    async def stating(self) -> AsyncIterator[AsyncConnection]:
+    async def writing_connection(self) -> AsyncIterator[AsyncConnection]:
         """
         A transaction like that of `writing` for statements alone, without a session: that is a third of the time that
         writing one number takes.
@@ -283,8 +283,8 @@ class Database:
             await asyncio.shield(asyncio.ensure_future(session.close()))  # rolls back; a second cancellation must wait
             raise
         session.sync_session.close()  # its connection went back with the commit, so there is nothing to wait for
-        if self.listener is not None and session.info.get(_NEWS):
-            self.listener()
+        if self.commit_listener is not None and session.info.get(_COMMIT_NOTICE):
+            self.commit_listener()
 
     async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], *, attempts: int = 3) -> T:
         """
@@ -298,7 +298,7 @@ class Database:
                 async with self.writing() as session:
                     return await work(session)
             except Exception as error:
-                if fault_of(error) not in _AGAIN or attempt == attempts:
+                if database_fault(error) not in _RETRIED or attempt == attempts:
                     raise
                 await asyncio.sleep(0.02 * attempt)
         raise AssertionError("unreachable")
@@ -309,7 +309,7 @@ class Database:
 
     async def close(self) -> None:
         await self.engine.dispose()
-        await self._looking_engine.dispose()
+        await self._autocommit_engine.dispose()
 
     def pool_status(self) -> Mapping[str, int]:
         pool: Any = self.engine.pool
@@ -321,19 +321,19 @@ class Database:
         }
 
 
-_PATIENCE = 20.0  # seconds
-_AT_ONCE = 1.0  # seconds; what took longer to fail was no stale connection
-_AGAIN = {Fault.COLLISION, Fault.LOCK_WAIT, Fault.POOL}
+_POOL_WAIT = 20.0  # seconds
+_STALE_WITHIN = 1.0  # seconds; what took longer to fail was no stale connection
+_RETRIED = {DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT, DatabaseFault.POOL}
 
 
-async def _connected(session: AsyncSession) -> None:
+async def _acquire_connection(session: AsyncSession) -> None:
     """
     Take the session's connection now, waiting longer than the pool's timeout if need be.
 
     That timeout is short for the sake of numbers, whose allocator has a back-off of its own; a burst of a hundred
     readers on a slow machine must wait its turn, not fail.
     """
-    until = monotonic() + _PATIENCE
+    until = monotonic() + _POOL_WAIT
     while True:
         try:
             await session.connection()
@@ -353,7 +353,7 @@ def _with_driver(url: URL) -> URL:
     raise ValueError(f"Saraban runs on SQLite and MariaDB, not on {backend}.")
 
 
-def _teach_sqlite(engine: sa.Engine) -> None:
+def _configure_sqlite(engine: sa.Engine) -> None:
     @event.listens_for(engine, "connect")
     def on_connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
@@ -371,9 +371,9 @@ def _teach_sqlite(engine: sa.Engine) -> None:
 _NEWS = "saraban_news"
 
 
-def announce(session: AsyncSession) -> None:
-    """Have the database's listener called once the session's transaction is committed."""
-    session.info[_NEWS] = True
+def notify_after_commit(session: AsyncSession) -> None:
+    """Call the database's `commit_listener` once the session's transaction is committed."""
+    session.info[_COMMIT_NOTICE] = True
 
 
 def table_of(model: type[Base]) -> sa.Table:

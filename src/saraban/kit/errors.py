@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 
-class Kind(StrEnum):
+class ErrorKind(StrEnum):
     """What sort of outcome it is; each door translates it in its own way."""
 
     INVALID = "invalid"
@@ -74,7 +74,7 @@ class DomainError(Exception):
     :param retry_after: seconds after which trying again makes sense
     """
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[ErrorKind]
     code: ClassVar[str]
     says: ClassVar[Text]
     recovery: ClassVar[tuple[Text, ...]] = ()
@@ -101,7 +101,7 @@ class DomainError(Exception):
 class Invalid(DomainError):
     """The payload is not acceptable; `fields` name what and why."""
 
-    kind, code = Kind.INVALID, "VALIDATION_ERROR"
+    kind, code = ErrorKind.INVALID, "VALIDATION_ERROR"
     says = Text("ข้อมูลที่กรอกไม่ถูกต้อง กรุณาตรวจสอบและลองใหม่", "Some of what was entered is not valid.")
     recovery = (CHECK_INPUT, Text("แก้ไขข้อมูลที่ผิดพลาด", "Correct the fields that are named."))
 
@@ -109,7 +109,7 @@ class Invalid(DomainError):
 class NotFound(DomainError):
     """It is not there, or the caller may not know that it is."""
 
-    kind, code = Kind.NOT_FOUND, "NOT_FOUND"
+    kind, code = ErrorKind.NOT_FOUND, "NOT_FOUND"
     says = Text("ไม่พบข้อมูลที่ค้นหา", "What was asked for was not found.")
     recovery = (Text("ตรวจสอบลิงก์หรือเลขที่", "Check the link or the number."),)
 
@@ -117,7 +117,7 @@ class NotFound(DomainError):
 class Forbidden(DomainError):
     """The caller may know of the thing, and may not do this with it."""
 
-    kind, code = Kind.FORBIDDEN, "PERMISSION_DENIED"
+    kind, code = ErrorKind.FORBIDDEN, "PERMISSION_DENIED"
     says = Text("คุณไม่มีสิทธิ์ดำเนินการนี้", "You may not do this.")
     recovery = (Text("ขอสิทธิ์จากผู้ดูแลโครงการ", "Ask the project administrator for the permission."),)
 
@@ -128,7 +128,7 @@ class DiskFull(DomainError):
     written. Make room: the server goes on by itself, and `/health/ready` says when.
     """
 
-    kind, code = Kind.FULL, "DISK_FULL"
+    kind, code = ErrorKind.FULL, "DISK_FULL"
     says = Text(
         "พื้นที่จัดเก็บข้อมูลของระบบเต็ม จึงยังไม่ได้บันทึก",
         "The system's disk is full. Nothing was saved.",

@@ -3,7 +3,7 @@
 ANY = "*"
 
 
-def named(if_match: str) -> frozenset[str]:
+def tags_in(if_match: str) -> frozenset[str]:
     """Return the tags of the header as they were written, their quotes and `W/` with them."""
     return frozenset(part.strip() for part in if_match.split(","))
 
@@ -14,4 +14,4 @@ def is_weak(tag: str) -> bool:
 
 def matches(if_match: str, present: str) -> bool:
     """Return whether the header names the present version, or any."""
-    return not named(if_match).isdisjoint({present, ANY})
+    return not tags_in(if_match).isdisjoint({present, ANY})

@@ -19,17 +19,16 @@ from starlette.responses import JSONResponse, Response
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, invalid
-from saraban.kit.idempotency import Answer
+from saraban.kit.idempotency import OperationResult
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
-from saraban.kit.schema import Schema as Schema  # noqa: PLC0414  the doors take it from here
 from saraban.kit.trace import trace_id
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def at_once(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+def async_dependency(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     """
     Have a dependency that never waits called where the request is, and not in a thread of its own.
 
@@ -56,7 +55,7 @@ def clock(request: Request) -> Clock:
     return request.app.state.clock  # type: ignore[no-any-return]
 
 
-async def read_session(db: Annotated[Database, Depends(at_once(database))]) -> AsyncIterator[AsyncSession]:
+async def read_session(db: Annotated[Database, Depends(async_dependency(database))]) -> AsyncIterator[AsyncSession]:
     async with db.reading() as session:
         yield session
 
@@ -110,7 +109,7 @@ def idempotency_key(
     return given
 
 
-def sent(answer: Answer) -> Response:
+def to_response(answer: OperationResult) -> Response:
     """Send what a use case answered, and say when it is the stored answer of an earlier request."""
     headers = dict(answer.headers) | ({"Idempotent-Replay": "true"} if answer.replayed else {})
     return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
@@ -130,11 +129,11 @@ def problem_response(request: Request, error: DomainError) -> Response:
 
 
 ReadSession = Annotated[AsyncSession, Depends(read_session, scope="function")]
-Db = Annotated[Database, Depends(at_once(database))]
-Now = Annotated[Clock, Depends(at_once(clock))]
-Language = Annotated[str, Depends(at_once(language))]
-Address = Annotated[str, Depends(at_once(client_address))]
-IdempotencyKey = Annotated[str | None, Depends(at_once(idempotency_key))]
+Db = Annotated[Database, Depends(async_dependency(database))]
+Now = Annotated[Clock, Depends(async_dependency(clock))]
+Language = Annotated[str, Depends(async_dependency(language))]
+Address = Annotated[str, Depends(async_dependency(client_address))]
+IdempotencyKey = Annotated[str | None, Depends(async_dependency(idempotency_key))]
 PathId = Annotated[UUID, Path(alias="publicId", description="The `publicId` of the thing.")]
 PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Rows of one page.")]
 PageCursor = Annotated[str | None, Query(max_length=64, description="`nextCursor` of the page before.")]

@@ -23,8 +23,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from saraban.kit.db import Base, Code, Database, fault_of
-from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
+from saraban.kit.db import Base, Code, Database, database_fault
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.ids import derived_id, new_id
 
 log = structlog.get_logger(__name__)
@@ -59,7 +59,7 @@ class IdempotencyKey(Base):
 class KeyReused(DomainError):
     """The key was used before for a request with another method, address or body."""
 
-    kind, code = Kind.INVALID, "IDEMPOTENCY_KEY_REUSED"
+    kind, code = ErrorKind.INVALID, "IDEMPOTENCY_KEY_REUSED"
     says = Text("Idempotency-Key นี้เคยใช้กับคำขออื่นแล้ว", "This Idempotency-Key was used before for a different request.")
     recovery = (Text("ส่งคำขอใหม่ด้วย key ใหม่", "Send the new request with a new key."),)
 
@@ -67,13 +67,13 @@ class KeyReused(DomainError):
 class KeyInUse(DomainError):
     """The first request with this key has not finished yet."""
 
-    kind, code = Kind.CONFLICT, "IDEMPOTENCY_KEY_IN_USE"
+    kind, code = ErrorKind.CONFLICT, "IDEMPOTENCY_KEY_IN_USE"
     says = Text("คำขอเดียวกันนี้กำลังดำเนินการอยู่", "The same request is still being worked on.")
     recovery = (Text("รอสักครู่แล้วส่งคำขอเดิมอีกครั้ง", "Wait a moment and send the same request again."),)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OperationResult:
     """What a door sends: status, JSON body and headers."""
 
     status: int
@@ -82,7 +82,7 @@ class Answer:
     replayed: bool = False
 
 
-Remember = Callable[[AsyncSession, Answer], Awaitable[None]]
+Remember = Callable[[AsyncSession, OperationResult], Awaitable[None]]
 
 
 def request_token(*, key: str | None, user: UUID, operation: str, payload: Any) -> UUID:
@@ -105,8 +105,8 @@ async def answer_once(
     operation: str,
     payload: Any,
     now: datetime,
-    run: Callable[[Remember], Awaitable[Answer]],
-) -> Answer:
+    run: Callable[[Remember], Awaitable[OperationResult]],
+) -> OperationResult:
     """
     Run the work once for a key, and return the stored answer to every repetition within 24 hours.
 
@@ -121,15 +121,15 @@ async def answer_once(
         raise ValueError(f"The operation has more than {_LONGEST} characters: {operation}")
     if key is None:
         return await run(_forget)
-    claim = _Claim(user, key, operation, _fingerprint(operation, payload), new_id())
+    claim = _KeyClaim(user, key, operation, _fingerprint(operation, payload), new_id())
     found = await _claim_or_replay(db, claim, now)
-    if isinstance(found, Answer):
+    if isinstance(found, OperationResult):
         return found
     heartbeat = _heartbeats.setdefault(db, _Heartbeat())
     heartbeat.begin(db, claim.claim, row=found)
     stored_with_the_work = False
 
-    async def remember(session: AsyncSession, answer: Answer) -> None:
+    async def remember(session: AsyncSession, answer: OperationResult) -> None:
         nonlocal stored_with_the_work
         await claim.store(session, answer, now)
         stored_with_the_work = True
@@ -142,13 +142,13 @@ async def answer_once(
         return answer
     except BaseException:
         # Conditional on "no answer stored": where the commit went through after all, the answer stays.
-        await _let_go(db, claim)
+        await _free_key(db, claim)
         raise
     finally:
         heartbeat.end(claim.claim)
 
 
-async def _let_go(db: Database, claim: "_Claim") -> None:
+async def _free_key(db: Database, claim: "_KeyClaim") -> None:
     """Free the key; a refusal does not wait for a database that is away, and the lease ends by itself."""
     releasing = asyncio.get_running_loop().create_task(_release(db, claim), name="idempotency-release")
     _releasing.add(releasing)
@@ -156,21 +156,21 @@ async def _let_go(db: Database, claim: "_Claim") -> None:
     await asyncio.wait([releasing], timeout=_PATIENCE)
 
 
-async def _release(db: Database, claim: "_Claim") -> None:
+async def _release(db: Database, claim: "_KeyClaim") -> None:
     try:
         await db.transact(claim.release)
     except Exception as error:
-        if fault_of(error) is None:
+        if database_fault(error) is None:
             raise
         log.warning("idempotency.not_released", error=str(error)[:300])
 
 
-async def _forget(_session: AsyncSession, _answer: Answer) -> None:
+async def _forget(_session: AsyncSession, _answer: OperationResult) -> None:
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class _KeyClaim:
     user: UUID
     key: str
     operation: str
@@ -185,7 +185,7 @@ class _Claim:
             IdempotencyKey.claim == self.claim,
         )
 
-    async def store(self, session: AsyncSession, answer: Answer, now: datetime) -> None:
+    async def store(self, session: AsyncSession, answer: OperationResult, now: datetime) -> None:
         text = orjson.dumps({"status": answer.status, "body": answer.body, "headers": dict(answer.headers)}).decode()
         done = await session.execute(
             sa.update(IdempotencyKey).where(self._mine).values(answer=text, expires_at=now + KEPT)
@@ -237,7 +237,7 @@ class _Heartbeat:
         try:
             await db.transact(work, attempts=1)
         except Exception as error:
-            if fault_of(error) is None:
+            if database_fault(error) is None:
                 raise
             log.warning("idempotency.not_renewed", claims=len(claims), error=str(error)[:300])
 
@@ -252,15 +252,15 @@ def _database_now(session: AsyncSession, later: float = 0.0) -> sa.ColumnElement
     return sa.literal_column(f"UTC_TIMESTAMP(6) + INTERVAL {later:f} SECOND")
 
 
-async def _claim_or_replay(db: Database, claim: _Claim, now: datetime) -> Answer | int:
+async def _claim_or_replay(db: Database, claim: _KeyClaim, now: datetime) -> OperationResult | int:
     """Give the row of the key, which is claimed now, or the answer that stands there."""
     try:
-        return await db.transact(lambda session: _look(session, claim, now))
+        return await db.transact(lambda session: _claim_row(session, claim, now))
     except IntegrityError:  # another request inserted the same key between our look and our insert
-        return await db.transact(lambda session: _look(session, claim, now))
+        return await db.transact(lambda session: _claim_row(session, claim, now))
 
 
-async def _look(session: AsyncSession, claim: _Claim, now: datetime) -> Answer | int:
+async def _claim_row(session: AsyncSession, claim: _KeyClaim, now: datetime) -> OperationResult | int:
     is_free = IdempotencyKey.locked_until <= _database_now(session)
     found = (
         await session.execute(
@@ -288,7 +288,7 @@ async def _look(session: AsyncSession, claim: _Claim, now: datetime) -> Answer |
             )
         if row.answer is not None:
             stored = orjson.loads(row.answer)
-            return Answer(stored["status"], stored["body"], stored["headers"], replayed=True)
+            return OperationResult(stored["status"], stored["body"], stored["headers"], replayed=True)
         if not free:
             raise KeyInUse(retry_after=1)
     taken_over = sa.update(IdempotencyKey).where(IdempotencyKey.id == row.id)
@@ -296,7 +296,7 @@ async def _look(session: AsyncSession, claim: _Claim, now: datetime) -> Answer |
     return int(row.id)
 
 
-async def forget_expired(session: AsyncSession, *, now: datetime, limit: int = 1000) -> int:
+async def delete_expired_keys(session: AsyncSession, *, now: datetime, limit: int = 1000) -> int:
     """Delete keys past their 24 hours, for the worker's clean-up."""
     old = (
         await session.scalars(sa.select(IdempotencyKey.id).where(IdempotencyKey.expires_at < now).limit(limit))

@@ -44,7 +44,7 @@ class Locks(Protocol):
         ...
 
 
-class DatabaseOnly:
+class DatabaseLocks:
     """No lock service is set up: every request takes the database path, which is no failure and no fallback."""
 
     path = "database"
@@ -113,7 +113,7 @@ class RedisLocks:
 
     def __init__(self, *masters: Redis, ttl: float, rest: float) -> None:
         self._masters = [_Master(redis, rest) for redis in masters]
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _RetainedLock] = {}
         self._shared: dict[str, float] = {}
         self._releasing: set[asyncio.Task[None]] = set()
         self._quorum = len(masters) // 2 + 1
@@ -143,7 +143,7 @@ class RedisLocks:
             raise
         if monotonic() - since < _SLICE and monotonic() - self._shared.get(name, -_LATELY) >= _LATELY:
             again = asyncio.get_running_loop().call_later(_MOMENT, self._let_go, name)
-            self._kept[name] = _Kept(token, since, again)
+            self._kept[name] = _RetainedLock(token, since, again)
         else:
             await self._release(name, token)
 
@@ -153,7 +153,7 @@ class RedisLocks:
         if self._releasing:
             await asyncio.wait(self._releasing)
 
-    async def _taken_up(self, name: str) -> "_Kept | None":
+    async def _taken_up(self, name: str) -> "_RetainedLock | None":
         """Return the lock that was kept; one that was kept for too long, by a paused process say, is given back."""
         kept = self._kept.pop(name, None)
         if kept is None:
@@ -202,7 +202,7 @@ class RedisLocks:
         await _each([master.release(name, token) for master in self._masters])
 
 
-class _Kept(NamedTuple):
+class _RetainedLock(NamedTuple):
     """A lock that nobody uses at the moment; `end` gives it up."""
 
     token: str

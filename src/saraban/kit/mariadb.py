@@ -5,7 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text
 
 # The greeting names a character set too, which a server may be told to overlook (`skip-character-set-client-handshake`).
 SESSION = (
@@ -16,10 +16,10 @@ _STATED = "SELECT @@character_set_client, @@character_set_connection, @@characte
 _CHANGES_QUOTING = {"NO_BACKSLASH_ESCAPES", "ANSI_QUOTES", "ANSI"}
 
 
-class ConnectionNotAsStated(DomainError):
+class DatabaseConnectionChanged(DomainError):
     """Something between Saraban and MariaDB, such as a proxy, changes the character set or `sql_mode` of connections."""
 
-    kind, code = Kind.BROKEN, "DATABASE_CONNECTION_CHANGED"
+    kind, code = ErrorKind.BROKEN, "DATABASE_CONNECTION_CHANGED"
     says = Text(
         "การเชื่อมต่อฐานข้อมูลไม่เป็น utf8mb4 หรือ sql_mode ไม่เป็นไปตามที่ตั้ง ({found}) ให้ต่อตรงกับ MariaDB หรือแก้พร็อกซีที่เปลี่ยนค่า",
         "A connection to the database is not in utf8mb4 and the sql_mode that was set ({found}): connect to MariaDB itself, or "
@@ -39,4 +39,4 @@ def check_connections(engine: sa.Engine) -> None:
         cursor.close()
         stated = set(modes.split(","))
         if set(charsets) != {"utf8mb4"} or "STRICT_ALL_TABLES" not in stated or stated & _CHANGES_QUOTING:
-            raise ConnectionNotAsStated(values={"found": f"{', '.join(sorted(set(charsets)))}; {modes}"})
+            raise DatabaseConnectionChanged(values={"found": f"{', '.join(sorted(set(charsets)))}; {modes}"})

@@ -67,7 +67,7 @@ def newest_first(
     return statement.order_by(at.desc(), public_id.desc()).limit(limit + 1)
 
 
-def cut(rows: Sequence[T], *, limit: int, key: Callable[[T], tuple[datetime, UUID]]) -> Page[T]:
+def page_of(rows: Sequence[T], *, limit: int, key: Callable[[T], tuple[datetime, UUID]]) -> Page[T]:
     """Turn the rows of `newest_first` into a page."""
     items = list(rows[:limit])
     more = len(rows) > limit

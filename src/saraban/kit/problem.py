@@ -6,43 +6,43 @@ Pure: an error, a language and a trace id in; a mapping out. The caller sends it
 
 from typing import Any
 
-from saraban.kit.errors import DomainError, Kind
+from saraban.kit.errors import DomainError, ErrorKind
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_ROOT = "/docs/errors#"
 
-STATUS: dict[Kind, int] = {
-    Kind.INVALID: 422,
-    Kind.UNAUTHENTICATED: 401,
-    Kind.FORBIDDEN: 403,
-    Kind.NOT_FOUND: 404,
-    Kind.CONFLICT: 409,
-    Kind.GONE: 410,
-    Kind.STALE: 412,
-    Kind.TOO_LARGE: 413,
-    Kind.UNSUPPORTED: 415,
-    Kind.BEYOND: 416,
-    Kind.THROTTLED: 429,
-    Kind.BUSY: 503,
-    Kind.BROKEN: 500,
-    Kind.FULL: 507,
+STATUS: dict[ErrorKind, int] = {
+    ErrorKind.INVALID: 422,
+    ErrorKind.UNAUTHENTICATED: 401,
+    ErrorKind.FORBIDDEN: 403,
+    ErrorKind.NOT_FOUND: 404,
+    ErrorKind.CONFLICT: 409,
+    ErrorKind.GONE: 410,
+    ErrorKind.STALE: 412,
+    ErrorKind.TOO_LARGE: 413,
+    ErrorKind.UNSUPPORTED: 415,
+    ErrorKind.BEYOND: 416,
+    ErrorKind.THROTTLED: 429,
+    ErrorKind.BUSY: 503,
+    ErrorKind.BROKEN: 500,
+    ErrorKind.FULL: 507,
 }
 
-TITLES: dict[Kind, str] = {
-    Kind.INVALID: "Unprocessable Content",
-    Kind.UNAUTHENTICATED: "Unauthorized",
-    Kind.FORBIDDEN: "Forbidden",
-    Kind.NOT_FOUND: "Not Found",
-    Kind.CONFLICT: "Conflict",
-    Kind.GONE: "Gone",
-    Kind.STALE: "Precondition Failed",
-    Kind.TOO_LARGE: "Content Too Large",
-    Kind.UNSUPPORTED: "Unsupported Media Type",
-    Kind.BEYOND: "Range Not Satisfiable",
-    Kind.THROTTLED: "Too Many Requests",
-    Kind.BUSY: "Service Unavailable",
-    Kind.BROKEN: "Internal Server Error",
-    Kind.FULL: "Insufficient Storage",
+TITLES: dict[ErrorKind, str] = {
+    ErrorKind.INVALID: "Unprocessable Content",
+    ErrorKind.UNAUTHENTICATED: "Unauthorized",
+    ErrorKind.FORBIDDEN: "Forbidden",
+    ErrorKind.NOT_FOUND: "Not Found",
+    ErrorKind.CONFLICT: "Conflict",
+    ErrorKind.GONE: "Gone",
+    ErrorKind.STALE: "Precondition Failed",
+    ErrorKind.TOO_LARGE: "Content Too Large",
+    ErrorKind.UNSUPPORTED: "Unsupported Media Type",
+    ErrorKind.BEYOND: "Range Not Satisfiable",
+    ErrorKind.THROTTLED: "Too Many Requests",
+    ErrorKind.BUSY: "Service Unavailable",
+    ErrorKind.BROKEN: "Internal Server Error",
+    ErrorKind.FULL: "Insufficient Storage",
 }
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandle
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from saraban.kit.calendar import read_day
+from saraban.kit.dates import parse_date
 from saraban.kit.errors import Text
 from saraban.kit.text import control_character, fold
 
@@ -58,7 +58,7 @@ def _text(length: int, shortest: int, *, multiline: bool) -> CoreSchema:
 
 
 @dataclass(frozen=True)
-class Line:
+class SingleLine:
     """`Annotated[str, Line(500)]`: one folded line, no control characters, no outer blanks, `shortest` to `length` long."""
 
     length: int
@@ -69,7 +69,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Paragraphs:
+class MultiLine:
     """`Annotated[str, Paragraphs(5000)]`: folded text that may have several lines."""
 
     length: int
@@ -91,7 +91,7 @@ def _day(value: Any, info: ValidationInfo) -> Any:
     typed = bool(info.context and info.context.get("typed"))
     day = None
     if isinstance(value, str):
-        day = read_day(value) if typed else _iso_day(value)
+        day = parse_date(value) if typed else _iso_day(value)
     elif isinstance(value, date) and not isinstance(value, datetime):
         day = value
     if day is None and typed:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import Address, Db, Language, Now, PageCursor, PageLimit, PathId, ReadSession, at_once
+from saraban.kit.http import Address, Db, Language, Now, PageCursor, PageLimit, PathId, ReadSession, async_dependency
 from saraban.notifications import service as notifications
 from saraban.notifications.schemas import (
     NotificationAnswer,
@@ -23,7 +23,7 @@ def _mail_is_on(request: Request) -> bool:
     return request.app.state.post is not None
 
 
-MailIsOn = Annotated[bool, Depends(at_once(_mail_is_on))]
+MailIsOn = Annotated[bool, Depends(async_dependency(_mail_is_on))]
 
 
 @own.get("", summary="What the caller was told, newest first")

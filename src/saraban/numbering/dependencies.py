@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
 from saraban.identity.service import NotSignedIn
-from saraban.kit.db import Fault, fault_of
+from saraban.kit.db import DatabaseFault, database_fault
 from saraban.kit.errors import DomainError, Invalid
-from saraban.kit.http import at_once, client_address
-from saraban.kit.limits import Tally
+from saraban.kit.http import async_dependency, client_address
+from saraban.kit.rate_limits import RateLimitResult
 from saraban.numbering.domain.retry import NumberingFailed
 from saraban.numbering.service import Allocator, RateLimited, Rates, metrics
 from saraban.numbering.service.rates import check
@@ -24,7 +24,7 @@ def allocator(request: Request) -> Allocator:
     return request.app.state.allocator  # type: ignore[no-any-return]
 
 
-Numbers = Annotated[Allocator, Depends(at_once(allocator))]
+Numbers = Annotated[Allocator, Depends(async_dependency(allocator))]
 
 
 async def charge_draw(request: Request, caller: CurrentCaller) -> None:
@@ -47,11 +47,11 @@ def _rates(request: Request) -> Rates:
     return request.app.state.rates  # type: ignore[no-any-return]
 
 
-async def _told(request: Request, tally: Tally | None) -> None:
-    if tally is not None:
-        request.state.headers = tally.headers  # on every answer, a refusal too
+async def _told(request: Request, result: RateLimitResult | None) -> None:
+    if result is not None:
+        request.state.headers = result.headers  # on every answer, a refusal too
     try:
-        check(tally)
+        check(result)
     except RateLimited as refusal:
         await _keep(request, refusal)  # doors outside numbering have no `KeptRoute`
         raise
@@ -78,7 +78,7 @@ class KeptRoute(APIRoute):
                 raise
             except Exception as fault:
                 # A database that is away is met at the door already, where the caller is read (ADR-002, scenario 4).
-                if fault_of(fault) is not Fault.CONNECTION:
+                if database_fault(fault) is not DatabaseFault.CONNECTION:
                     raise
                 failed = NumberingFailed()
                 _keep_later(request, failed)

@@ -10,7 +10,7 @@ from pydantic import ConfigDict
 from saraban.events import service as events
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
 from saraban.ops import outbox
 
 router = APIRouter(prefix="/events", tags=["events"])
@@ -39,7 +39,7 @@ class EventAnswer(Schema):
     model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
 
     public_id: UUID
-    state: events.State
+    state: events.EventState
     name: str
     aggregate_type: str
     aggregate: str
@@ -64,7 +64,7 @@ class WhyIn(Schema):
 
     model_config = ConfigDict(json_schema_extra={"example": {"reason": "The mail server is back."}})
 
-    reason: Annotated[str, Line(500, shortest=5)]
+    reason: Annotated[str, SingleLine(500, shortest=5)]
 
 
 @router.get("", summary="List events")
@@ -72,8 +72,8 @@ async def listing(
     caller: CurrentCaller,
     session: ReadSession,
     now: Now,
-    state: Annotated[events.State | None, Query(description="Only those in this state.")] = None,
-    name: Annotated[Annotated[str, Line(100)] | None, Query(description="Only those of this name.")] = None,
+    state: Annotated[events.EventState | None, Query(description="Only those in this state.")] = None,
+    name: Annotated[Annotated[str, SingleLine(100)] | None, Query(description="Only those of this name.")] = None,
     older_than_seconds: Annotated[
         int | None, Query(alias="olderThanSeconds", ge=0, le=10**8, description="Only those recorded longer ago.")
     ] = None,

@@ -8,8 +8,8 @@ from fastapi.responses import HTMLResponse
 from pydantic import Field
 from starlette.responses import Response
 
-from saraban.kit.db import fault_of
-from saraban.kit.http import Db, OrjsonResponse, at_once
+from saraban.kit.db import database_fault
+from saraban.kit.http import Db, OrjsonResponse, async_dependency
 from saraban.kit.schema import Schema
 from saraban.ops import catalogue, metrics
 from saraban.ops.readiness import Dependency, NotWell, SwitchedOff
@@ -44,7 +44,7 @@ async def live() -> Alive:
 
 
 @router.get("/health/ready", summary="Can it serve, and which dependency is down", response_model=Readiness)
-async def ready(dependencies: Annotated[list[Dependency], Depends(at_once(dependencies_of))]) -> Response:
+async def ready(dependencies: Annotated[list[Dependency], Depends(async_dependency(dependencies_of))]) -> Response:
     """503 while the database, its migrations or the file storage is down; without Redis it is degraded and still serves."""
     reports = await asyncio.gather(*(_ask(dependency) for dependency in dependencies))
     down = {
@@ -69,7 +69,7 @@ async def _ask(dependency: Dependency) -> Report:
         return Report(status="down", reason=f"no answer within {PATIENCE:g} seconds")
     except Exception as fault:  # noqa: BLE001  a probe reports whatever it is
         # Which fault exactly may name hosts and users; the kind is enough for a probe.
-        return Report(status="down", reason=f"fails ({fault_of(fault) or type(fault).__name__})")
+        return Report(status="down", reason=f"fails ({database_fault(fault) or type(fault).__name__})")
 
 
 @router.get("/metrics", summary="Measurements for Prometheus", response_class=Response)

@@ -14,8 +14,8 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import iter_route_contexts
 
 from saraban.identity.dependencies import current_caller
-from saraban.kit.faults import header_name
 from saraban.kit.problem import MEDIA_TYPE, to_problem
+from saraban.kit.validation import header_name
 from saraban.ops import examples, refusals
 from saraban.ops.catalogue import status_of_class
 

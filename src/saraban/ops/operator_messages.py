@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError
 
-from saraban.kit.db import Fault, fault_of
-from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
-from saraban.kit.faults import field_problems
+from saraban.kit.db import DatabaseFault, database_fault
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
+from saraban.kit.validation import field_problems
 
 
 class OperatorMessage(NamedTuple):
     """Its kind decides the exit code; without one the command is not possible here and now."""
 
-    kind: Kind | None
+    kind: ErrorKind | None
     lines: tuple[Text, ...]
 
 
@@ -65,29 +65,29 @@ _FILE = Text(
     "A file or folder cannot be used: check its name and rights; the data folder is SARABAN_DATA_DIR",
 )
 
-_BY_NUMBER: tuple[tuple[tuple[int, ...], Kind | None, Text], ...] = (
-    ((1045, 1130, 1698), Kind.UNAUTHENTICATED, _PASSWORD),
-    ((1044, 1142, 1143, 1227, 1370), Kind.FORBIDDEN, _RIGHTS),
-    ((1049,), Kind.NOT_FOUND, _NO_DATABASE),
+_BY_NUMBER: tuple[tuple[tuple[int, ...], ErrorKind | None, Text], ...] = (
+    ((1045, 1130, 1698), ErrorKind.UNAUTHENTICATED, _PASSWORD),
+    ((1044, 1142, 1143, 1227, 1370), ErrorKind.FORBIDDEN, _RIGHTS),
+    ((1049,), ErrorKind.NOT_FOUND, _NO_DATABASE),
     ((1054, 1146), None, _BEHIND),
-    ((1021, 1114), Kind.BROKEN, _NO_SPACE),
-    ((1036, 1290), Kind.BROKEN, _READ_ONLY),
+    ((1021, 1114), ErrorKind.BROKEN, _NO_SPACE),
+    ((1036, 1290), ErrorKind.BROKEN, _READ_ONLY),
 )
-_BY_WORDS: tuple[tuple[str, Kind | None, Text], ...] = (
+_BY_WORDS: tuple[tuple[str, ErrorKind | None, Text], ...] = (
     ("no such table", None, _BEHIND),
     ("no such column", None, _BEHIND),
-    ("unable to open database file", Kind.FORBIDDEN, _FOLDER),
-    ("readonly database", Kind.FORBIDDEN, _FOLDER),
-    ("disk is full", Kind.BROKEN, _NO_SPACE),
-    ("not a database", Kind.BROKEN, _BROKEN_FILE),
-    ("malformed", Kind.BROKEN, _BROKEN_FILE),
+    ("unable to open database file", ErrorKind.FORBIDDEN, _FOLDER),
+    ("readonly database", ErrorKind.FORBIDDEN, _FOLDER),
+    ("disk is full", ErrorKind.BROKEN, _NO_SPACE),
+    ("not a database", ErrorKind.BROKEN, _BROKEN_FILE),
+    ("malformed", ErrorKind.BROKEN, _BROKEN_FILE),
 )
 _BY_FAULT = {
-    Fault.CONNECTION: (Kind.BROKEN, _AWAY),
-    Fault.FULL: (Kind.FULL, _NO_SPACE),
-    Fault.POOL: (Kind.BUSY, _BUSY),
-    Fault.LOCK_WAIT: (Kind.BUSY, _BUSY),
-    Fault.COLLISION: (Kind.BUSY, _BUSY),
+    DatabaseFault.CONNECTION: (ErrorKind.BROKEN, _AWAY),
+    DatabaseFault.FULL: (ErrorKind.FULL, _NO_SPACE),
+    DatabaseFault.POOL: (ErrorKind.BUSY, _BUSY),
+    DatabaseFault.LOCK_WAIT: (ErrorKind.BUSY, _BUSY),
+    DatabaseFault.COLLISION: (ErrorKind.BUSY, _BUSY),
 }
 
 
@@ -102,8 +102,8 @@ def operator_message(error: BaseException) -> OperatorMessage | None:
     if isinstance(error, OSError) and (error.filename or error.errno in {errno.ENOSPC, errno.EDQUOT}):
         return _of_file(error)
     if type(error).__name__ == "CommandError" and type(error).__module__.startswith("alembic."):
-        return OperatorMessage(Kind.INVALID, (_with(_REVISION, _told(error)),))
-    fault = fault_of(error)
+        return OperatorMessage(ErrorKind.INVALID, (_with(_REVISION, _told(error)),))
+    fault = database_fault(error)
     if fault is None:
         return None
     kind, text = _BY_FAULT[fault]
@@ -141,7 +141,7 @@ def _of_settings(error: ValidationError) -> OperatorMessage:
                 f"The setting {name} cannot be used: {en} Correct the variable or the file .env.",
             )
         )
-    return OperatorMessage(Kind.INVALID, tuple(lines))
+    return OperatorMessage(ErrorKind.INVALID, tuple(lines))
 
 
 def _of_database(error: DBAPIError) -> OperatorMessage | None:
@@ -155,8 +155,8 @@ def _of_database(error: DBAPIError) -> OperatorMessage | None:
 def _of_file(error: OSError) -> OperatorMessage:
     told = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return OperatorMessage(Kind.BROKEN, (_with(_NO_SPACE, told),))
-    kind = Kind.NOT_FOUND if error.errno == errno.ENOENT else Kind.FORBIDDEN
+        return OperatorMessage(ErrorKind.BROKEN, (_with(_NO_SPACE, told),))
+    kind = ErrorKind.NOT_FOUND if error.errno == errno.ENOENT else ErrorKind.FORBIDDEN
     return OperatorMessage(kind, (_with(_FILE, told),))
 
 

@@ -19,7 +19,7 @@ async def listing(
     session: AsyncSession,
     *,
     caller: Caller,
-    state: events.State | None,
+    state: events.EventState | None,
     name: str | None,
     recorded_before: datetime | None,
     cursor: str | None,
@@ -29,7 +29,7 @@ async def listing(
     :raises Forbidden: for whoever may not see the logs of the system
     """
     caller.require(SEES, _EVERYWHERE)
-    return await events.listing(
+    return await events.list_events(
         session, state=state, name=name, recorded_before=recorded_before, cursor=cursor, limit=limit
     )
 
@@ -39,7 +39,7 @@ async def show(session: AsyncSession, *, caller: Caller, public_id: UUID) -> eve
     :raises Forbidden: for whoever may not see the logs of the system
     """
     caller.require(SEES, _EVERYWHERE)
-    return await events.show(session, public_id=public_id)
+    return await events.read_event(session, public_id=public_id)
 
 
 async def requeue(
@@ -51,9 +51,9 @@ async def requeue(
     :raises EventNotDead: when it was not given up
     """
     caller.require(MANAGES, _EVERYWHERE)
-    letter = await events.revive(session, public_id=public_id, now=now)
+    letter = await events.requeue_dead_letter(session, public_id=public_id, now=now)
     await _note(session, "event.requeue", letter, caller=caller, reason=reason, now=now, address=address)
-    return await events.show(session, public_id=letter.event_public_id)
+    return await events.read_event(session, public_id=letter.event_public_id)
 
 
 async def drop(
@@ -65,14 +65,14 @@ async def drop(
     :raises EventNotDead: when it was not given up
     """
     caller.require(MANAGES, _EVERYWHERE)
-    letter = await events.drop(session, public_id=public_id)
+    letter = await events.delete_dead_letter(session, public_id=public_id)
     await _note(session, "event.drop", letter, caller=caller, reason=reason, now=now, address=address)
 
 
 async def _note(
     session: AsyncSession,
     action: str,
-    letter: events.DeadEvent,
+    letter: events.DeadLetterView,
     *,
     caller: Caller,
     reason: str,

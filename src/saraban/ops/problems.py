@@ -16,23 +16,23 @@ from starlette.responses import Response
 
 from saraban.identity.service import NotSignedIn
 from saraban.kit import http
-from saraban.kit.db import Fault, fault_of
+from saraban.kit.db import DatabaseFault, database_fault
 from saraban.kit.errors import (
     ASK_ADMIN,
     CHECK_INPUT,
     RETRY,
     DiskFull,
     DomainError,
+    ErrorKind,
     FieldProblem,
     Forbidden,
     Invalid,
-    Kind,
     NotFound,
     Text,
 )
-from saraban.kit.faults import field_problems
 from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
 from saraban.kit.trace import trace_id
+from saraban.kit.validation import field_problems
 from saraban.ops.nesting import too_deep
 
 log = structlog.get_logger(__name__)
@@ -45,7 +45,7 @@ _FOR_PROGRAMS = ("/api/", "/health", "/metrics", "/openapi.json")
 class MethodNotAllowed(DomainError):
     """The address exists, but not for this method (405). The `Allow` header names those that work."""
 
-    kind, code = Kind.NOT_FOUND, "METHOD_NOT_ALLOWED"
+    kind, code = ErrorKind.NOT_FOUND, "METHOD_NOT_ALLOWED"
     says = Text("ที่อยู่นี้ไม่รองรับวิธีเรียกนี้", "This address does not take that method.")
     recovery = (Text("ดูวิธีเรียกที่ใช้ได้ในเอกสาร API", "See the API description for the methods it takes."),)
 
@@ -53,7 +53,7 @@ class MethodNotAllowed(DomainError):
 class RequestTooLarge(DomainError):
     """The body is larger than the server reads: 2 MB, or the upload limit for files. Send less, or in parts."""
 
-    kind, code = Kind.TOO_LARGE, "REQUEST_TOO_LARGE"
+    kind, code = ErrorKind.TOO_LARGE, "REQUEST_TOO_LARGE"
     says = Text("ข้อมูลที่ส่งมีขนาดใหญ่เกินไป (สูงสุด {limit} ไบต์)", "What was sent is too large (at most {limit} bytes).")
     recovery = (Text("ลดขนาดข้อมูลหรือแบ่งส่งหลายครั้ง", "Send less at a time."),)
 
@@ -61,7 +61,7 @@ class RequestTooLarge(DomainError):
 class RequestRefused(DomainError):
     """The request could not be read as HTTP should be. Check its headers and its body against the API description."""
 
-    kind, code = Kind.INVALID, "HTTP_ERROR"
+    kind, code = ErrorKind.INVALID, "HTTP_ERROR"
     says = Text("คำขอไม่ถูกต้อง", "The request could not be understood.")
     recovery = (CHECK_INPUT,)
 
@@ -69,7 +69,7 @@ class RequestRefused(DomainError):
 class DatabaseBusy(DomainError):
     """Every database connection stayed in use, or the same rows stayed contested. It passes; try again."""
 
-    kind, code = Kind.BUSY, "DATABASE_BUSY"
+    kind, code = ErrorKind.BUSY, "DATABASE_BUSY"
     says = Text("ระบบกำลังยุ่ง กรุณาลองใหม่ภายหลัง", "The system is busy. Please try again later.")
     recovery = (RETRY,)
 
@@ -77,7 +77,7 @@ class DatabaseBusy(DomainError):
 class DatabaseLost(DomainError):
     """The database does not answer. The administrator finds the cause in the log under the trace id."""
 
-    kind, code = Kind.BROKEN, "DATABASE_ERROR"
+    kind, code = ErrorKind.BROKEN, "DATABASE_ERROR"
     says = Text(
         "เกิดข้อผิดพลาดในระบบ กรุณาติดต่อผู้ดูแลระบบ", "Something went wrong in the system. Please contact the administrator."
     )
@@ -87,7 +87,7 @@ class DatabaseLost(DomainError):
 class Unexpected(DomainError):
     """A fault of ours. The log has it under the trace id; tell the administrator that id."""
 
-    kind, code = Kind.BROKEN, "UNEXPECTED_ERROR"
+    kind, code = ErrorKind.BROKEN, "UNEXPECTED_ERROR"
     says = Text("เกิดข้อผิดพลาดที่ไม่คาดคิด กรุณาลองใหม่ภายหลัง", "Something unexpected went wrong. Please try again later.")
     recovery = (RETRY, ASK_ADMIN)
 
@@ -185,11 +185,11 @@ def from_http(error: HTTPException) -> DomainError:
 
 def from_fault(error: BaseException) -> DomainError:
     """Log what nobody expected and give the little that a caller may know of it."""
-    fault = fault_of(error)
-    if fault in {Fault.POOL, Fault.COLLISION, Fault.LOCK_WAIT}:
+    fault = database_fault(error)
+    if fault in {DatabaseFault.POOL, DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT}:
         log.warning("database_busy", fault=fault, error=type(error).__name__)
         return DatabaseBusy(retry_after=2)
-    if fault is Fault.FULL:
+    if fault is DatabaseFault.FULL:
         log.error("disk_full", error=str(error)[:300])
         return DiskFull()
     log.error("database_lost" if fault else "unexpected_error", exc_info=_exc_info(error))

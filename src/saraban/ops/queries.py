@@ -10,7 +10,7 @@ from fastapi import Request
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.params import Query
 
-from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 
 _JSON: Final = re.compile(r"application/([\w.-]+\+)?json")
 _UNREADABLE = "\ufffd"  # what bytes that are no UTF-8 are read as
@@ -36,7 +36,7 @@ def known_queries(request: Request) -> None:
 class BodyNotJson(DomainError):
     """The operation takes JSON, and the request says that its body is something else."""
 
-    kind, code = Kind.UNSUPPORTED, "BODY_NOT_JSON"
+    kind, code = ErrorKind.UNSUPPORTED, "BODY_NOT_JSON"
     says = Text("ต้องส่งข้อมูลเป็น application/json", "Send the body as application/json.")
     recovery = (Text("ตั้ง Content-Type เป็น application/json", "Set the Content-Type to application/json."),)
 

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from redis.asyncio import Redis
 
-from saraban.kit import migrate
+from saraban.kit import migrations
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 
@@ -46,10 +46,10 @@ def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Depe
             await asyncio.to_thread(_ask_for_room, Path(db.url.database or ".").parent)
         return "answers"
 
-    async def migrations() -> str:
+    async def schema_version() -> str:
         async with db.engine.connect() as connection:
             stands = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
-        newest = await asyncio.to_thread(migrate.head)
+        newest = await asyncio.to_thread(migrations.head)
         if stands != newest:
             raise NotWell(f"the database stands at {stands}, this version needs {newest}: run `saraban migrate`")
         return f"at {stands}"
@@ -65,7 +65,7 @@ def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Depe
 
     return [
         Dependency("database", database, essential=True),
-        Dependency("migrations", migrations, essential=True),
+        Dependency("migrations", schema_version, essential=True),
         Dependency("storage", storage, essential=True),
         Dependency("redis", cache, essential=False),
     ]

@@ -5,7 +5,7 @@ import asyncio
 import structlog
 
 from saraban.kit.clock import Clock
-from saraban.kit.db import Database, Fault, fault_of
+from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.numbering.service import Allocator
 from saraban.numbering.service.metrics import REDIS_UP, WAITING
 from saraban.numbering.service.utilization import measure_utilization
@@ -67,7 +67,7 @@ class Sampler:
             async with asyncio.timeout(_PATIENCE):
                 await self._db.ping()
         except Exception as error:  # noqa: BLE001  whatever it is, it did not answer
-            if fault_of(error) is not Fault.POOL:  # a full pool is measured as such
+            if database_fault(error) is not DatabaseFault.POOL:  # a full pool is measured as such
                 metrics.DATABASE_UP.set(0)
         else:
             metrics.DATABASE_UP.set(1)

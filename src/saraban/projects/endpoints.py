@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.clock import local_date
 from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession
-from saraban.kit.schema import Day, Line
+from saraban.kit.schema import Day, SingleLine
 from saraban.projects import service
 from saraban.projects.schemas import (
     CalendarAnswer,
@@ -45,7 +45,7 @@ async def list_projects(
     caller: CurrentCaller,
     session: ReadSession,
     search: Annotated[
-        Annotated[str, Line(100)] | None, Query(description="Part of the code or the name.", examples=["C2"])
+        Annotated[str, SingleLine(100)] | None, Query(description="Part of the code or the name.", examples=["C2"])
     ] = None,
     cursor: PageCursor = None,
     limit: PageLimit = 50,
@@ -97,7 +97,7 @@ async def sub_types(
     public_id: PathId,
     contract: Contract = None,
     type_code: Annotated[
-        Annotated[str, Line(50)] | None, Query(alias="typeCode", description="Only those of this document type.")
+        Annotated[str, SingleLine(50)] | None, Query(alias="typeCode", description="Only those of this document type.")
     ] = None,
 ) -> SubTypeList:
     """The sub types of the project's contracts, with the number that documents print."""

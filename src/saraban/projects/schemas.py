@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
 from saraban.projects.domain.calendar import Weekday
 
 _PROJECT = {
@@ -185,8 +185,8 @@ class NewCalendarDay(Schema):
     model_config = _example({name: value for name, value in _SUBSTITUTE.items() if name != "date"})
 
     kind: Literal["HOLIDAY", "WORKING"] = "HOLIDAY"
-    name_th: Annotated[str, Line(200)]
-    name_en: Annotated[str, Line(200)]
+    name_th: Annotated[str, SingleLine(200)]
+    name_en: Annotated[str, SingleLine(200)]
 
 
 class Weekend(Schema):
@@ -202,15 +202,15 @@ _TEAM = {"nameTh": "ทีมตรวจแบบ", "nameEn": "Design review", 
 class ReviewTeamIn(Schema):
     model_config = _example(_TEAM)
 
-    name_th: Annotated[str, Line(200)]
-    name_en: Annotated[str, Line(200)]
+    name_th: Annotated[str, SingleLine(200)]
+    name_en: Annotated[str, SingleLine(200)]
     is_active: bool = Field(default=True, strict=True, description="A team that is not active is not asked.")
 
 
 class TeamMemberIn(Schema):
     model_config = _example(_SEAT)
 
-    discipline_code: Annotated[str, Line(10)] | None = None
+    discipline_code: Annotated[str, SingleLine(10)] | None = None
     role: Literal["REVIEWER", "LEAD"] = "REVIEWER"
 
 

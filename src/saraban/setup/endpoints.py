@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Query, Request
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Address, Db, Now
 from saraban.setup import service
 from saraban.setup.schemas import AppliedOut, ProjectChangeOut
@@ -30,7 +30,7 @@ _BODY: Final[dict[str, Any]] = {
 class NotYaml(DomainError):
     """A project file is sent as `application/yaml`."""
 
-    kind, code = Kind.UNSUPPORTED, "PROJECT_FILE_NOT_YAML"
+    kind, code = ErrorKind.UNSUPPORTED, "PROJECT_FILE_NOT_YAML"
     says = Text("ต้องส่งไฟล์โครงการเป็น application/yaml", "Send the project file as application/yaml.")
     recovery = (Text("ตั้ง Content-Type เป็น application/yaml", "Set the Content-Type to application/yaml."),)
 

@@ -15,9 +15,9 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.service import Member
 from saraban.kit.clock import local_date
-from saraban.kit.errors import DomainError, Kind, NotFound
+from saraban.kit.errors import DomainError, ErrorKind, NotFound
 from saraban.kit.http import Db, Now, ReadSession
-from saraban.kit.idempotency import Answer, KeyInUse
+from saraban.kit.idempotency import KeyInUse, OperationResult
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
@@ -237,14 +237,14 @@ async def create(path: str, page: ThisPage, db: Db, clock: Now, request: Request
         await charge_draw(request, page.caller)
         answer = await patiently(lambda: shelf.create(desk, order))
     except DomainError as error:
-        if error.kind is Kind.BROKEN:
+        if error.kind is ErrorKind.BROKEN:
             raise
         async with db.reading() as session:
             return await _form(page, session, shelf, clock, form, error)
     return RedirectResponse(f"{shelf.web.url}/{answer.body['data']['publicId']}?created=1", status_code=303)
 
 
-async def patiently(work: Any) -> Answer:
+async def patiently(work: Any) -> OperationResult:
     """A second click waits for the first one's answer instead of being refused."""
     for _ in range(PATIENCE):
         try:

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from saraban.documents.circulation.schemas import Response as GivenAnswer
 from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
 from saraban.kit.clock import Clock
-from saraban.kit.errors import CHECK_INPUT, REFRESH, DomainError, FieldProblem, Invalid, Kind, NotFound, Text
+from saraban.kit.errors import CHECK_INPUT, REFRESH, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
@@ -45,7 +45,15 @@ from saraban.workflow.service.values import values_of
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 # What can be said to people goes onto the page they are on; the rest goes to the page for failures.
-TOLD_HERE = {Kind.INVALID, Kind.CONFLICT, Kind.STALE, Kind.FORBIDDEN, Kind.GONE, Kind.BUSY, Kind.THROTTLED}
+TOLD_HERE = {
+    ErrorKind.INVALID,
+    ErrorKind.CONFLICT,
+    ErrorKind.STALE,
+    ErrorKind.FORBIDDEN,
+    ErrorKind.GONE,
+    ErrorKind.BUSY,
+    ErrorKind.THROTTLED,
+}
 
 # No branch comes to this one: the reader is asked to look again.
 _NO_VERSION: Final = 2**31 - 1
@@ -57,13 +65,13 @@ _ACTED: Final = {"act", "branch", "respond", "cancel"}
 DEEDS: Final = ("actions", "cancel", "revisions", "files", "responses", "force", "terminate", "reassign")
 
 # Somebody else was quicker: what they did stands beside the refusal.
-_OVERTAKEN: Final = {Kind.CONFLICT, Kind.STALE}
+_OVERTAKEN: Final = {ErrorKind.CONFLICT, ErrorKind.STALE}
 
 
 class NothingAttached(Invalid):
     """An RFA is to leave its originator without a file; the page asks whether that is meant."""
 
-    kind, code = Kind.INVALID, "RFA_WITHOUT_FILES"
+    kind, code = ErrorKind.INVALID, "RFA_WITHOUT_FILES"
     says = Text("RFA นี้ยังไม่มีไฟล์แนบ", "No file is attached to this RFA.")
     recovery = (CHECK_INPUT, Text("แนบไฟล์ หรือยืนยันว่าส่งโดยไม่มีไฟล์", "Attach a file, or confirm that it goes without one."))
 
@@ -121,7 +129,7 @@ async def _next_task(
 
 def _is_for_the_form(error: DomainError, form: Any) -> bool:
     """What can be put right in the dialog that was sent; a condition that read its values is about them."""
-    return error.kind is Kind.INVALID or (isinstance(error, ConditionNotMet) and text(form, "judged") is not None)
+    return error.kind is ErrorKind.INVALID or (isinstance(error, ConditionNotMet) and text(form, "judged") is not None)
 
 
 def _is_overtaken(error: DomainError | None, dialog: str) -> bool:

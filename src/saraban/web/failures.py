@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import current_caller
 from saraban.identity.service import NotSetUp
-from saraban.kit.errors import DomainError, Kind
+from saraban.kit.errors import DomainError, ErrorKind
 from saraban.kit.problem import to_problem
 from saraban.kit.trace import trace_id
 from saraban.web import language as languages
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 async def answer(request: Request, error: DomainError, status: int) -> Response:
     """Answer an exception of a page; fragments go to the place for notices, so that nothing is lost."""
-    response = _to_login(request) if error.kind is Kind.UNAUTHENTICATED else await _told(request, error, status)
+    response = _to_login(request) if error.kind is ErrorKind.UNAUTHENTICATED else await _told(request, error, status)
     keep(request, response)
     tell_when_to_retry(response, error)
     return response
@@ -54,7 +54,7 @@ async def _told(request: Request, error: DomainError, status: int) -> Response:
 
 async def _signed_in(request: Request, error: DomainError) -> Page | None:
     """Give the page of somebody who is signed in, so that the ways on stay where they are."""
-    if error.kind is Kind.BUSY:
+    if error.kind is ErrorKind.BUSY:
         return None
     try:
         return await page(request, await current_caller(request), request.app.state.db)

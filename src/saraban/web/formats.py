@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import Clock
-from saraban.kit.errors import DomainError, Kind, NotFound, invalid
+from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
@@ -27,7 +27,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numb
 
 VIEW, MANAGE = "numbering.view_formats", "numbering.manage_formats"
 MOST = 100
-_TOLD_HERE = {Kind.INVALID, Kind.CONFLICT, Kind.STALE}
+_TOLD_HERE = {ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.STALE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ async def check(page: ThisPage, session: ReadSession, clock: Now, request: Reque
             effect = await _effect(page, session, clock, typed)
         except DomainError as error:
             # Who only reads the format sees its pieces; what saving it would do is not his business.
-            said = [] if error.kind is Kind.FORBIDDEN else _words(error, page.language)
+            said = [] if error.kind is ErrorKind.FORBIDDEN else _words(error, page.language)
     return page.show(
         "parts/format_effect.html",
         anatomy=found,

@@ -14,14 +14,14 @@ from starlette.datastructures import FormData, ImmutableMultiDict
 from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, NotFound
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, NotFound
 from saraban.kit.problem import to_problem
 from saraban.kit.schema import TYPED
 from saraban.kit.trace import trace_id
 
 MOST_FIELDS = 300
 Work = Callable[[AsyncSession], Awaitable[None]]
-_ELSEWHERE = frozenset({Kind.NOT_FOUND, Kind.UNAUTHENTICATED, Kind.BROKEN, Kind.FULL})
+_ELSEWHERE = frozenset({ErrorKind.NOT_FOUND, ErrorKind.UNAUTHENTICATED, ErrorKind.BROKEN, ErrorKind.FULL})
 
 # A pointer's first part is the name of the field, except where one field of the request is several of the form.
 _FIELD_OF = {

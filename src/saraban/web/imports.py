@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import FileStorage, OneFile
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind
+from saraban.kit.errors import DomainError, ErrorKind
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
@@ -47,7 +47,7 @@ async def upload(
             address=page.address,
         )
     except DomainError as error:
-        if told_elsewhere(error) or error.kind is Kind.FORBIDDEN:
+        if told_elsewhere(error) or error.kind is ErrorKind.FORBIDDEN:
             raise
         async with db.reading() as session:
             return await _list(page, session, project=project, error=error)
@@ -91,7 +91,7 @@ def _ticked(form: Any, found: numbering.ImportRow) -> list[numbering.Moved]:
 
 
 async def _again(page: Page, db: Database, public_id: UUID, error: DomainError) -> Response:
-    if told_elsewhere(error) or error.kind is Kind.FORBIDDEN:
+    if told_elsewhere(error) or error.kind is ErrorKind.FORBIDDEN:
         raise error
     async with db.reading() as session:
         return await _show(page, session, public_id, error=error)

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from babel.messages.pofile import read_po
 from fastapi import Request
 
-from saraban.kit.calendar import day_in_figures, day_in_words, local_date, read_day
+from saraban.kit.dates import date_in_figures, date_in_words, local_date, parse_date
 from saraban.kit.http import language as kit_language
 
 Language = Literal["th", "en"]
@@ -66,13 +66,13 @@ def of(request: Request) -> Language:
 
 def day_text(day: date | None, language: str) -> str:
     """Write a date: 20 พ.ย. 2569, or 20 Nov 2026."""
-    return "–" if day is None else day_in_words(day, language)
+    return "–" if day is None else date_in_words(day, language)
 
 
 def typed_day(value: str, language: str) -> str:
     """Give a date, as it was typed or is kept, as the reader would type it; what is none as it was typed."""
-    day = read_day(value)
-    return value if day is None else day_in_figures(day, language)
+    day = parse_date(value)
+    return value if day is None else date_in_figures(day, language)
 
 
 def clock_text(moment: datetime, language: str, zone: ZoneInfo) -> str:

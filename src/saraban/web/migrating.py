@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
 from saraban.web.forms import Faults, faults_of, filled, text
@@ -29,7 +29,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/work
 
 # One click looks at no more, or moves no more: a page is waited for.
 AT_ONCE: Final = 200
-_TOLD_HERE = {Kind.INVALID, Kind.CONFLICT}
+_TOLD_HERE = {ErrorKind.INVALID, ErrorKind.CONFLICT}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind
+from saraban.kit.errors import DomainError, ErrorKind
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
 from saraban.kit.problem import status_of
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
 from saraban.kit.text import control_character
 from saraban.numbering import service as numbering
 from saraban.numbering.domain.sequence import LARGEST_STATED
@@ -35,7 +35,7 @@ class RangeForm(Schema):
     """A stretch of a series that has counted already."""
 
     project_public_id: UUID
-    series: Annotated[str, Line(255)]
+    series: Annotated[str, SingleLine(255)]
     kind: Literal["KEPT", "BARRED"]
     first_number: int = Field(ge=1, le=LARGEST_STATED)
     last_number: int = Field(ge=1, le=LARGEST_STATED)
@@ -115,7 +115,7 @@ def _payload(form: Any) -> dict[str, Any]:
 
 
 async def _again(page: Page, db: Database, error: DomainError, form: Any) -> Response:
-    if told_elsewhere(error) or error.kind is Kind.FORBIDDEN:
+    if told_elsewhere(error) or error.kind is ErrorKind.FORBIDDEN:
         raise error
     async with db.reading() as session:
         return await _show(page, session, project=id_of(text(form, "projectPublicId")), form=form, error=error)

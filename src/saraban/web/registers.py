@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock, local_date
-from saraban.kit.http import Now, PageCursor, ReadSession, at_once
+from saraban.kit.http import Now, PageCursor, ReadSession, async_dependency
 from saraban.kit.text import control_character
 from saraban.web.forms import id_of
 from saraban.web.page import ThisPage
@@ -74,7 +74,7 @@ def filters(
     return Filters(text, state, type, id_of(project), mine == "1", due)
 
 
-Asked = Annotated[Filters, Depends(at_once(filters))]
+Asked = Annotated[Filters, Depends(async_dependency(filters))]
 
 
 async def _register(

@@ -11,7 +11,7 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from saraban.identity.domain.catalogue import role_words
-from saraban.kit.errors import DomainError, Kind, invalid
+from saraban.kit.errors import DomainError, ErrorKind, invalid
 from saraban.kit.http import Db, ReadSession
 from saraban.kit.problem import status_of
 from saraban.web.forms import Faults, faults_of, figure, filled, order_from, text
@@ -31,7 +31,7 @@ from saraban.workflow.service import catalogue
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}")
 
 MOST: Final = 25
-_TOLD_HERE = {Kind.INVALID}
+_TOLD_HERE = {ErrorKind.INVALID}
 _FIELDS = ("what", "party", "organization", "role", "writer", "rights", "comment", "payload", "files")
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.kit.errors import DomainError, Forbidden, Kind
+from saraban.kit.errors import DomainError, ErrorKind, Forbidden
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
@@ -19,7 +19,7 @@ from saraban.web.visit import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/reset")
 
-_TOLD_HERE = {Kind.INVALID}
+_TOLD_HERE = {ErrorKind.INVALID}
 
 
 @router.get("")

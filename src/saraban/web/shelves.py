@@ -24,7 +24,7 @@ from saraban.documents.transmittal.schemas import NewTransmittal, TransmittalCha
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
 from saraban.kit.errors import NotFound
-from saraban.kit.idempotency import Answer
+from saraban.kit.idempotency import OperationResult
 from saraban.kit.pagination import Page
 from saraban.web.kinds import KINDS, WebKind
 from saraban.web.shelf import Around, Desk, Line, Offered, Shelf, Wanted, line_of
@@ -37,7 +37,7 @@ class DocumentShelf:
     web: WebKind
     register: core.Register
     order: type[BaseModel]
-    creating: Callable[..., Awaitable[Answer]]
+    creating: Callable[..., Awaitable[OperationResult]]
     changes: type[BaseModel] = DocumentChanges
 
     async def lines(
@@ -82,7 +82,7 @@ class DocumentShelf:
     def etag(self, found: Any) -> str:
         return core.etag(found)
 
-    async def create(self, desk: Desk, order: Any) -> Answer:
+    async def create(self, desk: Desk, order: Any) -> OperationResult:
         return await self.creating(desk.db, desk.request.app.state.allocator, order=order, key=desk.key, **desk.parts)
 
     async def edit(self, desk: Desk, public_id: UUID, changes: Any, if_match: str | None) -> None:
@@ -92,13 +92,13 @@ class DocumentShelf:
             )
         )
 
-    async def cancel(self, desk: Desk, public_id: UUID, reason: str) -> Answer:
+    async def cancel(self, desk: Desk, public_id: UUID, reason: str) -> OperationResult:
         followers = desk.request.app.state.followers
         return await core.cancel(
             desk.db, self.register, followers, public_id=public_id, reason=reason, key=desk.key, **desk.parts
         )
 
-    async def revise(self, desk: Desk, public_id: UUID, order: NewRevision) -> Answer:
+    async def revise(self, desk: Desk, public_id: UUID, order: NewRevision) -> OperationResult:
         return await core.revise(desk.db, self.register, public_id=public_id, order=order, key=desk.key, **desk.parts)
 
 
@@ -140,7 +140,7 @@ class SheetShelf:
     def etag(self, found: Any) -> str:
         return circulations.etag(found)
 
-    async def create(self, desk: Desk, order: Any) -> Answer:
+    async def create(self, desk: Desk, order: Any) -> OperationResult:
         return await circulations.create(
             desk.db, desk.request.app.state.allocator, order=order, key=desk.key, **desk.parts
         )
@@ -152,13 +152,13 @@ class SheetShelf:
             )
         )
 
-    async def cancel(self, desk: Desk, public_id: UUID, reason: str) -> Answer:
+    async def cancel(self, desk: Desk, public_id: UUID, reason: str) -> OperationResult:
         return await circulations.cancel(desk.db, public_id=public_id, reason=reason, key=desk.key, **desk.parts)
 
-    async def revise(self, desk: Desk, public_id: UUID, order: NewRevision) -> Answer:  # noqa: ARG002
+    async def revise(self, desk: Desk, public_id: UUID, order: NewRevision) -> OperationResult:  # noqa: ARG002
         raise NotFound("A circulation sheet has no revisions.")
 
-    async def respond(self, desk: Desk, public_id: UUID, answer: GivenAnswer) -> Answer:
+    async def respond(self, desk: Desk, public_id: UUID, answer: GivenAnswer) -> OperationResult:
         return await circulations.respond(desk.db, public_id=public_id, response=answer, key=desk.key, **desk.parts)
 
 

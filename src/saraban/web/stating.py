@@ -11,10 +11,10 @@ from saraban.kit.clock import Clock, local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Db, Now, ReadSession
-from saraban.kit.idempotency import Answer, Remember, answer_once, request_token
+from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
-from saraban.kit.schema import Line
+from saraban.kit.schema import SingleLine
 from saraban.numbering import service as numbering
 from saraban.numbering.dependencies import charge_draw, charge_look
 from saraban.numbering.schemas import OverrideIn
@@ -38,7 +38,7 @@ _TEXTS = (
 class Draft(OverrideIn):
     """The same before a reason was given: it is shown, not done."""
 
-    reason: Annotated[str, Line(500, shortest=0)] = ""
+    reason: Annotated[str, SingleLine(500, shortest=0)] = ""
 
 
 @router.get("")
@@ -81,14 +81,14 @@ async def state(page: ThisPage, db: Db, clock: Now, request: Request) -> Respons
     return RedirectResponse(f"/numbers/{answer.body['publicId']}?done=stated", status_code=303)
 
 
-async def _stated(page: Page, db: Database, clock: Clock, order: OverrideIn, *, key: str) -> Answer:
+async def _stated(page: Page, db: Database, clock: Clock, order: OverrideIn, *, key: str) -> OperationResult:
     """A form that is sent twice states once."""
     now, payload = clock.now(), order.model_dump(mode="json", by_alias=True)
     user = page.caller.public_id
     token = request_token(key=key, user=user, operation=_OPERATION, payload=payload)
 
-    async def run(remember: Remember) -> Answer:
-        async def step(session: AsyncSession) -> Answer:
+    async def run(remember: Remember) -> OperationResult:
+        async def step(session: AsyncSession) -> OperationResult:
             issued = await numbering.override(
                 session,
                 caller=page.caller,
@@ -102,7 +102,7 @@ async def _stated(page: Page, db: Database, clock: Clock, order: OverrideIn, *, 
                 address=page.address,
                 now=now,
             )
-            answer = Answer(201, {"publicId": str(issued.public_id)})
+            answer = OperationResult(201, {"publicId": str(issued.public_id)})
             await remember(session, answer)
             return answer
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from fastapi import Request
 
-from saraban.kit.calendar import read_day
+from saraban.kit.dates import parse_date
 from saraban.kit.errors import FieldProblem, Invalid, Text, invalid
 from saraban.kit.schema import Schema
 from saraban.web.forms import figure, order_from, text
@@ -93,7 +93,7 @@ def _given(definition: Definition, typed: Mapping[str, str]) -> Iterator[tuple[s
     for name in facts_read(definition):
         value = typed.get(name, "")
         if name == "dueDate" and value:
-            day = read_day(value)
+            day = parse_date(value)
             if day is None:
                 raise invalid("/dueDate", "date", "ต้องเป็นวันที่ เช่น 31/12/2569", "This is a date, like 31/12/2026.")
             yield name, day.isoformat()

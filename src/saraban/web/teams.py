@@ -13,7 +13,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound, Text, invalid
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
 from saraban.projects import service as projects
 from saraban.projects.domain.reference import ProjectRef
 from saraban.projects.schemas import ReviewTeamIn, TeamMemberIn
@@ -36,7 +36,7 @@ Done = Annotated[str, Query(max_length=20)]
 class NewTeam(ReviewTeamIn):
     """A team with the code that workflows name it by."""
 
-    code: Annotated[str, Line(50), Field(pattern=PATTERN)]
+    code: Annotated[str, SingleLine(50), Field(pattern=PATTERN)]
 
 
 class Placed(TeamMemberIn):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from saraban.kit.calendar import read_day
+from saraban.kit.dates import parse_date
 from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.web.forms import text
 from saraban.workflow.domain import lines
@@ -195,7 +195,7 @@ def _typed(fields: Sequence[Field], form: Any) -> tuple[dict[str, Any], list[Fie
                 found[one.name] = value
                 wrong += [fault] if fault else []
             case "date":
-                day = read_day(typed)
+                day = parse_date(typed)
                 found[one.name] = day.isoformat() if day else typed
             case _:
                 found[one.name] = typed

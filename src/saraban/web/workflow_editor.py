@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.kit.errors import DomainError, FieldProblem, Kind
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
 from saraban.kit.http import Db, Now, ReadSession
-from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
 from saraban.web.forms import Faults, faults_of, filled, order_from, text
@@ -28,7 +28,7 @@ from saraban.workflow.service import catalogue
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/new")
 
 _OPERATION: Final = "PAGE /workflows/new"
-_TOLD_HERE = {Kind.INVALID, Kind.CONFLICT, Kind.TOO_LARGE}
+_TOLD_HERE = {ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.TOO_LARGE}
 # What an empty editor begins with: the smallest workflow that means something.
 STARTER: Final[dict[str, Any]] = {
     "workflow": "NEW_WORKFLOW",
@@ -167,16 +167,16 @@ async def publish(page: ThisPage, db: Db, definitions: Definitions, clock: Now, 
     return RedirectResponse(f"/workflows/{code}/v{version}?done=published", status_code=303)
 
 
-async def _published(page: Page, db: Any, clock: Any, order: DefinitionIn, *, key: str) -> Answer:
+async def _published(page: Page, db: Any, clock: Any, order: DefinitionIn, *, key: str) -> OperationResult:
     """A form that is sent twice publishes once."""
     now = clock.now()
 
-    async def run(remember: Remember) -> Answer:
-        async def step(session: AsyncSession) -> Answer:
+    async def run(remember: Remember) -> OperationResult:
+        async def step(session: AsyncSession) -> OperationResult:
             made = await workflow.create(
                 session, caller=page.caller, raw=order.dsl, activate=order.activate, now=now, address=page.address
             )
-            answer = Answer(201, {"code": made.code, "version": made.version})
+            answer = OperationResult(201, {"code": made.code, "version": made.version})
             await remember(session, answer)
             return answer
 

@@ -7,18 +7,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import (
-    Address,
-    Db,
-    IdempotencyKey,
-    Now,
-    PageCursor,
-    PageLimit,
-    PathId,
-    ReadSession,
-    sent,
-)
-from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
+from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.webhooks import schemas, service
 
 router = APIRouter(tags=["webhooks"])
@@ -43,7 +33,7 @@ async def create(
     """The answer has the secret that messages are signed with, this once. For whoever may edit the project."""
     moment = now.now()
 
-    async def work(session: AsyncSession, remember: Remember) -> Answer:
+    async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         row = await service.create(
             session,
             caller=caller,
@@ -66,7 +56,7 @@ async def create(
         now=moment,
         run=lambda remember: db.transact(lambda session: work(session, remember)),
     )
-    return sent(answer)
+    return to_response(answer)
 
 
 @router.post(
@@ -81,7 +71,7 @@ async def create_own(
     """It is told what you chose, among your preferences, to be told by webhook. The answer has its secret, this once."""
     moment = now.now()
 
-    async def work(session: AsyncSession, remember: Remember) -> Answer:
+    async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         row = await service.create_own(
             session, caller=caller, url=body.url, description=body.description, now=moment, address=address
         )
@@ -96,12 +86,12 @@ async def create_own(
         now=moment,
         run=lambda remember: db.transact(lambda session: work(session, remember)),
     )
-    return sent(answer)
+    return to_response(answer)
 
 
-async def _created(row: service.Webhook, session: AsyncSession, remember: Remember) -> Answer:
+async def _created(row: service.Webhook, session: AsyncSession, remember: Remember) -> OperationResult:
     out = _with_secret(row).model_dump(mode="json", by_alias=True)
-    answer = Answer(201, out, {"Location": f"/api/v1/webhooks/{row.public_id}", "ETag": service.etag(row)})
+    answer = OperationResult(201, out, {"Location": f"/api/v1/webhooks/{row.public_id}", "ETag": service.etag(row)})
     await remember(session, answer)
     return answer
 
@@ -191,12 +181,12 @@ async def rotate(
     """
     moment = now.now()
 
-    async def work(session: AsyncSession, remember: Remember) -> Answer:
+    async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         row = await service.rotate(
             session, caller=caller, public_id=public_id, if_match=if_match, now=moment, address=address
         )
         out = _with_secret(row).model_dump(mode="json", by_alias=True)
-        answer = Answer(200, out, {"ETag": service.etag(row)})
+        answer = OperationResult(200, out, {"ETag": service.etag(row)})
         await remember(session, answer)
         return answer
 
@@ -209,7 +199,7 @@ async def rotate(
         now=moment,
         run=lambda remember: db.transact(lambda session: work(session, remember)),
     )
-    return sent(answer)
+    return to_response(answer)
 
 
 @router.post("/webhooks/{publicId}/test", status_code=202, summary="Try a webhook")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
 from saraban.webhooks.domain.faring import Off
 from saraban.webhooks.domain.message import EventName, ProjectEvent
 from saraban.workflow.domain.dsl.words import TOPIC
@@ -32,7 +32,7 @@ _OUT: Final[dict[str, Any]] = {
     "updatedAt": _MOMENT,
 }
 
-Address = Annotated[str, Line(500, shortest=12)]
+Address = Annotated[str, SingleLine(500, shortest=12)]
 Events = Annotated[list[ProjectEvent], Field(min_length=1, max_length=10)]
 Topic = Annotated[str, Field(max_length=204, pattern=f"^(?:{TOPIC.pattern})$")]
 Topics = Annotated[
@@ -47,7 +47,7 @@ class WebhookIn(Schema):
     model_config = ConfigDict(json_schema_extra={"example": _IN})
 
     url: Address
-    description: Annotated[str, Line(200, shortest=0)] = ""
+    description: Annotated[str, SingleLine(200, shortest=0)] = ""
     events: Events
     topics: Topics = Field(default=[])
 
@@ -58,7 +58,7 @@ class OwnWebhookIn(Schema):
     model_config = ConfigDict(json_schema_extra={"example": _OWN})
 
     url: Address
-    description: Annotated[str, Line(200, shortest=0)] = ""
+    description: Annotated[str, SingleLine(200, shortest=0)] = ""
 
 
 class WebhookChangeIn(Schema):
@@ -67,7 +67,7 @@ class WebhookChangeIn(Schema):
     model_config = ConfigDict(json_schema_extra={"example": {"isActive": False}})
 
     url: Address | None = None
-    description: Annotated[str, Line(200, shortest=0)] | None = None
+    description: Annotated[str, SingleLine(200, shortest=0)] | None = None
     events: Events | None = None
     topics: Topics | None = None
     is_active: Annotated[bool, Field(strict=True)] | None = None

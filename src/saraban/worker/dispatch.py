@@ -48,7 +48,7 @@ class Dispatcher:
         await asyncio.gather(*(self._deliver_all(part) for part in parts))
         return len(claims)
 
-    async def _deliver_all(self, claims: Sequence[events.Claim]) -> None:
+    async def _deliver_all(self, claims: Sequence[events.EventClaim]) -> None:
         if len(claims) == 1:
             await self._deliver(claims[0])
             return
@@ -61,7 +61,7 @@ class Dispatcher:
                 )
             )
         except Exception as error:  # noqa: BLE001  the door: one of them fails, and each shall be tried by itself
-            log.info("events_delivered_by_halves", events=len(claims), reason=events.told(error))
+            log.info("events_delivered_by_halves", events=len(claims), reason=events.failure_text(error))
             middle = len(claims) // 2
             for half in (claims[:middle], claims[middle:]):
                 await self._deliver_all(half)
@@ -70,7 +70,7 @@ class Dispatcher:
         for claim in claims:
             count(self._handlers, claim, "delivered" if claim.event.public_id in done else "lease_lost", each)
 
-    async def _deliver(self, claim: events.Claim) -> None:
+    async def _deliver(self, claim: events.EventClaim) -> None:
         begin_trace()
         began = stopwatch()
         try:
@@ -84,7 +84,9 @@ class Dispatcher:
         count(self._handlers, claim, outcome, stopwatch() - began)
 
 
-async def take(db: Database, clock: Clock, lane: events.Lane, *, limit: int, lease: timedelta) -> list[events.Claim]:
+async def take(
+    db: Database, clock: Clock, lane: events.Lane, *, limit: int, lease: timedelta
+) -> list[events.EventClaim]:
     """Claim what is due in a lane; a look that finds nothing costs no writing transaction."""
     async with db.reading() as session:
         if not await events.any_due(session, now=clock.now(), lane=lane):
@@ -94,15 +96,21 @@ async def take(db: Database, clock: Clock, lane: events.Lane, *, limit: int, lea
     )
 
 
-async def fail(db: Database, clock: Clock, handlers: events.Handlers, claim: events.Claim, error: Exception) -> str:
+async def fail(
+    db: Database, clock: Clock, handlers: events.Handlers, claim: events.EventClaim, error: Exception
+) -> str:
     """Have the outbox decide about an event that could not be delivered, and return the outcome's name."""
-    facts = {"event_name": claim.event.name, "event_id": str(claim.event.public_id), "reason": events.told(error)}
+    facts = {
+        "event_name": claim.event.name,
+        "event_id": str(claim.event.public_id),
+        "reason": events.failure_text(error),
+    }
     try:
         dead = await db.transact(
-            lambda session: events.fail(session, claim=claim, error=error, now=clock.now(), handlers=handlers)
+            lambda session: events.record_failure(session, claim=claim, error=error, now=clock.now(), handlers=handlers)
         )
     except Exception as fault:  # noqa: BLE001  the lease runs out, and the event is claimed again
-        log.warning("event_failure_not_recorded", fault=events.told(fault), **facts)
+        log.warning("event_failure_not_recorded", fault=events.failure_text(fault), **facts)
         return "unrecorded"
     if dead is not None:
         log.error("event_dead", dead_letter=str(dead.public_id), **facts)
@@ -110,11 +118,11 @@ async def fail(db: Database, clock: Clock, handlers: events.Handlers, claim: eve
     if isinstance(error, events.Postponed):
         return "postponed"
     outside = handlers.sender_of(claim.event.name) is not None
-    log.warning("event_retry", counted=events.is_counted(error, outside=outside), **facts)
+    log.warning("event_retry", counted=events.counts_as_attempt(error, outside=outside), **facts)
     return "retry"
 
 
-def count(handlers: events.Handlers, claim: events.Claim, outcome: str, seconds: float) -> None:
+def count(handlers: events.Handlers, claim: events.EventClaim, outcome: str, seconds: float) -> None:
     label = claim.event.name if claim.event.name in handlers.names() else "other"
     DELIVERY.labels(label).observe(seconds)
     OUTCOMES.labels(label, outcome).inc()

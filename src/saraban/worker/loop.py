@@ -7,10 +7,10 @@ from datetime import timedelta
 import structlog
 
 from saraban.events import service as events
-from saraban.kit.bell import Bell
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.trace import begin_trace
+from saraban.kit.worker_notifier import WorkerNotifier
 from saraban.worker.dispatch import CONCURRENCY, Dispatcher
 from saraban.worker.metrics import TIMER_RUNS
 from saraban.worker.sending import Sending
@@ -25,7 +25,7 @@ class Worker:
 
     :param poll: seconds after which it looks for events that nobody woke it for
     :param lease: how long an event stays with a worker that is never heard of again
-    :param bell: by which other processes wake it
+    :param notifier: by which other processes wake it
     """
 
     def __init__(
@@ -39,14 +39,14 @@ class Worker:
         concurrency: int = CONCURRENCY,
         poll: float = 1.0,
         lease: timedelta = events.LEASE,
-        bell: Bell | None = None,
+        notifier: WorkerNotifier | None = None,
     ) -> None:
         self._wake, self._outward, self._stopping = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._dispatcher = Dispatcher(db=db, clock=clock, handlers=handlers, concurrency=concurrency, lease=lease)
         self._sending = Sending(
             db=db, clock=clock, handlers=handlers, concurrency=concurrency, lease=lease, on_free=self._outward.set
         )
-        self._clock, self._timers, self._poll, self._bell = clock, tuple(timers), poll, bell
+        self._clock, self._timers, self._poll, self._notifier = clock, tuple(timers), poll, notifier
         self._jobs = tuple(jobs)
         self._task: asyncio.Task[None] | None = None
 
@@ -93,7 +93,7 @@ class Worker:
     async def run(self) -> None:
         """Work until `ask_to_stop`."""
         log.info("worker_started", timers=[timer.name for timer in self._timers])
-        ear = asyncio.create_task(self._bell.listen(self.wake)) if self._bell else None
+        listening = asyncio.create_task(self._notifier.listen(self.wake)) if self._notifier else None
         try:
             lanes = (self._deliver(self._dispatcher.round, self._wake), self._send())
             await asyncio.gather(*lanes, self._tick(), *(self._keep_at(job) for job in self._jobs))
@@ -120,7 +120,7 @@ class Worker:
         try:
             return await begin()
         except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
-            log.warning("worker_round_failed", reason=events.told(error))
+            log.warning("worker_round_failed", reason=events.failure_text(error))
             return 0
 
     async def _tick(self) -> None:
@@ -150,7 +150,7 @@ class Worker:
         try:
             return await job.run()
         except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
-            log.warning("job_failed", job=job.name, reason=events.told(error))
+            log.warning("job_failed", job=job.name, reason=events.failure_text(error))
             return False
 
     async def _run_timer(self, timer: Timer) -> None:
@@ -158,7 +158,7 @@ class Worker:
         try:
             await timer.run(self._clock.now())
         except Exception as error:  # noqa: BLE001  the door: one timer must not stop the others
-            log.warning("timer_failed", timer=timer.name, reason=events.told(error))
+            log.warning("timer_failed", timer=timer.name, reason=events.failure_text(error))
             TIMER_RUNS.labels(timer.name, "failed").inc()
         else:
             TIMER_RUNS.labels(timer.name, "done").inc()

@@ -63,14 +63,16 @@ class Sending:
         self._under_way.discard(task)
         self._on_free()
 
-    async def _send(self, claim: events.Claim) -> None:
+    async def _send(self, claim: events.EventClaim) -> None:
         begin_trace()
         began = stopwatch()
         send = self._handlers.sender_of(claim.event.name)
         assert send is not None  # the lane holds nothing else
         try:
             await send(claim.event)
-            done = await self._db.transact(lambda session: events.finish(session, claim=claim, now=self._clock.now()))
+            done = await self._db.transact(
+                lambda session: events.mark_delivered(session, claim=claim, now=self._clock.now())
+            )
         except Exception as error:  # noqa: BLE001  the door: whatever a sender raises decides the event's fate
             outcome = await fail(self._db, self._clock, self._handlers, claim, error)
         else:

@@ -11,7 +11,7 @@ from saraban.attachments.domain.storage import Storage
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.kit.db import Database
-from saraban.kit.idempotency import forget_expired
+from saraban.kit.idempotency import delete_expired_keys
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
 from saraban.webhooks import service as webhooks
@@ -79,7 +79,7 @@ def standard_timers(
         Timer("outbox_purge", timedelta(hours=1), _purge(db, events.purge_delivered)),
         Timer("webhook_outcome_purge", timedelta(hours=1), _purge(db, webhooks.forget_outcomes)),
         Timer("mail_purge", timedelta(hours=1), _purge(db, notifications.purge_mails)),
-        Timer("idempotency_purge", timedelta(hours=1), _purge(db, forget_expired)),
+        Timer("idempotency_purge", timedelta(hours=1), _purge(db, delete_expired_keys)),
         Timer("session_purge", timedelta(hours=1), _purge(db, identity.forget_sessions)),
         Timer("reservation_expiry", timedelta(seconds=10), _purge(db, numbering.expire_reservations)),
         Timer("number_error_purge", timedelta(hours=1), _purge(db, forget_errors)),

@@ -19,7 +19,7 @@ async def announce(db: Database, *, url: str, now: datetime, transport: httpx.As
 
     :param url: `N8N_WEBHOOK_URL`, set by the operator, so an address in the private network is fine; may be empty
     """
-    letters = await db.transact(lambda session: events.take_unannounced(session, now=now, per_minute=PER_MINUTE))
+    letters = await db.transact(lambda session: events.take_unreported(session, now=now, per_minute=PER_MINUTE))
     if not letters:
         return 0
     if not url:
@@ -31,7 +31,7 @@ async def announce(db: Database, *, url: str, now: datetime, transport: httpx.As
     return len(letters)
 
 
-async def _tell(client: httpx.AsyncClient, url: str, letter: events.DeadEvent) -> None:
+async def _tell(client: httpx.AsyncClient, url: str, letter: events.DeadLetterView) -> None:
     try:
         answer = await client.post(url, json=_words(letter))
         answer.raise_for_status()
@@ -39,7 +39,7 @@ async def _tell(client: httpx.AsyncClient, url: str, letter: events.DeadEvent) -
         log.warning("ops_webhook_failed", dead_letter=str(letter.public_id), reason=type(error).__name__)
 
 
-def _words(letter: events.DeadEvent) -> dict[str, object]:
+def _words(letter: events.DeadLetterView) -> dict[str, object]:
     return {
         "event": "workflow_event_failed",
         "jobId": str(letter.event_public_id),

@@ -6,7 +6,7 @@ from fastapi import Depends, Header, Request
 
 from saraban.kit import etags
 from saraban.kit.errors import FieldProblem, invalid
-from saraban.kit.http import at_once
+from saraban.kit.http import async_dependency
 from saraban.workflow.domain import lines
 from saraban.workflow.service import Steps, Subjects
 from saraban.workflow.service.definition_cache import DefinitionCache
@@ -47,7 +47,7 @@ def if_match(
     """
     if if_match is None:
         return None
-    tags = frozenset(tag.replace('"', "") for tag in etags.named(if_match))
+    tags = frozenset(tag.replace('"', "") for tag in etags.tags_in(if_match))
     numbers = {tag.removeprefix("W/") for tag in tags - {etags.ANY}}
     if not all(tag.isascii() and tag.isdigit() for tag in numbers):
         raise invalid(
@@ -59,8 +59,8 @@ def if_match(
     return tags
 
 
-Definitions = Annotated[DefinitionCache, Depends(at_once(definition_cache))]
-TakesSteps = Annotated[Steps, Depends(at_once(steps))]
-RegisteredSubjects = Annotated[Subjects, Depends(at_once(subjects))]
+Definitions = Annotated[DefinitionCache, Depends(async_dependency(definition_cache))]
+TakesSteps = Annotated[Steps, Depends(async_dependency(steps))]
+RegisteredSubjects = Annotated[Subjects, Depends(async_dependency(subjects))]
 WrittenTwice = Annotated[tuple[FieldProblem, ...], Depends(written_twice)]
-IfMatch = Annotated[frozenset[str] | None, Depends(at_once(if_match))]
+IfMatch = Annotated[frozenset[str] | None, Depends(async_dependency(if_match))]

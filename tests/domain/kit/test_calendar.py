@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from saraban.kit.calendar import day_in_figures, day_in_words, read_day
+from saraban.kit.dates import date_in_figures, date_in_words, parse_date
 
 DAY = date(2026, 12, 31)
 
@@ -19,17 +19,17 @@ class TestReadDay:
         ],
     )
     def test_takes_either_era_and_order(self, typed: str) -> None:
-        assert read_day(typed) == DAY
+        assert parse_date(typed) == DAY
 
     @pytest.mark.parametrize(
         "typed", ["", "tomorrow", "31/12/69", "31/02/2569", "2569-13-01", "31 Foo 2026", "0/1/2569", "2026-12-31T00:00"]
     )
     def test_gives_nothing_for_what_is_no_date(self, typed: str) -> None:
-        assert read_day(typed) is None
+        assert parse_date(typed) is None
 
     def test_knows_the_leap_years_of_the_common_era(self) -> None:
-        assert (read_day("29/02/2567"), read_day("29/02/2569")) == (date(2024, 2, 29), None)
+        assert (parse_date("29/02/2567"), parse_date("29/02/2569")) == (date(2024, 2, 29), None)
 
     @pytest.mark.parametrize("language", ["th", "en"])
     def test_reads_what_is_written(self, language: str) -> None:
-        assert {read_day(day_in_words(DAY, language)), read_day(day_in_figures(DAY, language))} == {DAY}
+        assert {parse_date(date_in_words(DAY, language)), parse_date(date_in_figures(DAY, language))} == {DAY}

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from pydantic import Field, ValidationError
 
-from saraban.kit.faults import field_problems, pointer_of
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
+from saraban.kit.validation import field_problems, pointer_of
 
 
 class Part(Schema):
@@ -16,7 +16,7 @@ class Part(Schema):
 
 
 class Form(Schema):
-    subject: Annotated[str, Line(10)]
+    subject: Annotated[str, SingleLine(10)]
     project_public_id: UUID
     due_date: date | None = None
     priority: Literal["LOW", "HIGH"] = "LOW"

@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from saraban import config
 from saraban.cli.outcome import told
 from saraban.config import Settings
-from saraban.kit.errors import Kind
+from saraban.kit.errors import ErrorKind
 from saraban.ops.operator_messages import operator_message
 from tests.terminal import Command, commands_of
 
@@ -216,19 +216,19 @@ def _of_sqlite(words: str) -> DBAPIError:
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), Kind.BROKEN, "make room"),
-        (OSError(errno.EROFS, "Read-only file system", "/data/signing.key"), Kind.FORBIDDEN, "/data/signing.key"),
-        (PermissionError(errno.EACCES, "Permission denied", "/data"), Kind.FORBIDDEN, "SARABAN_DATA_DIR"),
-        (FileNotFoundError(errno.ENOENT, "No such file or directory", "/data"), Kind.NOT_FOUND, "/data"),
-        (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), Kind.BROKEN, "does not answer"),
-        (_of_sqlite("database or disk is full"), Kind.BROKEN, "make room"),
-        (_of_sqlite("attempt to write a readonly database"), Kind.FORBIDDEN, "SARABAN_DATA_DIR"),
-        (_of_sqlite("unable to open database file"), Kind.FORBIDDEN, "SARABAN_DATA_DIR"),
-        (_of_sqlite("database is locked"), Kind.BUSY, "try again"),
+        (OSError(errno.ENOSPC, "No space left on device"), ErrorKind.BROKEN, "make room"),
+        (OSError(errno.EROFS, "Read-only file system", "/data/signing.key"), ErrorKind.FORBIDDEN, "/data/signing.key"),
+        (PermissionError(errno.EACCES, "Permission denied", "/data"), ErrorKind.FORBIDDEN, "SARABAN_DATA_DIR"),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "/data"), ErrorKind.NOT_FOUND, "/data"),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), ErrorKind.BROKEN, "does not answer"),
+        (_of_sqlite("database or disk is full"), ErrorKind.BROKEN, "make room"),
+        (_of_sqlite("attempt to write a readonly database"), ErrorKind.FORBIDDEN, "SARABAN_DATA_DIR"),
+        (_of_sqlite("unable to open database file"), ErrorKind.FORBIDDEN, "SARABAN_DATA_DIR"),
+        (_of_sqlite("database is locked"), ErrorKind.BUSY, "try again"),
         (_of_sqlite("no such column: x"), None, "saraban migrate"),
     ],
 )
-def test_a_fault_of_the_system_is_told_with_its_cure(error: Exception, kind: Kind | None, words: str) -> None:
+def test_a_fault_of_the_system_is_told_with_its_cure(error: Exception, kind: ErrorKind | None, words: str) -> None:
     message = operator_message(error)
 
     assert message is not None

@@ -23,9 +23,9 @@ from saraban.documents.demo.domain import files
 from saraban.documents.demo.service import STEPS, DemoMissing, deeds, load, loading, setting, tell
 from saraban.documents.demo.service.story import Chapter
 from saraban.identity.models import User
-from saraban.kit.calendar import BUDDHIST_OFFSET
 from saraban.kit.clock import local_date
-from saraban.kit.errors import Kind
+from saraban.kit.dates import BUDDHIST_OFFSET
+from saraban.kit.errors import ErrorKind
 from saraban.numbering.models import LedgerEntry, NumberCounter
 from saraban.workflow.models import WorkflowInstance
 from tests.conftest import run_apart, settings_in
@@ -228,7 +228,7 @@ class TestCommand:
         monkeypatch.setenv("SARABAN_ENV", "production")
         monkeypatch.setattr(sys, "argv", ["saraban", "demo"])
 
-        assert told(_app()) == EXIT_CODES[Kind.CONFLICT]
+        assert told(_app()) == EXIT_CODES[ErrorKind.CONFLICT]
         assert "production" in capsys.readouterr().err
 
 

@@ -216,7 +216,7 @@ class TestWake:
         handlers = Handlers()
         handlers.add("workflow.transitioned", note)
         worker = Worker(db=db, clock=clock, handlers=handlers, poll=60)
-        db.listener = worker.wake
+        db.commit_listener = worker.wake
         worker.start()
         await asyncio.sleep(0.05)  # it has found nothing and waits
         await record(db)
@@ -226,7 +226,7 @@ class TestWake:
 
     async def test_comes_with_no_other_commit_and_no_rollback(self, db: Database) -> None:
         calls: list[str] = []
-        db.listener = lambda: calls.append("woken")
+        db.commit_listener = lambda: calls.append("woken")
 
         async def record_and_fail(session: AsyncSession) -> None:
             await events.record(

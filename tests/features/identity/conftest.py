@@ -12,7 +12,7 @@ import pytest_asyncio
 from saraban.identity.service import LogInThrottle, ThrottleRules, TokenIssuer
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
-from saraban.kit.limits import Limiter
+from saraban.kit.rate_limits import RateLimiter
 from tests.conftest import run_apart
 from tests.people import fill
 
@@ -56,4 +56,4 @@ def issuer(clock: FixedClock) -> TokenIssuer:
 
 @pytest.fixture
 def throttle() -> LogInThrottle:
-    return LogInThrottle(Limiter(), RULES, key="a key")
+    return LogInThrottle(RateLimiter(), RULES, key="a key")

@@ -11,7 +11,7 @@ from saraban.identity import service as identity
 from saraban.identity.models import UserInvitation
 from saraban.identity.service import Invitation, InvitationEnded
 from saraban.kit.errors import Invalid
-from saraban.kit.limits import Limiter
+from saraban.kit.rate_limits import RateLimiter
 from tests.features.identity.test_accounts import Office, office, somchai
 
 __all__ = ["office"]
@@ -29,7 +29,7 @@ async def invite(office: Office) -> Invitation:
 async def accept(office: Office, invitation: Invitation, password: str = CHOSEN) -> str:
     return await identity.accept_invitation(
         office.db,
-        limiter=Limiter(),
+        limiter=RateLimiter(),
         token=invitation.token,
         password=password,
         address="10.0.0.9",

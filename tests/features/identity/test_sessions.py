@@ -37,7 +37,7 @@ from saraban.kit.clock import FixedClock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
-from saraban.kit.limits import Limiter
+from saraban.kit.rate_limits import RateLimiter
 from tests.features.identity.conftest import RULES
 
 At = Callable[..., Awaitable[str]]
@@ -58,7 +58,7 @@ async def log_in(
     return await identity.log_in(
         db,
         issuer=issuer,
-        throttle=throttle or LogInThrottle(Limiter(), RULES, key="a key"),
+        throttle=throttle or LogInThrottle(RateLimiter(), RULES, key="a key"),
         username=username,
         password=password,
         device=replace(HERE, address=address, cookie=cookie),
@@ -150,7 +150,7 @@ class TestThrottle:
             assert (await identity.load_caller(session, opened.public_id)).username == "viewer"
 
     async def test_delays_a_name_that_others_failed_at(self, people_db: Database, issuer: TokenIssuer) -> None:
-        throttle = LogInThrottle(Limiter(), replace(RULES, longest=0.2), key="a key")
+        throttle = LogInThrottle(RateLimiter(), replace(RULES, longest=0.2), key="a key")
         for place in range(3):
             with pytest.raises(WrongCredentials):
                 await log_in(people_db, issuer, password="wrong", throttle=throttle, address=f"198.51.100.{place}")
@@ -161,7 +161,7 @@ class TestThrottle:
         assert 0.2 <= stopwatch() - began < 5
 
     async def test_makes_an_address_wait_that_tries_many_names(self, people_db: Database, issuer: TokenIssuer) -> None:
-        throttle = LogInThrottle(Limiter(), replace(RULES, of_address=4), key="a key")
+        throttle = LogInThrottle(RateLimiter(), replace(RULES, of_address=4), key="a key")
         tries = [log_in(people_db, issuer, f"name{n}", "wrong", throttle=throttle) for n in range(12)]
         refused: list[Any] = await asyncio.gather(*tries, return_exceptions=True)
 
@@ -192,7 +192,7 @@ class TestThrottle:
     @pytest.mark.parametrize("name", ["viewer", "nobody"])
     async def test_takes_its_time_to_say_no(self, people_db: Database, issuer: TokenIssuer, name: str) -> None:
         """Or the audit row of a name that exists could be felt."""
-        throttle = LogInThrottle(Limiter(), replace(RULES, least=0.4), key="a key")
+        throttle = LogInThrottle(RateLimiter(), replace(RULES, least=0.4), key="a key")
         began = stopwatch()
         with pytest.raises(WrongCredentials):
             await log_in(people_db, issuer, name, "wrong", throttle=throttle)
@@ -252,7 +252,7 @@ class TestThrottle:
         monkeypatch.setattr(passwords._pace, "seconds", 0.5)
         go_on = threading.Event()
         monkeypatch.setattr(passwords, "_verify", lambda *_: go_on.wait(10))
-        throttle = LogInThrottle(Limiter(), RULES, key="a key")
+        throttle = LogInThrottle(RateLimiter(), RULES, key="a key")
         flood = [
             asyncio.create_task(log_in(people_db, issuer, throttle=throttle, address=f"198.51.100.{n}"))
             for n in range(95)
@@ -293,7 +293,7 @@ class TestKnownBrowser:
 
     @pytest.fixture
     def throttle(self) -> LogInThrottle:
-        return LogInThrottle(Limiter(), replace(RULES, of_address=4), key="a key")
+        return LogInThrottle(RateLimiter(), replace(RULES, of_address=4), key="a key")
 
     @pytest_asyncio.fixture
     async def cookie(self, people_db: Database, issuer: TokenIssuer, throttle: LogInThrottle) -> str:

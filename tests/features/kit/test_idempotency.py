@@ -9,14 +9,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Database
-from saraban.kit.idempotency import (
-    Answer,
-    KeyInUse,
-    KeyReused,
-    Remember,
-    answer_once,
-    forget_expired,
-)
+from saraban.kit.idempotency import KeyInUse, KeyReused, OperationResult, Remember, answer_once, delete_expired_keys
 
 USER = UUID("019505a1-7c3e-7000-8000-abc123def456")
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -29,16 +22,18 @@ class Work:
         self.db = db
         self.done = 0
 
-    async def __call__(self, remember: Remember) -> Answer:
-        async def work(session: AsyncSession) -> Answer:
+    async def __call__(self, remember: Remember) -> OperationResult:
+        async def work(session: AsyncSession) -> OperationResult:
             self.done += 1
-            answer = Answer(201, {"times": self.done}, {"Location": "/somewhere"})
+            answer = OperationResult(201, {"times": self.done}, {"Location": "/somewhere"})
             await remember(session, answer)
             return answer
 
         return await self.db.transact(work)
 
-    async def asked(self, *, key: str | None = "k", payload: Any = 1, now: datetime = NOW, run: Any = None) -> Answer:
+    async def asked(
+        self, *, key: str | None = "k", payload: Any = 1, now: datetime = NOW, run: Any = None
+    ) -> OperationResult:
         return await answer_once(
             self.db, key=key, user=USER, operation="POST /x", payload=payload, now=now, run=run or self
         )
@@ -78,7 +73,7 @@ class TestRepeatedRequest:
     async def test_is_told_while_the_first_still_runs(self, work: Work) -> None:
         started, go = asyncio.Event(), asyncio.Event()
 
-        async def slow(remember: Remember) -> Answer:
+        async def slow(remember: Remember) -> OperationResult:
             started.set()
             await go.wait()
             return await work(remember)
@@ -93,7 +88,7 @@ class TestRepeatedRequest:
         assert work.done == 1
 
     async def test_is_done_again_when_the_first_failed(self, work: Work) -> None:
-        async def fail(_remember: Remember) -> Answer:
+        async def fail(_remember: Remember) -> OperationResult:
             raise RuntimeError
 
         with pytest.raises(RuntimeError):
@@ -102,8 +97,8 @@ class TestRepeatedRequest:
         assert (await work.asked()).body == {"times": 1}
 
     async def test_of_work_that_was_found_done_keeps_its_answer_too(self, work: Work) -> None:
-        async def recall(_remember: Remember) -> Answer:
-            return Answer(201, "found")
+        async def recall(_remember: Remember) -> OperationResult:
+            return OperationResult(201, "found")
 
         await work.asked(run=recall)
 
@@ -120,6 +115,6 @@ class TestRepeatedRequest:
         await work.asked()
         later = NOW + timedelta(hours=25)
 
-        gone = await work.db.transact(lambda session: forget_expired(session, now=later))
+        gone = await work.db.transact(lambda session: delete_expired_keys(session, now=later))
 
         assert gone == 1

@@ -11,7 +11,7 @@ from saraban.events import service as events
 from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
 from saraban.identity.service import Invitation, InvitationEnded
-from saraban.kit.limits import Limiter
+from saraban.kit.rate_limits import RateLimiter
 from saraban.notifications.models import MailLine
 from tests.features.notifications.test_mail import NOW, deliver, later, server, system
 from tests.smtp import SmtpServer
@@ -93,7 +93,7 @@ class TestLetter:
     async def test_is_not_sent_for_what_was_taken_up_meanwhile(self, system: System, server: SmtpServer) -> None:
         printed = await invite(system, email="somchai@example.org")
         await identity.accept_invitation(
-            system.db, limiter=Limiter(), token=printed.token, password="Chosen-By-Me-7", address="", now=NOW
+            system.db, limiter=RateLimiter(), token=printed.token, password="Chosen-By-Me-7", address="", now=NOW
         )
         await deliver(system)
 

@@ -248,12 +248,12 @@ class TestFailure:
             await deliver(system)
 
         async with system.db.reading() as session:
-            (dead,) = await events.dead_letters(session)
+            (dead,) = await events.list_dead_letters(session)
         assert (dead.queue, dead.name, dead.error) == ("mails", "mail.given_up", "refused: 451")
         assert len(await told(system, READER)) == 1
 
         await system.db.transact(
-            lambda session: events.revive(session, public_id=dead.public_id, now=system.clock.now())
+            lambda session: events.requeue_dead_letter(session, public_id=dead.public_id, now=system.clock.now())
         )
         await Worker(db=system.db, clock=system.clock, handlers=system.handlers).drain()
         assert await deliver(system) == 1
@@ -270,7 +270,7 @@ class TestFailure:
         async with system.db.reading() as session:
             line = (await session.scalars(sa.select(MailLine))).one()
             assert (line.attempts, line.given_up_at is not None) == (1, True)
-            assert len(await events.dead_letters(session)) == 1
+            assert len(await events.list_dead_letters(session)) == 1
 
     async def test_to_reach_the_server_costs_an_attempt_and_no_letter(self, system: System, server: SmtpServer) -> None:
         await happens(system)

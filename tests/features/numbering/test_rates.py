@@ -18,7 +18,7 @@ from saraban.cli.outcome import told
 from saraban.config import Settings
 from saraban.identity.models import User
 from saraban.identity.service.seed import demo_accounts
-from saraban.kit.limits import Charge, Limiter
+from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.numbering.models import NumberError
 from tests.conftest import PASSWORD, client_of
 from tests.features.numbering.test_endpoints import GENERATE, PREVIEW, Project, read_project
@@ -276,18 +276,18 @@ class TestPage:
 
 class TestLimiter:
     async def test_lets_exactly_so_many_through_at_once(self) -> None:
-        limiter = Limiter()
+        limiter = RateLimiter()
 
-        tallies = await asyncio.gather(*(limiter.take([Charge("user", "a", 50)]) for _ in range(200)))
+        tallies = await asyncio.gather(*(limiter.take([RateLimitRule("user", "a", 50)]) for _ in range(200)))
 
         assert sum(tally.refused is None for tally in tallies) == 50
 
     async def test_charges_nobody_else_for_who_is_refused(self) -> None:
-        limiter = Limiter()
-        charges = [Charge("user", "a", 1), Charge("all", "", 3)]
+        limiter = RateLimiter()
+        charges = [RateLimitRule("user", "a", 1), RateLimitRule("all", "", 3)]
 
         tallies = [await limiter.take(charges) for _ in range(5)]
-        others = [await limiter.take([Charge("user", "b", 9), Charge("all", "", 3)]) for _ in range(3)]
+        others = [await limiter.take([RateLimitRule("user", "b", 9), RateLimitRule("all", "", 3)]) for _ in range(3)]
 
         assert [tally.refused is None for tally in tallies] == [True] + [False] * 4
         assert [tally.refused is None for tally in others] == [True, True, False]

@@ -22,7 +22,7 @@ from saraban.attachments.adapters import folder
 from saraban.attachments.models import Attachment
 from saraban.cli.outcome import told
 from saraban.config import Settings
-from saraban.kit.db import Database, Fault, fault_of
+from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.service import import_work, workbook
 from saraban.ops import readiness
@@ -81,7 +81,7 @@ class TestFaultOf:
         ],
     )
     def test_names_a_full_disk(self, error: Exception) -> None:
-        assert fault_of(error) is Fault.FULL
+        assert database_fault(error) is DatabaseFault.FULL
 
 
 class TestDatabase:

@@ -21,7 +21,7 @@ from saraban.events.service import Handlers
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
-from saraban.kit.limits import Limiter
+from saraban.kit.rate_limits import RateLimiter
 from saraban.notifications import service as notifications
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedPost
@@ -57,7 +57,7 @@ def worker(
 ) -> Worker:
     handlers = Handlers()
     sender = webhooks.Sender(
-        db, clock=clock, post=receiver, limiter=Limiter(), per_minute=per_minute, each_per_minute=each
+        db, clock=clock, post=receiver, limiter=RateLimiter(), per_minute=per_minute, each_per_minute=each
     )
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=5))
     if notices:
@@ -208,7 +208,7 @@ class TestMessages:
 
         assert sorted(url for url, _, _ in receiver.got) == [HOOK] * 2 + [f"{HOOK}/quiet"] * 2
         async with app.state.db.reading() as session:
-            waiting = (await events.listing(session, state="waiting", limit=20)).items
+            waiting = (await events.list_events(session, state="waiting", limit=20)).items
         turns = sorted(one.next_try_at for one in waiting if one.next_try_at is not None)
         assert len(turns) == 4
         # They come one after the other, not all at once before everybody else's.

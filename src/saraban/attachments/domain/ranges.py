@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text
 
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
@@ -22,7 +22,7 @@ class Span:
 class RangeNotSatisfiable(DomainError):
     """The `Range` that was asked for begins behind the file's last byte; `Content-Range` says how long the file is."""
 
-    kind, code = Kind.BEYOND, "RANGE_NOT_SATISFIABLE"
+    kind, code = ErrorKind.BEYOND, "RANGE_NOT_SATISFIABLE"
     says = Text("ช่วงที่ขออยู่นอกไฟล์ ({size} ไบต์)", "The range lies outside the file ({size} bytes).")
     recovery = (Text("ดาวน์โหลดทั้งไฟล์ใหม่", "Download the whole file again."),)
 

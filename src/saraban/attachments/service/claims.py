@@ -11,7 +11,7 @@ from saraban.attachments.domain.row import AttachmentRow
 from saraban.attachments.models import Attachment
 from saraban.attachments.service.rows import as_row
 from saraban.identity.domain.caller import Caller
-from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 
 MAX_PER_STEP = 20
 STEP_FIELD = "/attachmentPublicIds"
@@ -27,7 +27,7 @@ _TOO_MANY = Text("แนบไฟล์ได้ไม่เกิน {limit} �
 class InvalidAttachments(DomainError):
     """A file that should go with a step is not the caller's own fresh upload, is named twice, or there are too many."""
 
-    kind, code = Kind.INVALID, "INVALID_ATTACHMENTS"
+    kind, code = ErrorKind.INVALID, "INVALID_ATTACHMENTS"
     says = Text("ไฟล์แนบบางไฟล์ไม่สามารถผูกกับขั้นตอนนี้ได้", "Some of the files cannot be attached to this step.")
     recovery = (Text("อัปโหลดไฟล์ใหม่แล้วลองอีกครั้ง", "Upload the files again and retry."),)
 

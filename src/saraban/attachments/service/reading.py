@@ -9,7 +9,7 @@ from saraban.attachments import repository
 from saraban.attachments.domain.row import AttachmentRow
 from saraban.attachments.service.rows import as_row
 from saraban.identity.domain.caller import Caller
-from saraban.kit.errors import DomainError, Kind, NotFound, Text
+from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
 
 AccessRule = Callable[[AsyncSession, Caller, int], Awaitable[bool]]
 
@@ -36,7 +36,7 @@ class AccessRules:
 class FileUnavailable(DomainError):
     """The row is there and the bytes are not: a restore from an incomplete backup, for example."""
 
-    kind, code = Kind.GONE, "FILE_UNAVAILABLE"
+    kind, code = ErrorKind.GONE, "FILE_UNAVAILABLE"
     says = Text("ไฟล์ไม่พร้อมใช้งาน", "The file is not available.")
     recovery = (Text("ติดต่อผู้ดูแลระบบ", "Contact the administrator."),)
 

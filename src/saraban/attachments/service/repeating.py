@@ -18,7 +18,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import FieldProblem
-from saraban.kit.idempotency import Answer, KeyReused, Remember, answer_once
+from saraban.kit.idempotency import KeyReused, OperationResult, Remember, answer_once
 
 OPERATION = "POST /attachments"
 
@@ -34,14 +34,14 @@ async def upload_once(
     rules: UploadRules,
     clock: Clock,
     address: str,
-) -> Answer:
+) -> OperationResult:
     """
     Do `upload` once for a key and give its answer to every repetition.
 
     :raises KeyReused: when the key came before with another name or other content
     """
 
-    async def run(remember: Remember) -> Answer:
+    async def run(remember: Remember) -> OperationResult:
         async def keep(session: AsyncSession, row: AttachmentRow) -> None:
             await remember(session, _answer(row))
 
@@ -81,8 +81,8 @@ async def once_for_file(
     intake: Intake,
     checksum: str,
     now: datetime,
-    run: Callable[[Remember], Awaitable[Answer]],
-) -> Answer:
+    run: Callable[[Remember], Awaitable[OperationResult]],
+) -> OperationResult:
     """
     Run an operation that takes a file once for a key, and hold the file of a repetition against the first.
 
@@ -102,5 +102,5 @@ async def once_for_file(
     return answer
 
 
-def _answer(row: AttachmentRow) -> Answer:
-    return Answer(201, Upload.of(row).model_dump(mode="json", by_alias=True))
+def _answer(row: AttachmentRow) -> OperationResult:
+    return OperationResult(201, Upload.of(row).model_dump(mode="json", by_alias=True))

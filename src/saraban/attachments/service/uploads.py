@@ -23,7 +23,7 @@ from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock, local_date
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, Text, invalid
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid
 from saraban.kit.ids import new_id
 
 FIELD = "/file"
@@ -44,7 +44,7 @@ class UploadRules:
 class FileTooLarge(DomainError):
     """The file has more bytes than the setting allows."""
 
-    kind, code = Kind.TOO_LARGE, "FILE_TOO_LARGE"
+    kind, code = ErrorKind.TOO_LARGE, "FILE_TOO_LARGE"
     says = Text("ไฟล์มีขนาดใหญ่เกิน {limit} MB", "The file is larger than {limit} MB.")
     recovery = (Text("แบ่งหรือลดขนาดไฟล์แล้วอัปโหลดใหม่", "Split the file or make it smaller, then upload it again."),)
 
@@ -55,7 +55,7 @@ class FileTooLarge(DomainError):
 class FileTypeRefused(DomainError):
     """Neither the name nor a header is believed: the content must be of a taken kind, and the extension must say so."""
 
-    kind, code = Kind.INVALID, "FILE_TYPE_MISMATCH"
+    kind, code = ErrorKind.INVALID, "FILE_TYPE_MISMATCH"
     says = Text("ชนิดไฟล์ไม่ตรงกับเนื้อหา หรือไม่อนุญาตให้อัปโหลด", "The file's type is not taken, or not what its name says.")
     recovery = (
         Text("ใช้ไฟล์ PDF, DOCX, XLSX, DWG, ZIP, JPEG หรือ PNG", "Use a PDF, DOCX, XLSX, DWG, ZIP, JPEG or PNG file."),

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit.models import AuditLog
-from saraban.kit.bulk import Driver, Statement, insertion_of
 from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
-from saraban.kit.pagination import Page, cut, newest_first
+from saraban.kit.pagination import Page, newest_first, page_of
+from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_mappings_statement
 from saraban.kit.trace import trace_id
 
 _INSERT = sa.insert(table_of(AuditLog))
@@ -89,9 +89,9 @@ async def write(
     await session.execute(_INSERT, _row(deed))
 
 
-def insertion(driver: Driver, deeds: Sequence[Deed]) -> Statement:
+def insertion(driver: DriverConnection, deeds: Sequence[Deed]) -> SqlStatement:
     """Return the one statement that adds the rows of several deeds, in their order."""
-    return insertion_of(driver, table_of(AuditLog), [_row(deed) for deed in deeds])
+    return insert_mappings_statement(driver, table_of(AuditLog), [_row(deed) for deed in deeds])
 
 
 def _row(deed: Deed) -> dict[str, Any]:
@@ -137,7 +137,7 @@ async def listing(
         limit=limit,
     )
     rows = [_entry(row) for row in (await session.scalars(statement)).all()]
-    return cut(rows, limit=limit, key=lambda entry: (entry.created_at, entry.public_id))
+    return page_of(rows, limit=limit, key=lambda entry: (entry.created_at, entry.public_id))
 
 
 def _entry(row: AuditLog) -> AuditEntry:

@@ -30,8 +30,8 @@ from saraban.kit.http import (
     PageLimit,
     PathId,
     ReadSession,
-    at_once,
-    sent,
+    async_dependency,
+    to_response,
 )
 from saraban.numbering.dependencies import DRAWS, Numbers
 from saraban.workflow.schemas import WorkflowEnvelope
@@ -65,7 +65,7 @@ def search(
     )
 
 
-Searching = Annotated[Search, Depends(at_once(search))]
+Searching = Annotated[Search, Depends(async_dependency(search))]
 
 
 def _document(answer: SheetEnvelope) -> Response:
@@ -81,7 +81,7 @@ async def create(
     answer = await circulations.create(
         db, numbers, caller=caller, order=body, now=now.now(), zone=now.zone, address=address, key=key
     )
-    return sent(answer)
+    return to_response(answer)
 
 
 @router.get("", response_model=CirculationPage, summary="The sheets of your organizations")
@@ -144,7 +144,7 @@ async def respond(
         address=address,
         key=key,
     )
-    return sent(answer)
+    return to_response(answer)
 
 
 @router.post("/{publicId}/cancel", response_model=SheetEnvelope, summary="Cancel with a reason")
@@ -162,7 +162,7 @@ async def cancel(
         address=address,
         key=key,
     )
-    return sent(answer)
+    return to_response(answer)
 
 
 @router.post("/{publicId}/renumber", dependencies=DRAWS, response_model=SheetEnvelope, summary="Give it another number")
@@ -190,7 +190,7 @@ async def renumber(
         address=address,
         key=key,
     )
-    return sent(answer)
+    return to_response(answer)
 
 
 @router.get("/{publicId}/history", summary="Everything that happened, newest first")

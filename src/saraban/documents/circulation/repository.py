@@ -132,7 +132,7 @@ async def page(session: AsyncSession, *, filters: Filters, cursor: str | None, l
         limit=limit,
     )
     rows = [SheetRow(*row) for row in await session.execute(statement)]
-    return pagination.cut(rows, limit=limit, key=lambda row: (row.sheet.created_at, row.sheet.public_id))
+    return pagination.page_of(rows, limit=limit, key=lambda row: (row.sheet.created_at, row.sheet.public_id))
 
 
 async def visible(

@@ -18,7 +18,7 @@ from saraban.documents.core.schemas import (
     ReferenceAnswer,
     Subject,
 )
-from saraban.kit.schema import Day, Paragraphs, Schema
+from saraban.kit.schema import Day, MultiLine, Schema
 from saraban.numbering.schemas import NumberFormatOut
 from saraban.workflow.schemas import WorkflowItem
 
@@ -63,7 +63,7 @@ class Response(Schema):
     on_behalf_of: UUID | None = Field(
         None, description="Whose part you answer, who is away and has delegated it to you.", examples=[None]
     )
-    comment: Annotated[str, Paragraphs(5_000)] | None = None
+    comment: Annotated[str, MultiLine(5_000)] | None = None
 
 
 class PartAnswer(Schema):

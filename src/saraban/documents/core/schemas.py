@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.kit.schema import Day, Line, Paragraphs, Schema
+from saraban.kit.schema import Day, MultiLine, Schema, SingleLine
 from saraban.numbering.schemas import NumberFormatOut
 from saraban.workflow.schemas import HistoryFileOut, LabelOut, WorkflowItem
 from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
@@ -18,11 +18,11 @@ Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]
 RecipientType = Literal["TO", "CC"]
 
 EXAMPLE_ID = "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"
-Subject = Annotated[str, Line(500)]
-Prose = Annotated[str, Paragraphs(20_000)]
-MasterCode = Annotated[str, Line(50)]
-Reason = Annotated[str, Line(500, shortest=5)]
-SenderNumber = Annotated[str, Line(255)]
+Subject = Annotated[str, SingleLine(500)]
+Prose = Annotated[str, MultiLine(20_000)]
+MasterCode = Annotated[str, SingleLine(50)]
+Reason = Annotated[str, SingleLine(500, shortest=5)]
+SenderNumber = Annotated[str, SingleLine(255)]
 _SENDER = "The number that the sender gave to what came from outside."
 Ids = Annotated[list[UUID], Field(max_length=50)]
 

@@ -11,7 +11,7 @@ from saraban.documents.correspondence.schemas import CorrespondencePage, NewCorr
 from saraban.documents.correspondence.service import REGISTER
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, sent
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, to_response
 from saraban.numbering.dependencies import DRAWS, Numbers
 from saraban.workflow.schemas import WorkflowEnvelope
 
@@ -36,4 +36,4 @@ async def create(
     answer = await correspondences.create(
         db, numbers, caller=caller, order=body, now=now.now(), zone=now.zone, address=address, key=key
     )
-    return sent(answer)
+    return to_response(answer)

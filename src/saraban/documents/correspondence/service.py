@@ -11,7 +11,7 @@ from saraban.documents.correspondence.domain import CORRESPONDENCE
 from saraban.documents.correspondence.schemas import NewCorrespondence
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.kit.idempotency import Answer
+from saraban.kit.idempotency import OperationResult
 from saraban.numbering.service import Allocator
 
 REGISTER = core.Register(CORRESPONDENCE)
@@ -27,7 +27,7 @@ async def create(
     zone: ZoneInfo,
     address: str,
     key: str | None = None,
-) -> Answer:
+) -> OperationResult:
     """
     Write a draft with its number.
 

@@ -10,7 +10,7 @@ from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaPage
 from saraban.documents.rfa.service import REGISTER
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, sent
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, to_response
 from saraban.numbering.dependencies import DRAWS, Numbers
 from saraban.workflow.schemas import WorkflowEnvelope
 
@@ -35,4 +35,4 @@ async def create(
     answer = await rfas.create(
         db, numbers, caller=caller, order=body, now=now.now(), zone=now.zone, address=address, key=key
     )
-    return sent(answer)
+    return to_response(answer)

@@ -11,9 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.models import CorrespondenceRevision
 from saraban.documents.rfa.models import Rfa, RfaRevision
-from saraban.kit.bulk import Statement
 from saraban.kit.db import table_of
-from saraban.kit.ready import Ready
+from saraban.kit.pipeline import SqlStatement
+from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import RfaApproveCode, RfaStatusCode, RfaType
 
 
@@ -57,7 +57,7 @@ async def verdict_set(
     approve_code: str | None,
     keeps: bool,
     day: date | None,
-) -> list[Statement]:
+) -> list[SqlStatement]:
     """
     Return what sets the status of revisions, and the approve code and the day of the approval where they are given.
 
@@ -67,11 +67,11 @@ async def verdict_set(
     """
     given = {"status": status, "answered": answered, "approve_code": approve_code, "day": day}
     asked = {name: value for name, value in given.items() if value is not None}
-    return await _verdict(frozenset(asked), keeps=keeps).due(session, revisions=list(revision_ids), **asked)
+    return await _verdict(frozenset(asked), keeps=keeps).bind_or_execute(session, revisions=list(revision_ids), **asked)
 
 
 @cache
-def _verdict(names: frozenset[str], *, keeps: bool) -> Ready:
+def _verdict(names: frozenset[str], *, keeps: bool) -> PreparedStatement:
     """Made once for each set of columns: every step of an RFA sends one."""
     table = table_of(RfaRevision)
     values: dict[str, Any] = {"rfa_status_code_id": _key_of(RfaStatusCode.id, RfaStatusCode.status_code, "status")}
@@ -79,7 +79,9 @@ def _verdict(names: frozenset[str], *, keeps: bool) -> Ready:
         values["rfa_approve_code_id"] = _approve_code(table.c.rfa_approve_code_id, names, keeps=keeps)
     if "day" in names:
         values["approved_date"] = sa.bindparam("day")
-    return Ready(sa.update(table).where(table.c.id.in_(sa.bindparam("revisions", expanding=True))).values(values))
+    return PreparedStatement(
+        sa.update(table).where(table.c.id.in_(sa.bindparam("revisions", expanding=True))).values(values)
+    )
 
 
 def _approve_code(before: Any, names: frozenset[str], *, keeps: bool) -> Any:

@@ -16,10 +16,10 @@ from saraban.documents.rfa.domain import RFA, may_ask, verdict
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaSummary, RfaTypeAnswer
 from saraban.identity.domain.caller import Caller
-from saraban.kit.bulk import Statement
 from saraban.kit.db import Database
 from saraban.kit.errors import invalid
-from saraban.kit.idempotency import Answer
+from saraban.kit.idempotency import OperationResult
+from saraban.kit.pipeline import SqlStatement
 from saraban.numbering.service import Allocator
 from saraban.projects import service as projects
 from saraban.projects.domain.master import RFA_APPROVE_CODES, RFA_STATUSES
@@ -52,7 +52,7 @@ def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
     }
 
 
-async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> Sequence[Statement]:
+async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> Sequence[SqlStatement]:
     shown = verdict(reached.state, ended=reached.ended, meaning=reached.meaning, response_code=reached.response_code)
     return await repository.verdict_set(
         session,
@@ -96,7 +96,7 @@ async def create(
     zone: ZoneInfo,
     address: str,
     key: str | None = None,
-) -> Answer:
+) -> OperationResult:
     """
     Write a draft RFA with its number.
 

@@ -13,7 +13,7 @@ from saraban.documents.core.schemas import (
     RevisionDetail,
     RevisionList,
 )
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
 from saraban.workflow.schemas import WorkflowItem
 
 Purpose = Literal["FOR_APPROVAL", "FOR_INFORMATION", "FOR_REVIEW", "OTHER"]
@@ -22,7 +22,7 @@ Purpose = Literal["FOR_APPROVAL", "FOR_INFORMATION", "FOR_REVIEW", "OTHER"]
 class Item(Schema):
     document_public_id: UUID
     quantity: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 1
-    remarks: Annotated[str, Line(255)] | None = None
+    remarks: Annotated[str, SingleLine(255)] | None = None
 
 
 class NewTransmittal(NewDocument):

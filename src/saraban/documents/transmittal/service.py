@@ -26,10 +26,10 @@ from saraban.documents.transmittal.schemas import (
     TransmittalSummary,
 )
 from saraban.identity.domain.caller import Caller
-from saraban.kit.bulk import Statement
 from saraban.kit.db import Database
-from saraban.kit.errors import CHECK_INPUT, FieldProblem, Invalid, Kind, Text, invalid
-from saraban.kit.idempotency import Answer
+from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid
+from saraban.kit.idempotency import OperationResult
+from saraban.kit.pipeline import SqlStatement
 from saraban.numbering.service import Allocator
 
 _Items = list[tuple[core.DocumentRow, Item]]
@@ -38,7 +38,7 @@ _Items = list[tuple[core.DocumentRow, Item]]
 class ItemIsDraft(Invalid):
     """A transmittal carries only what has been submitted (EC-RFA-004)."""
 
-    kind, code = Kind.INVALID, "TRANSMITTAL_ITEM_DRAFT"
+    kind, code = ErrorKind.INVALID, "TRANSMITTAL_ITEM_DRAFT"
     says = Text("{number} ยังอยู่ใน Draft กรุณา Submit ก่อน", "{number} is still a draft. Submit it first.")
     recovery = (CHECK_INPUT, Text("Submit เอกสารในรายการก่อน", "Submit the documents of the list first."))
 
@@ -46,7 +46,7 @@ class ItemIsDraft(Invalid):
 class ItemIsCancelled(Invalid):
     """A transmittal carries nothing that has been cancelled."""
 
-    kind, code = Kind.INVALID, "TRANSMITTAL_ITEM_CANCELLED"
+    kind, code = ErrorKind.INVALID, "TRANSMITTAL_ITEM_CANCELLED"
     says = Text("{number} ถูกยกเลิกแล้ว จึงนำส่งไม่ได้", "{number} has been cancelled and cannot be transmitted.")
     recovery = (CHECK_INPUT, Text("นำเอกสารที่ถูกยกเลิกออกจากรายการ", "Leave the cancelled document out of the list."))
 
@@ -78,7 +78,7 @@ def _item(one: repository.Carried) -> ItemAnswer:
     )
 
 
-async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> Sequence[Statement]:
+async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> Sequence[SqlStatement]:
     if reached.issued:
         for revision_id in revision_ids:
             await _issue_items(session, revision_id)
@@ -183,7 +183,7 @@ async def create(
     zone: ZoneInfo,
     address: str,
     key: str | None = None,
-) -> Answer:
+) -> OperationResult:
     """
     Write a draft transmittal with its number.
 

@@ -8,25 +8,25 @@ ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class RetryAt:
+class RetryAfter:
     """Try again after `delay`."""
 
     delay: timedelta
 
 
 @dataclass(frozen=True, slots=True)
-class Dead:
+class GiveUp:
     """Give the event up, so that the next of its aggregate may go on."""
 
 
-def decide(
+def next_attempt(
     attempts: int, *, expected: bool = False, limit: int = ATTEMPTS, first_delay: timedelta = FIRST_DELAY
-) -> RetryAt | Dead:
+) -> RetryAfter | GiveUp:
     """
     Return what to do after the handler's failure number `attempts` (1 for the first).
 
     :param expected: a broken rule stays broken, however often it is tried
     """
     if expected or attempts >= limit:
-        return Dead()
-    return RetryAt(first_delay * 2 ** (attempts - 1))
+        return GiveUp()
+    return RetryAfter(first_delay * 2 ** (attempts - 1))

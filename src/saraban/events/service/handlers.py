@@ -11,8 +11,8 @@ from saraban.events.domain.lane import Lane
 from saraban.events.domain.retry import FIRST_DELAY
 
 Handler = Callable[[AsyncSession, Event], Awaitable[None]]
-Reaction = Callable[[AsyncSession, Sequence[Event]], Awaitable[None]]
-Sender = Callable[[Event], Awaitable[None]]
+BatchHandler = Callable[[AsyncSession, Sequence[Event]], Awaitable[None]]
+EventSender = Callable[[Event], Awaitable[None]]
 
 
 class Postponed(Exception):  # an expected outcome
@@ -31,8 +31,8 @@ class Handlers:
     """
 
     def __init__(self, *, first_delay: timedelta = FIRST_DELAY) -> None:
-        self._by_name: dict[str, list[Reaction]] = defaultdict(list)
-        self._senders: dict[str, Sender] = {}
+        self._by_name: dict[str, list[BatchHandler]] = defaultdict(list)
+        self._senders: dict[str, EventSender] = {}
         self._delays: dict[str, timedelta] = {}
         self._first_delay = first_delay
 
@@ -40,7 +40,7 @@ class Handlers:
         """Have `handler` called in the transaction that marks the event delivered."""
         self.add_all(name, _one_by_one(handler))
 
-    def add_all(self, name: str, reaction: Reaction) -> None:
+    def add_all(self, name: str, reaction: BatchHandler) -> None:
         """
         Have `reaction` called with all events of that name which one transaction delivers, each of another
         aggregate. What it raises undoes all of them; then it is called with fewer, in the end with the one that fails.
@@ -49,7 +49,7 @@ class Handlers:
             raise ValueError(f"{name} is sent outside")
         self._by_name[name].append(reaction)
 
-    def send(self, name: str, sender: Sender, *, first_delay: timedelta | None = None) -> None:
+    def send(self, name: str, sender: EventSender, *, first_delay: timedelta | None = None) -> None:
         """
         Have `sender` called without a transaction: it may wait for the network, and must bear being repeated.
 
@@ -61,10 +61,10 @@ class Handlers:
         if first_delay is not None:
             self._delays[name] = first_delay
 
-    def of(self, name: str) -> Sequence[Reaction]:
+    def of(self, name: str) -> Sequence[BatchHandler]:
         return tuple(self._by_name.get(name, ()))
 
-    def sender_of(self, name: str) -> Sender | None:
+    def sender_of(self, name: str) -> EventSender | None:
         return self._senders.get(name)
 
     def first_delay_of(self, name: str) -> timedelta:
@@ -77,7 +77,7 @@ class Handlers:
         return Lane(frozenset(self._senders), outside)
 
 
-def _one_by_one(handler: Handler) -> Reaction:
+def _one_by_one(handler: Handler) -> BatchHandler:
     async def react(session: AsyncSession, events: Sequence[Event]) -> None:
         for event in events:
             await handler(session, event)

@@ -17,13 +17,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events import repository
 from saraban.events.domain.event import Event
 from saraban.events.domain.lane import Lane
-from saraban.events.domain.retry import Dead, RetryAt, decide
-from saraban.events.service.dead import DeadEvent, bury
+from saraban.events.domain.retry import GiveUp, RetryAfter, next_attempt
+from saraban.events.service.dead_letters import DeadLetterView, move_to_dead_letters
 from saraban.events.service.handlers import Handlers, Postponed
-from saraban.kit.bulk import Driver, Statement, insertion_of
-from saraban.kit.db import announce, fault_of
+from saraban.kit.db import database_fault, notify_after_commit
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
+from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_mappings_statement
 
 LEASE = timedelta(seconds=60)
 KEEP_DELIVERED = timedelta(hours=24)
@@ -31,7 +31,7 @@ AFTER_FAULT = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class EventClaim:
     """
     An event that this worker alone may deliver until the lease ends.
 
@@ -44,7 +44,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class NewEvent:
     """
     An event to be recorded.
 
@@ -85,27 +85,27 @@ async def record(
     :param aggregate_id: public id, as text, of what must be told in order: a workflow instance, a document
     :param payload: plain values and public ids only
     """
-    (public_id,) = await record_all(session, [News(name, aggregate_type, aggregate_id, payload, now)])
+    (public_id,) = await record_all(session, [NewEvent(name, aggregate_type, aggregate_id, payload, now)])
     return public_id
 
 
-async def record_all(session: AsyncSession, news: Sequence[News]) -> list[UUID]:
+async def record_all(session: AsyncSession, news: Sequence[NewEvent]) -> list[UUID]:
     """Do the same for several events, in their order, with one statement."""
     if not news:
         return []
     rows = [_row(one) for one in news]
     await repository.add(session, rows=rows)
-    announce(session)
+    notify_after_commit(session)
     return [row["uuid"] for row in rows]
 
 
-def insertion(session: AsyncSession, driver: Driver, news: Sequence[News]) -> Statement:
+def insert_statement(session: AsyncSession, driver: DriverConnection, news: Sequence[NewEvent]) -> SqlStatement:
     """Return the statement that does the same, for the caller to send in the session's transaction."""
-    announce(session)
-    return insertion_of(driver, repository.TABLE, [_row(one) for one in news])
+    notify_after_commit(session)
+    return insert_mappings_statement(driver, repository.TABLE, [_row(one) for one in news])
 
 
-def _row(one: News) -> dict[str, Any]:
+def _row(one: NewEvent) -> dict[str, Any]:
     return {
         "uuid": new_id(),
         "name": one.name,
@@ -125,15 +125,15 @@ async def any_due(session: AsyncSession, *, now: datetime, lane: Lane | None = N
 
 async def claim(
     session: AsyncSession, *, now: datetime, limit: int, lease: timedelta = LEASE, lane: Lane | None = None
-) -> list[Claim]:
+) -> list[EventClaim]:
     """Take up to `limit` events, each the oldest undelivered one of its aggregate, for the time of a lease."""
     rows = await repository.lock_due(session, now=now, limit=limit, lane=lane)
     token = new_id().hex
     await repository.lease(session, keys=[row.id for row in rows], token=token, until=now + lease)
-    return [Claim(Event(*row[1:]), token, row.id) for row in rows]
+    return [EventClaim(Event(*row[1:]), token, row.id) for row in rows]
 
 
-async def deliver(session: AsyncSession, *, claim: Claim, handlers: Handlers, now: datetime) -> bool:
+async def deliver(session: AsyncSession, *, claim: EventClaim, handlers: Handlers, now: datetime) -> bool:
     """
     Run the handlers and mark the event delivered, all in the caller's transaction.
 
@@ -143,7 +143,7 @@ async def deliver(session: AsyncSession, *, claim: Claim, handlers: Handlers, no
 
 
 async def deliver_all(
-    session: AsyncSession, *, claims: Sequence[Claim], handlers: Handlers, now: datetime
+    session: AsyncSession, *, claims: Sequence[EventClaim], handlers: Handlers, now: datetime
 ) -> set[UUID]:
     """
     Do the same for several events; what one of their handlers raises undoes all.
@@ -163,7 +163,7 @@ async def deliver_all(
     return set(keys)
 
 
-async def finish(session: AsyncSession, *, claim: Claim, now: datetime) -> bool:
+async def mark_delivered(session: AsyncSession, *, claim: EventClaim, now: datetime) -> bool:
     """
     Mark an event delivered that a sender has told outside.
 
@@ -174,12 +174,12 @@ async def finish(session: AsyncSession, *, claim: Claim, now: datetime) -> bool:
     return bool(keys)
 
 
-def is_last_try(event: Event) -> bool:
+def is_last_attempt(event: Event) -> bool:
     """Return whether an event is given up when it cannot be delivered this time either."""
-    return isinstance(decide(event.attempts + 1), Dead)
+    return isinstance(next_attempt(event.attempts + 1), GiveUp)
 
 
-def is_counted(error: Exception, *, outside: bool = False) -> bool:
+def counts_as_attempt(error: Exception, *, outside: bool = False) -> bool:
     """
     Return whether a failure is the handler's own: a limiter's wait or a fault of the database is no attempt.
 
@@ -189,12 +189,12 @@ def is_counted(error: Exception, *, outside: bool = False) -> bool:
         return False
     if outside and isinstance(error, OSError) and not isinstance(error, DBAPIError):
         return True
-    return fault_of(error) is None
+    return database_fault(error) is None
 
 
-async def fail(
-    session: AsyncSession, *, claim: Claim, error: Exception, now: datetime, handlers: Handlers | None = None
-) -> DeadEvent | None:
+async def record_failure(
+    session: AsyncSession, *, claim: EventClaim, error: Exception, now: datetime, handlers: Handlers | None = None
+) -> DeadLetterView | None:
     """
     Plan the next try of an event whose delivery failed, or bury it.
 
@@ -208,18 +208,18 @@ async def fail(
     if isinstance(error, Postponed):
         row.available_at = now + timedelta(seconds=error.seconds)
         return None
-    row.last_error = told(error)
-    if not is_counted(error, outside=known.sender_of(row.name) is not None):
+    row.last_error = failure_text(error)
+    if not counts_as_attempt(error, outside=known.sender_of(row.name) is not None):
         row.available_at = now + AFTER_FAULT
         return None
     row.attempts += 1
     delay = known.first_delay_of(row.name)
-    match decide(row.attempts, expected=isinstance(error, DomainError), first_delay=delay):
-        case RetryAt(pause):
+    match next_attempt(row.attempts, expected=isinstance(error, DomainError), first_delay=delay):
+        case RetryAfter(pause):
             row.available_at = now + pause
             return None
-        case Dead():
-            return await bury(session, row=row, now=now)
+        case GiveUp():
+            return await move_to_dead_letters(session, row=row, now=now)
 
 
 async def purge_delivered(session: AsyncSession, *, now: datetime, keep: timedelta = KEEP_DELIVERED) -> int:
@@ -233,7 +233,7 @@ async def backlog(session: AsyncSession, *, lane: Lane | None = None) -> Backlog
     return Backlog(waiting, oldest, dead)
 
 
-def told(error: Exception) -> str:
+def failure_text(error: Exception) -> str:
     """Return the words that are kept about a failure: one line, and nothing a database says about its rows."""
     name = type(error).__name__
     if not isinstance(error, DomainError):

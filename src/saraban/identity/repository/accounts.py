@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME
 from saraban.identity.models import Organization, Role, User, UserAssignment, UserPreference
-from saraban.kit.db import Connected
+from saraban.kit.db import SessionOrConnection
 
 
 async def by_username(session: AsyncSession, *, username: str) -> User | None:
@@ -22,7 +22,7 @@ async def is_taken(session: AsyncSession, *, username: str, email: str) -> bool:
     return bool(await session.scalar(sa.select(taken)))
 
 
-async def anybody(connected: Connected) -> bool:
+async def anybody(connected: SessionOrConnection) -> bool:
     """Whether there is an account beside `system`; closed ones count."""
     return bool(await connected.scalar(sa.select(sa.exists().where(User.username != SYSTEM_USERNAME))))
 

@@ -19,7 +19,7 @@ from saraban.identity.models import (
     UserPreference,
 )
 from saraban.identity.repository import places
-from saraban.kit.db import Connected
+from saraban.kit.db import SessionOrConnection
 
 _projects, _contracts = places.projects, places.contracts
 
@@ -69,7 +69,7 @@ def _open_users() -> Any:
     return _users_with_grants().where(User.public_id.in_(asked), User.is_active, User.deleted_at.is_(None))
 
 
-async def rows_of_users(connected: Connected, *, public_ids: Collection[UUID]) -> Sequence[Any]:
+async def rows_of_users(connected: SessionOrConnection, *, public_ids: Collection[UUID]) -> Sequence[Any]:
     """One row for each assignment of a user (one of nulls without any); none of a user whose account is closed."""
     return list((await connected.execute(_open_users(), {"asked": list(public_ids)})).all())
 

@@ -23,7 +23,7 @@ from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import invitations, tokens
 from saraban.identity.service import passwords, places, rights
 from saraban.identity.service.callers import display_name
-from saraban.kit.errors import DomainError, Forbidden, Kind, NotFound, Text, invalid
+from saraban.kit.errors import DomainError, ErrorKind, Forbidden, NotFound, Text, invalid
 
 CHANGED = "account.changed"
 
@@ -31,7 +31,7 @@ CHANGED = "account.changed"
 class UsernameTaken(DomainError):
     """Another account has this user name or e-mail address."""
 
-    kind, code = Kind.CONFLICT, "USERNAME_TAKEN"
+    kind, code = ErrorKind.CONFLICT, "USERNAME_TAKEN"
     says = Text("ชื่อผู้ใช้หรืออีเมล “{value}” มีผู้ใช้แล้ว", "“{value}” is taken by another account.")
     recovery = (Text("เลือกชื่ออื่น", "Choose another name."),)
 
@@ -39,7 +39,7 @@ class UsernameTaken(DomainError):
 class RoleDoesNotFit(DomainError):
     """A role is given at the level it is made for: everywhere, one organization, one project or one contract."""
 
-    kind, code = Kind.CONFLICT, "ROLE_SCOPE_MISMATCH"
+    kind, code = ErrorKind.CONFLICT, "ROLE_SCOPE_MISMATCH"
     says = Text("บทบาท {role} ต้องกำหนดที่ระดับ {scope}", "The role {role} is given at the level {scope}.")
     recovery = (Text("ระบุขอบเขตให้ตรงกับบทบาท", "Name the scope that fits the role."),)
 

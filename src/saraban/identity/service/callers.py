@@ -64,7 +64,9 @@ class Callers:
         async with self._turns:
             # From here on, who comes is too late for this statement and asks for the next.
             asked, self._asked, self._coming = self._asked, set(), None
-            rows = await self._db.look(lambda connection: repository.rows_of_users(connection, public_ids=asked))
+            rows = await self._db.read_autocommit(
+                lambda connection: repository.rows_of_users(connection, public_ids=asked)
+            )
         return {public_id: _caller(list(own)) for public_id, own in groupby(rows, attrgetter("public_id"))}
 
 

@@ -15,7 +15,7 @@ from saraban.identity.domain.organization import part_of, role_names_of
 from saraban.identity.repository import organizations as repository
 from saraban.identity.schemas import OrganizationLine, OrganizationPage
 from saraban.kit.errors import NotFound
-from saraban.kit.pagination import cut
+from saraban.kit.pagination import page_of
 
 
 async def list_organizations(
@@ -35,7 +35,7 @@ async def list_organizations(
         cursor=cursor,
         limit=limit,
     )
-    page = cut(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
+    page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
     return OrganizationPage(items=[line(row) for row in page.items], next_cursor=page.next_cursor)
 
 

@@ -17,14 +17,14 @@ from saraban.identity.service import passwords, rights
 from saraban.identity.service.accounts import create_user, grant_role
 from saraban.identity.service.callers import load_caller, system_caller
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.text import control_character, fold
 
 
 class NotSetUp(DomainError):
     """Nobody has an account yet: whoever runs the server makes the first administrator with `saraban setup`."""
 
-    kind, code = Kind.BUSY, "NOT_SET_UP"
+    kind, code = ErrorKind.BUSY, "NOT_SET_UP"
     says = Text("ระบบสารบรรณยังไม่ได้ตั้งค่าเริ่มต้น", "Saraban is not set up yet.")
     recovery = (
         Text("ผู้ดูแลเซิร์ฟเวอร์ต้องสั่ง `saraban setup` ก่อน", "Whoever runs the server has to run `saraban setup` first."),
@@ -34,7 +34,7 @@ class NotSetUp(DomainError):
 class AlreadySetUp(DomainError):
     """`saraban setup` is for an empty database, and this one has accounts."""
 
-    kind, code = Kind.CONFLICT, "ALREADY_SET_UP"
+    kind, code = ErrorKind.CONFLICT, "ALREADY_SET_UP"
     says = Text("ระบบนี้ตั้งค่าเริ่มต้นแล้ว จึงไม่ได้เปลี่ยนสิ่งใด", "Saraban is set up already; nothing was changed.")
     recovery = (
         Text("เพิ่มผู้ใช้ด้วย `saraban user invite`", "Add people with `saraban user invite`."),
@@ -78,7 +78,7 @@ class FirstRun:
         self._over = False
 
     async def is_over(self) -> bool:
-        self._over = self._over or await self._db.look(repository.anybody)
+        self._over = self._over or await self._db.read_autocommit(repository.anybody)
         return self._over
 
     async def require_over(self) -> None:

@@ -22,9 +22,9 @@ from saraban.identity.service.callers import display_name
 from saraban.identity.service.password_change import OF_ADDRESS, count_attempt
 from saraban.identity.service.tokens import digest
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind, Text, invalid
+from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.ids import new_secret
-from saraban.kit.limits import Limiter
+from saraban.kit.rate_limits import RateLimiter
 
 INVITED: Final = "user.invited"
 LIFE: Final = timedelta(days=7)
@@ -33,7 +33,7 @@ LIFE: Final = timedelta(days=7)
 class InvitationEnded(DomainError):
     """The link was used, replaced by another invitation, has expired, or its account is closed."""
 
-    kind, code = Kind.GONE, "INVITATION_ENDED"
+    kind, code = ErrorKind.GONE, "INVITATION_ENDED"
     says = Text("ลิงก์คำเชิญนี้ใช้ไม่ได้แล้ว", "This invitation link does not work any more.")
     recovery = (
         Text("หากตั้งรหัสผ่านแล้ว ให้เข้าสู่ระบบได้เลย", "If you have set your password already, sign in."),
@@ -127,7 +127,7 @@ async def read_invitation(session: AsyncSession, *, token: str, now: datetime) -
 
 
 async def accept_invitation(
-    db: Database, *, limiter: Limiter, token: str, password: str, address: str, now: datetime
+    db: Database, *, limiter: RateLimiter, token: str, password: str, address: str, now: datetime
 ) -> str:
     """
     Set the password that an invited person chose, end the link and all sessions, and give the user name.

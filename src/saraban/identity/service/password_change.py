@@ -13,8 +13,8 @@ from saraban.identity.service.accounts import record, replace_password
 from saraban.identity.service.tokens import NotSignedIn, digest
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind, Text, invalid
-from saraban.kit.limits import Charge, Limiter
+from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
+from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 
 OF_ACCOUNT: Final = 10
 MINUTES: Final = 15
@@ -24,7 +24,7 @@ OF_ADDRESS: Final = 60  # an office whose people all open their invitations this
 class TooManyPasswords(DomainError):
     """More passwords were tried than a person types: for one account, or with invitations from one address."""
 
-    kind, code = Kind.THROTTLED, "TOO_MANY_PASSWORDS"
+    kind, code = ErrorKind.THROTTLED, "TOO_MANY_PASSWORDS"
     says = Text("ลองบ่อยเกินไป กรุณารอ {minutes} นาที", "Too many attempts. Please wait for {minutes} min.")
     recovery = (Text("รอแล้วลองใหม่", "Wait, then try again."),)
 
@@ -33,7 +33,7 @@ async def change_password(
     db: Database,
     *,
     caller: Caller,
-    limiter: Limiter,
+    limiter: RateLimiter,
     current: str,
     new: str,
     refresh_token: str = "",
@@ -76,8 +76,8 @@ async def _note_failure(db: Database, caller: Caller, *, address: str, now: date
     await db.transact(note)
 
 
-async def count_attempt(limiter: Limiter, policy: str, whom: str, most: int, *, minutes: int = 1) -> None:
+async def count_attempt(limiter: RateLimiter, policy: str, whom: str, most: int, *, minutes: int = 1) -> None:
     """:raises TooManyPasswords: when the tries of these minutes are used up"""
-    tally = await limiter.take([Charge(policy, whom, most, minutes)])
-    if tally.refused is not None:
-        raise TooManyPasswords(values={"minutes": ceil(tally.reset / 60)}, retry_after=tally.reset)
+    result = await limiter.take([RateLimitRule(policy, whom, most, minutes)])
+    if result.refused is not None:
+        raise TooManyPasswords(values={"minutes": ceil(result.reset / 60)}, retry_after=result.reset)

@@ -19,7 +19,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from saraban.identity.domain.password import canonical, weakness
 from saraban.kit.clock import stopwatch
-from saraban.kit.errors import RETRY, DomainError, FieldProblem, Invalid, Kind, Text
+from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.ids import new_secret
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ _pace = _Pace()
 class PasswordsBusy(DomainError):
     """So many passwords are being checked that this one would wait too long. It was not looked at; try again."""
 
-    kind, code = Kind.BUSY, "PASSWORDS_BUSY"
+    kind, code = ErrorKind.BUSY, "PASSWORDS_BUSY"
     says = Text(
         "มีผู้ลงชื่อเข้าใช้พร้อมกันจำนวนมาก กรุณาลองใหม่อีกครั้งในอีกสักครู่",
         "Many people are logging in at this moment. Please try again shortly.",

@@ -21,7 +21,7 @@ from saraban.identity.service.throttle import LogInThrottle
 from saraban.identity.service.tokens import SessionEnded, TokenIssuer, digest, new_refresh_token
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import new_id
 
 # Two tabs of one browser may present the same token at the same moment; later, it is a stolen one.
@@ -32,7 +32,7 @@ _SUSPICIOUS = frozenset({"login.throttled", "login.token_reused"})
 class WrongCredentials(DomainError):
     """The user name or the password is wrong, or the account is closed: which of them, nobody is told."""
 
-    kind, code = Kind.UNAUTHENTICATED, "INVALID_CREDENTIALS"
+    kind, code = ErrorKind.UNAUTHENTICATED, "INVALID_CREDENTIALS"
     says = Text("ชื่อผู้ใช้หรือรหัสผ่านไม่ถูกต้อง", "The user name or the password is wrong.")
     recovery = (
         Text("ตรวจสอบชื่อผู้ใช้และรหัสผ่าน แล้วลองใหม่", "Check the user name and the password, then try again."),

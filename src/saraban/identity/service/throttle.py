@@ -22,8 +22,8 @@ from prometheus_client import Counter
 from saraban.identity.domain.throttle import Failures, ThrottleRules, delay, has_to_wait, network_of, patience
 from saraban.identity.service.device_cookies import DeviceCookies
 from saraban.identity.service.passwords import PasswordsBusy
-from saraban.kit.errors import DomainError, Kind, Text
-from saraban.kit.limits import Charge, Limiter
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 
 log = structlog.get_logger(__name__)
 
@@ -39,7 +39,7 @@ class LogInThrottled(DomainError):
     time is over; `saraban user unlock` ends it sooner for a name.
     """
 
-    kind, code = Kind.THROTTLED, "LOGIN_THROTTLED"
+    kind, code = ErrorKind.THROTTLED, "LOGIN_THROTTLED"
     says = Text(
         "ลงชื่อเข้าใช้ไม่สำเร็จหลายครั้งเกินไป กรุณาลองใหม่ใน {minutes} นาที",
         "Too many log-ins failed. Try again in {minutes} minutes.",
@@ -68,9 +68,9 @@ class LogInAttempt:
     """
 
     place: str
-    here: Charge
-    name: Charge
-    address: Charge | None
+    here: RateLimitRule
+    name: RateLimitRule
+    address: RateLimitRule | None
 
 
 class LogInThrottle:
@@ -79,7 +79,7 @@ class LogInThrottle:
     :param key: names are digested and browsers known by it
     """
 
-    def __init__(self, limiter: Limiter, rules: ThrottleRules, *, key: str) -> None:
+    def __init__(self, limiter: RateLimiter, rules: ThrottleRules, *, key: str) -> None:
         self.rules = rules
         self._limiter, self._key = limiter, key.encode()
         self._queues: dict[str, _Queue] = {}
@@ -96,9 +96,9 @@ class LogInThrottle:
         place = network if device is None else f"device {device}"
         return LogInAttempt(
             place,
-            Charge("login_here", f"{place} {digest}", rules.attempts, rules.minutes),
-            Charge("login_name", digest, rules.attempts + _DELAYED, rules.minutes),
-            Charge("login_address", network, rules.of_address or 1) if device is None else None,
+            RateLimitRule("login_here", f"{place} {digest}", rules.attempts, rules.minutes),
+            RateLimitRule("login_name", digest, rules.attempts + _DELAYED, rules.minutes),
+            RateLimitRule("login_address", network, rules.of_address or 1) if device is None else None,
         )
 
     @asynccontextmanager
@@ -133,8 +133,8 @@ class LogInThrottle:
     async def failed(self, attempt: LogInAttempt) -> bool:
         """Count a failure; true when this address has to wait from now on."""
         LOG_INS.labels("wrong").inc()
-        for charge in filter(None, (attempt.here, attempt.name, attempt.address)):
-            await self._limiter.take([charge])
+        for rule in filter(None, (attempt.here, attempt.name, attempt.address)):
+            await self._limiter.take([rule])
         counted = (await self._failures(attempt))[0]
         if self.rules.of_address and counted.address == self.rules.of_address:
             log.warning("login.address_throttled", address=attempt.place)
@@ -154,7 +154,7 @@ class LogInThrottle:
 
     async def _failures(self, attempt: LogInAttempt) -> tuple[Failures, int]:
         """:returns: the failures, and the seconds until this address has one less"""
-        charges = filter(None, (attempt.here, attempt.name, attempt.address))
-        here, name, *rest = await self._limiter.usage(list(charges))
+        rules = filter(None, (attempt.here, attempt.name, attempt.address))
+        here, name, *rest = await self._limiter.usage(list(rules))
         wait = here.reset if here.used >= self.rules.attempts or not rest else rest[0].reset
         return Failures(here.used, name.used, rest[0].used if rest else 0, known=not rest), wait

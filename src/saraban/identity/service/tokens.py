@@ -12,7 +12,7 @@ import jwt
 
 from saraban.identity.domain import token
 from saraban.kit.clock import Clock
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import new_id, new_secret
 
 _ALGORITHM = "HS256"
@@ -22,7 +22,7 @@ _SIGN_IN = Text("เข้าสู่ระบบอีกครั้ง", "Si
 class NotSignedIn(DomainError):
     """There is no token, or it is forged, expired or of an account that is closed."""
 
-    kind, code = Kind.UNAUTHENTICATED, "UNAUTHORIZED"
+    kind, code = ErrorKind.UNAUTHENTICATED, "UNAUTHORIZED"
     says = Text("กรุณาเข้าสู่ระบบ", "Please sign in.")
     recovery = (_SIGN_IN,)
 
@@ -30,7 +30,7 @@ class NotSignedIn(DomainError):
 class SessionEnded(DomainError):
     """The refresh token is unknown, expired, or was used before."""
 
-    kind, code = Kind.UNAUTHENTICATED, "SESSION_ENDED"
+    kind, code = ErrorKind.UNAUTHENTICATED, "SESSION_ENDED"
     says = Text("เซสชันหมดอายุ กรุณาเข้าสู่ระบบใหม่", "The session has ended. Please sign in again.")
     recovery = (_SIGN_IN,)
 

@@ -252,7 +252,7 @@ async def _failed(session: AsyncSession, *, post: Post, batch: UUID, reason: str
 
 async def _bury(session: AsyncSession, batch: UUID, line: MailLine, reason: str, now: datetime) -> None:
     reader = (await identity.deliveries(session, user_ids=[line.user_id]))[line.user_id]
-    await events.bury_from(
+    await events.add_dead_letter(
         session,
         event_uuid=batch,
         queue=QUEUE,

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import NotFound
-from saraban.kit.pagination import Page, cut
+from saraban.kit.pagination import Page, page_of
 from saraban.notifications import repository
 from saraban.notifications.domain.texts import rendered
 from saraban.notifications.models import Notification
@@ -44,7 +44,7 @@ async def listing(
     """Return the caller's own notifications, newest first."""
     rows = await repository.page(session, user_id=caller.user_id, unread=unread, cursor=cursor, limit=limit)
     views = [_view(row, language) for row in rows]
-    return cut(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
+    return page_of(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
 
 
 async def unread_count(session: AsyncSession, *, caller: Caller) -> int:

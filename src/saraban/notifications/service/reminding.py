@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.correspondence.domain import CORRESPONDENCE
 from saraban.events import service as events
 from saraban.identity import service as identity
-from saraban.kit.calendar import day_in_words, local_date
+from saraban.kit.dates import date_in_words, local_date
 from saraban.kit.db import Database
 from saraban.notifications.domain.reminders import Plan, Reminder, due_reminder
 from saraban.notifications.models import ReminderPlan, ReminderSent
@@ -175,7 +175,7 @@ def _payload(wanted: _Wanted, waits: Running, facts: SubjectFacts) -> dict[str, 
         "title": facts.title,
         "stage": wanted.reminder.stage,
         "days": wanted.reminder.days,
-        "due": {language: day_in_words(wanted.day, language) for language in ("th", "en")},
+        "due": {language: date_in_words(wanted.day, language) for language in ("th", "en")},
         "waiting": {
             "organizations": [{"publicId": str(one)} for one in sorted(waits.organizations)],
             "users": [str(one) for one in sorted(waits.users)],

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.events.service import Event, Handlers, News, record_all
+from saraban.events.service import Event, Handlers, NewEvent, record_all
 from saraban.identity import service as identity
 from saraban.kit.ids import derived_id, new_id
 from saraban.notifications import repository
@@ -124,7 +124,7 @@ async def _tell(session: AsyncSession, telling: Sequence[tuple[Event, Notice, li
     wishes = {user: wishes_of(delivery) for user, delivery in chosen.items()}
     rows: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
-    hooked: list[News] = []
+    hooked: list[NewEvent] = []
     for event, notice, readers in telling:
         kind, words = kind_of(notice.template), _words(event, notice)
         for user in readers:
@@ -140,14 +140,14 @@ async def _tell(session: AsyncSession, telling: Sequence[tuple[Event, Notice, li
     await record_all(session, hooked)
 
 
-def _news(event: Event, notice: Notice, user: UUID) -> News:
+def _news(event: Event, notice: Notice, user: UUID) -> NewEvent:
     """
     What `webhooks` tells the person's own: that there is something to see, and where.
 
     It leaves the house, so it has a document's number and step and no word of what the document says.
     """
     titles = {language: rendered(notice.template, notice.values, language=language)[0] for language in ("th", "en")}
-    return News(
+    return NewEvent(
         name=NOTICE,
         aggregate_type="user",
         aggregate_id=str(user),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from saraban.kit.calendar import BUDDHIST_OFFSET
+from saraban.kit.dates import BUDDHIST_OFFSET
 from saraban.kit.errors import invalid
 from saraban.numbering.domain import template as tokens
 from saraban.numbering.domain.period import Period

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Self
 from zoneinfo import ZoneInfo
 
-from saraban.kit.calendar import BUDDHIST_OFFSET
+from saraban.kit.dates import BUDDHIST_OFFSET
 from saraban.numbering.domain import template as tokens
 
 FISCAL_YEAR_BEGINS = 10  # on 1 October; named after the calendar year in which it ends

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from saraban.kit.errors import ASK_ADMIN, REFRESH, RETRY, DomainError, Kind, Text
+from saraban.kit.errors import ASK_ADMIN, REFRESH, RETRY, DomainError, ErrorKind, Text
 
 
 class Failure(StrEnum):
@@ -25,7 +25,7 @@ class Failure(StrEnum):
 class NumberingBusy(DomainError):
     """Another request kept the series for the whole time that was allowed (ADR-002, scenario 2)."""
 
-    kind, code = Kind.BUSY, "NUMBERING_BUSY"
+    kind, code = ErrorKind.BUSY, "NUMBERING_BUSY"
     says = Text("ระบบกำลังยุ่ง กรุณาลองใหม่ภายหลัง", "The system is busy. Please try again later.")
     recovery = (RETRY,)
 
@@ -33,7 +33,7 @@ class NumberingBusy(DomainError):
 class NumberingConflict(DomainError):
     """The counter was changed by another request on every attempt (ADR-002, scenario 3)."""
 
-    kind, code = Kind.CONFLICT, "NUMBERING_CONFLICT"
+    kind, code = ErrorKind.CONFLICT, "NUMBERING_CONFLICT"
     says = Text("เลขที่เอกสารถูกเปลี่ยน กรุณาลองใหม่", "The document number has changed. Please try again.")
     recovery = (REFRESH,)
 
@@ -41,7 +41,7 @@ class NumberingConflict(DomainError):
 class NumberingFailed(DomainError):
     """The database could not be reached on any attempt (ADR-002, scenario 4)."""
 
-    kind, code = Kind.BROKEN, "NUMBERING_DATABASE_ERROR"
+    kind, code = ErrorKind.BROKEN, "NUMBERING_DATABASE_ERROR"
     says = Text(
         "เกิดข้อผิดพลาดในระบบ กรุณาติดต่อผู้ดูแลระบบ", "Something went wrong in the system. Please contact the administrator."
     )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from saraban.kit.errors import REFRESH, DomainError, Kind, Text
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
 
 LARGEST: Final = 2**31 - 1  # that the columns hold
 LARGEST_STATED: Final = 999_999_999  # by a person: a typing error shall not use a series up
@@ -11,7 +11,7 @@ LARGEST_STATED: Final = 999_999_999  # by a person: a typing error shall not use
 class SequenceExhausted(DomainError):
     """The next sequence has more digits than the format allows, and the format says to refuse (ruling N6)."""
 
-    kind, code = Kind.CONFLICT, "SEQUENCE_EXHAUSTED"
+    kind, code = ErrorKind.CONFLICT, "SEQUENCE_EXHAUSTED"
     says = Text("เลขลำดับของชุดเลขที่นี้เต็มแล้ว", "This series has no sequence left.")
     recovery = (Text("ให้ผู้ดูแลโครงการเพิ่มจำนวนหลักของ {SEQ:n}", "Ask the project administrator to widen {SEQ:n}."),)
 
@@ -19,7 +19,7 @@ class SequenceExhausted(DomainError):
 class NumberTaken(DomainError):
     """A new rendering of a number would equal one that another document holds."""
 
-    kind, code = Kind.CONFLICT, "NUMBER_TAKEN"
+    kind, code = ErrorKind.CONFLICT, "NUMBER_TAKEN"
     says = Text("เลขที่ “{number}” มีเอกสารอื่นใช้อยู่แล้ว", "The number “{number}” belongs to another document.")
     recovery = (Text("ติดต่อผู้ดูแลโครงการ", "Ask the project administrator."),)
 
@@ -27,6 +27,6 @@ class NumberTaken(DomainError):
 class NumberNotHeld(DomainError):
     """The document holds no number that this operation could act on."""
 
-    kind, code = Kind.CONFLICT, "NUMBER_NOT_HELD"
+    kind, code = ErrorKind.CONFLICT, "NUMBER_NOT_HELD"
     says = Text("เอกสารนี้ไม่มีเลขที่ที่ใช้งานอยู่", "This document holds no number in force.")
     recovery = (REFRESH,)

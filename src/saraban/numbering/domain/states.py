@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from saraban.kit.errors import REFRESH, DomainError, Kind, Text
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
 
 
 class State(StrEnum):
@@ -54,7 +54,7 @@ def source_of(target: State, who: Who) -> State:
 class ReservationExpired(DomainError):
     """The reservation's time is over, whether or not the timer has marked it."""
 
-    kind, code = Kind.GONE, "RESERVATION_EXPIRED"
+    kind, code = ErrorKind.GONE, "RESERVATION_EXPIRED"
     says = Text("การจองเลขที่นี้หมดอายุแล้ว", "This reservation has expired.")
     recovery = (Text("จองเลขที่ใหม่", "Reserve a new number."),)
 
@@ -62,7 +62,7 @@ class ReservationExpired(DomainError):
 class NumberNotInState(DomainError):
     """The number is not in the state that this step starts from."""
 
-    kind, code = Kind.CONFLICT, "NUMBER_STATE_CONFLICT"
+    kind, code = ErrorKind.CONFLICT, "NUMBER_STATE_CONFLICT"
     says = Text(
         "สถานะปัจจุบันของเลขที่ “{number}” ไม่อนุญาตให้ทำรายการนี้",
         "The state of the number “{number}” does not allow this.",
@@ -73,7 +73,7 @@ class NumberNotInState(DomainError):
 class NumberHeld(DomainError):
     """A number that a document carries cannot be made void behind the document's back."""
 
-    kind, code = Kind.CONFLICT, "NUMBER_HELD"
+    kind, code = ErrorKind.CONFLICT, "NUMBER_HELD"
     says = Text("เลขที่ “{number}” มีเอกสารใช้อยู่", "The number “{number}” is carried by a document.")
     recovery = (Text("ยกเลิกเอกสาร หรือออกเลขที่ใหม่ให้เอกสาร", "Cancel the document, or renumber it."),)
 
@@ -81,7 +81,7 @@ class NumberHeld(DomainError):
 class RangeOverlaps(DomainError):
     """Part of the stretch is kept or barred already."""
 
-    kind, code = Kind.CONFLICT, "NUMBER_RANGE_OVERLAPS"
+    kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_OVERLAPS"
     says = Text("ช่วงเลขนี้ทับซ้อนกับช่วงที่กำหนดไว้แล้ว", "This range overlaps one that is there already.")
     recovery = (Text("เลือกช่วงเลขอื่น", "Choose another range."),)
 
@@ -89,7 +89,7 @@ class RangeOverlaps(DomainError):
 class RangePassed(DomainError):
     """The series has counted past the beginning of the stretch."""
 
-    kind, code = Kind.CONFLICT, "NUMBER_RANGE_PASSED"
+    kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_PASSED"
     says = Text(
         "ชุดเลขนี้ออกเลขถึงลำดับ {last} แล้ว จึงกันช่วงที่เริ่มก่อนนั้นไม่ได้",
         "The series has counted to {last}; a range must begin after it.",
@@ -100,7 +100,7 @@ class RangePassed(DomainError):
 class RangeReleased(DomainError):
     """The range was released before."""
 
-    kind, code = Kind.CONFLICT, "NUMBER_RANGE_RELEASED"
+    kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_RELEASED"
     says = Text("ช่วงเลขนี้ถูกปลดแล้ว", "This range has been released already.")
     recovery = (REFRESH,)
 
@@ -108,7 +108,7 @@ class RangeReleased(DomainError):
 class NumberInRange(DomainError):
     """The stated number lies in a range that is barred, or kept for another organization."""
 
-    kind, code = Kind.CONFLICT, "NUMBER_IN_RANGE"
+    kind, code = ErrorKind.CONFLICT, "NUMBER_IN_RANGE"
     says = Text(
         "เลขที่ “{number}” อยู่ในช่วง {first}–{last} ซึ่งห้ามใช้ หรือกันไว้ให้องค์กรอื่น",
         "The number “{number}” lies in the range {first}–{last}, which is barred or kept for another organization.",

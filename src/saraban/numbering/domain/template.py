@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Self
 
-from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.text import control_character, fold
 
 LONGEST = 255
@@ -59,7 +59,7 @@ _LITERAL = re.compile(r"[A-Za-z0-9\u0E01-\u0E3A\u0E40-\u0E4E\u0E50-\u0E59\-_./ (
 class TemplateInvalid(DomainError):
     """The template breaks the grammar; each field problem carries the position and the token."""
 
-    kind, code = Kind.INVALID, "NUMBER_TEMPLATE_INVALID"
+    kind, code = ErrorKind.INVALID, "NUMBER_TEMPLATE_INVALID"
     says = Text("รูปแบบเลขที่เอกสารไม่ถูกต้อง", "The number template is not valid.")
     recovery = (Text("แก้ไขรูปแบบในตำแหน่งที่ระบุ", "Correct the template at the position that is named."),)
 
@@ -67,7 +67,7 @@ class TemplateInvalid(DomainError):
 class NumberUnprintable(DomainError):
     """A token of the template has no value here, or the number would be longer than 255 characters."""
 
-    kind, code = Kind.INVALID, "NUMBER_UNPRINTABLE"
+    kind, code = ErrorKind.INVALID, "NUMBER_UNPRINTABLE"
     says = Text("สร้างเลขที่เอกสารจากข้อมูลนี้ไม่ได้", "No number can be printed from what was given.")
     recovery = (Text("กรอกข้อมูลที่รูปแบบเลขที่ต้องใช้", "Fill in what the number format needs."),)
 

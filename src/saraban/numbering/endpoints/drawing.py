@@ -13,7 +13,7 @@ from saraban.kit.http import (
     OrjsonResponse,
     ReadSession,
 )
-from saraban.kit.idempotency import Answer, Remember, answer_once, request_token
+from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
 from saraban.numbering import service as numbering
 from saraban.numbering.dependencies import DRAWS, LOOKS, KeptRoute, Numbers
 from saraban.numbering.schemas import (
@@ -45,11 +45,11 @@ async def generate(
     payload = body.model_dump(mode="json", by_alias=True)
     token = request_token(key=key, user=caller.public_id, operation=_GENERATE, payload=payload)
 
-    async def draw(remember: Remember) -> Answer:
+    async def draw(remember: Remember) -> OperationResult:
         plan = await numbering.plan_apart(db, caller=caller, request=_request(body), now=moment, zone=now.zone)
 
         async def keep(session: Any, issued: numbering.Issued) -> None:
-            await remember(session, Answer(201, _number(issued)))
+            await remember(session, OperationResult(201, _number(issued)))
 
         issued = await numbers.draw(
             plan,
@@ -59,7 +59,7 @@ async def generate(
             idempotency_key=key,
             remember=keep if key is not None else None,
         )
-        return Answer(201, _number(issued))
+        return OperationResult(201, _number(issued))
 
     answer = await answer_once(
         db, key=key, user=caller.public_id, operation=_GENERATE, payload=payload, now=moment, run=draw

@@ -18,7 +18,7 @@ from saraban.kit.http import (
     PathId,
     ReadSession,
 )
-from saraban.kit.schema import Line
+from saraban.kit.schema import SingleLine
 from saraban.numbering import service as numbering
 from saraban.numbering.dependencies import LOOKS, KeptRoute
 from saraban.numbering.domain.anatomy import MEANINGS, Piece, anatomy
@@ -125,7 +125,7 @@ async def delete_format(
     caller: CurrentCaller,
     now: Now,
     address: Address,
-    reason: Annotated[str, Line(500, shortest=5), Query(description="Kept in the audit.")],
+    reason: Annotated[str, SingleLine(500, shortest=5), Query(description="Kept in the audit.")],
 ) -> None:
     """Its documents then take the next format that fits: the type's, the project's default, or the system's."""
     await db.transact(

@@ -23,7 +23,7 @@ from saraban.kit.http import (
     PathId,
     ReadSession,
 )
-from saraban.kit.idempotency import Answer, Remember
+from saraban.kit.idempotency import OperationResult, Remember
 from saraban.numbering import service as numbering
 from saraban.numbering.dependencies import LOOKS, KeptRoute
 from saraban.numbering.endpoints.once import once
@@ -75,7 +75,7 @@ async def upload_import(
     """
     sheet = numbering.SentSheet.of(sent.name, sent.chunks())
 
-    async def run(remember: Remember) -> Answer:
+    async def run(remember: Remember) -> OperationResult:
         found = await numbering.receive(
             db,
             storage,
@@ -85,7 +85,7 @@ async def upload_import(
             clock=clock,
             address=address,
         )
-        answer = Answer(202, _import(found, language).model_dump(mode="json", by_alias=True))
+        answer = OperationResult(202, _import(found, language).model_dump(mode="json", by_alias=True))
         await db.transact(lambda session: remember(session, answer))
         return answer
 

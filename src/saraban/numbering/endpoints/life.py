@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, ReadSession
-from saraban.kit.idempotency import Answer, Remember, request_token
+from saraban.kit.idempotency import OperationResult, Remember, request_token
 from saraban.numbering import service as numbering
 from saraban.numbering.dependencies import DRAWS, LOOKS, KeptRoute, Numbers
 from saraban.numbering.endpoints.once import life_out, number_out, once, payload_of, replied, request_of
@@ -58,7 +58,7 @@ async def reserve(
     lasts = timedelta(minutes=request.app.state.settings.reservation_minutes)
     token = request_token(key=key, user=caller.public_id, operation=_RESERVE, payload=payload_of(body))
 
-    async def run(remember: Remember) -> Answer:
+    async def run(remember: Remember) -> OperationResult:
         async with db.reading() as session:
             plan = await numbering.plan(session, caller=caller, request=request_of(body), now=moment, zone=now.zone)
 
@@ -79,11 +79,11 @@ async def reserve(
     return await replied(db, caller=caller, operation=_RESERVE, body=body, key=key, now=moment, run=run)
 
 
-def _reserved(issued: numbering.Issued) -> Answer:
+def _reserved(issued: numbering.Issued) -> OperationResult:
     out = ReservationOut(
         **number_out(issued).model_dump(), reservation_token=issued.public_id, expires_at=issued.expires_at
     )
-    return Answer(201, out.model_dump(mode="json", by_alias=True))
+    return OperationResult(201, out.model_dump(mode="json", by_alias=True))
 
 
 @router.post("/confirm", response_model=LifeOut, summary="Confirm a reserved number")
@@ -156,12 +156,12 @@ async def void_and_replace(
     moment = now.now()
     token = request_token(key=key, user=caller.public_id, operation=_REPLACE, payload=payload_of(body))
 
-    async def run(remember: Remember) -> Answer:
+    async def run(remember: Remember) -> OperationResult:
         async with db.reading() as session:
             asked = request_of(body.replacement)
             plan = await numbering.plan(session, caller=caller, request=asked, now=moment, zone=now.zone)
 
-        async def then(session: AsyncSession, issued: numbering.Issued) -> Answer:
+        async def then(session: AsyncSession, issued: numbering.Issued) -> OperationResult:
             await numbering.replace(
                 session,
                 caller=caller,
@@ -176,7 +176,7 @@ async def void_and_replace(
             await remember(session, answer)
             return answer
 
-        async def recall(_session: AsyncSession, issued: numbering.Issued) -> Answer:
+        async def recall(_session: AsyncSession, issued: numbering.Issued) -> OperationResult:
             return _replaced(body, issued)
 
         return await numbers.issue(
@@ -193,9 +193,9 @@ async def void_and_replace(
     return await replied(db, caller=caller, operation=_REPLACE, body=body, key=key, now=moment, run=run)
 
 
-def _replaced(body: VoidAndReplaceIn, issued: numbering.Issued) -> Answer:
+def _replaced(body: VoidAndReplaceIn, issued: numbering.Issued) -> OperationResult:
     out = ReplacementOut(voided_public_id=body.public_id, replacement=number_out(issued))
-    return Answer(201, out.model_dump(mode="json", by_alias=True))
+    return OperationResult(201, out.model_dump(mode="json", by_alias=True))
 
 
 @router.post("/manual-override/preview", dependencies=LOOKS, summary="Show what an override would do")

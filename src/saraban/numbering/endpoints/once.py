@@ -11,7 +11,7 @@ from starlette.responses import Response
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.http import OrjsonResponse
-from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.numbering import service as numbering
 from saraban.numbering.schemas import LifeOut, NumberOut
 
@@ -29,9 +29,9 @@ async def once(
 ) -> Response:
     """Do the work and keep its answer in one transaction."""
 
-    async def run(remember: Remember) -> Answer:
-        async def step(session: AsyncSession) -> Answer:
-            answer = Answer(status, (await work(session)).model_dump(mode="json", by_alias=True))
+    async def run(remember: Remember) -> OperationResult:
+        async def step(session: AsyncSession) -> OperationResult:
+            answer = OperationResult(status, (await work(session)).model_dump(mode="json", by_alias=True))
             await remember(session, answer)
             return answer
 
@@ -48,7 +48,7 @@ async def replied(
     body: BaseModel,
     key: str | None,
     now: datetime,
-    run: Callable[[Remember], Awaitable[Answer]],
+    run: Callable[[Remember], Awaitable[OperationResult]],
 ) -> Response:
     answer = await answer_once(
         db, key=key, user=caller.public_id, operation=operation, payload=payload_of(body), now=now, run=run

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
-from saraban.kit.pagination import Page, cut, newest_first
+from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.numbering.models import NumberCounter, NumberRange
 
 
@@ -142,4 +142,4 @@ async def ranges_page(
     )
     rows: Sequence[Any] = (await session.execute(statement)).all()
     found: list[tuple[NumberRange, UUID | None, int | None]] = [(row[0], row[1], row[2]) for row in rows]
-    return cut(found, limit=limit, key=lambda row: (row[0].created_at, row[0].public_id))
+    return page_of(found, limit=limit, key=lambda row: (row[0].created_at, row[0].public_id))

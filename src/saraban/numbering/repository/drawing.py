@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.kit.bulk import Driver, Statement, insertion
-from saraban.kit.db import Connected
+from saraban.kit.db import SessionOrConnection
+from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_statement
 from saraban.numbering.domain.counter import CounterKey
 from saraban.numbering.domain.narrowing import FormatKey, Narrowing
 from saraban.numbering.domain.stretch import Stretch
@@ -168,7 +168,7 @@ async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str,
         await session.execute(statement.on_duplicate_key_update(series=COUNTERS.c.series))
 
 
-async def standing(connected: Connected, place: Place, *, lock: bool) -> Standing | None:
+async def standing(connected: SessionOrConnection, place: Place, *, lock: bool) -> Standing | None:
     """
     Read a counter with everything its next numbers depend on.
 
@@ -190,7 +190,7 @@ async def standing(connected: Connected, place: Place, *, lock: bool) -> Standin
     return Standing(last_number, version, closed, end, await _formats(connected, place.project_id))
 
 
-async def _ranges(connected: Connected, place: Place) -> Sequence[tuple[int, int, int]]:
+async def _ranges(connected: SessionOrConnection, place: Place) -> Sequence[tuple[int, int, int]]:
     """:returns: (number, first, last) of the ranges that are not released"""
     statement = (
         sa.select(NumberRange.number, NumberRange.first_number, NumberRange.last_number)
@@ -208,7 +208,7 @@ async def range_by_public_id(session: AsyncSession, public_id: UUID) -> NumberRa
     return await session.scalar(sa.select(NumberRange).where(NumberRange.public_id == public_id))
 
 
-async def _formats(connected: Connected, project_id: int) -> dict[FormatKey, tuple[int, int]]:
+async def _formats(connected: SessionOrConnection, project_id: int) -> dict[FormatKey, tuple[int, int]]:
     rows = await connected.execute(
         sa.select(
             NumberFormat.id,
@@ -223,7 +223,7 @@ async def _formats(connected: Connected, project_id: int) -> dict[FormatKey, tup
 
 
 async def write_batch(
-    driver: Driver,
+    driver: DriverConnection,
     place: Place,
     *,
     seen: Standing,
@@ -248,9 +248,9 @@ async def write_batch(
         written = f"id > (SELECT max(id) FROM {LEDGER.name}) - {len(entries)}"  # noqa: S608
         await driver.run(
             [
-                insertion(driver, LEDGER, LEDGER_COLUMNS, entries),
+                insert_statement(driver, LEDGER, LEDGER_COLUMNS, entries),
                 _print(driver, "", written, place, seen.last_number + 1, to),
-                insertion(driver, AUDIT, AUDIT_COLUMNS, audits),
+                insert_statement(driver, AUDIT, AUDIT_COLUMNS, audits),
             ]
         )
         return True
@@ -259,8 +259,8 @@ async def write_batch(
     changed = await driver.run(
         [
             _filled(driver, _ADVANCE, advance),
-            Statement("SET @moved = ROW_COUNT()"),
-            insertion(driver, LEDGER, LEDGER_COLUMNS, entries, only_if=moved),
+            SqlStatement("SET @moved = ROW_COUNT()"),
+            insert_statement(driver, LEDGER, LEDGER_COLUMNS, entries, only_if=moved),
             # Left to itself the server reads all of the series.
             _print(
                 driver,
@@ -270,25 +270,25 @@ async def write_batch(
                 seen.last_number + 1,
                 to,
             ),
-            insertion(driver, AUDIT, AUDIT_COLUMNS, audits, only_if=moved),
+            insert_statement(driver, AUDIT, AUDIT_COLUMNS, audits, only_if=moved),
         ]
     )
     return changed[0] == 1
 
 
-def _print(driver: Driver, how: str, which: str, place: Place, first: int, last: int) -> Statement:
+def _print(driver: DriverConnection, how: str, which: str, place: Place, first: int, last: int) -> SqlStatement:
     return _filled(driver, _PRINT.replace("{}", how, 1).replace("{}", which, 1), (*place, first, last))
 
 
-def _filled(driver: Driver, text: str, values: Sequence[Any]) -> Statement:
+def _filled(driver: DriverConnection, text: str, values: Sequence[Any]) -> SqlStatement:
     """Put the values into the places that are left open for them."""
     if driver.on_sqlite:
-        return Statement(text.replace("{}", "?"), values)
-    return Statement(text.format(*map(driver.literal, values)))
+        return SqlStatement(text.replace("{}", "?"), values)
+    return SqlStatement(text.format(*map(driver.literal, values)))
 
 
 async def taken_numbers(
-    connected: Connected, *, project_id: int, bases: Sequence[str], numbers: Sequence[str]
+    connected: SessionOrConnection, *, project_id: int, bases: Sequence[str], numbers: Sequence[str]
 ) -> frozenset[str]:
     """Return which of these base numbers and renderings exist; plain reads, no locks (ruling N2)."""
     held = sa.select(LEDGER.c.base_number).where(LEDGER.c.project_id == project_id, LEDGER.c.base_number.in_(bases))
@@ -317,7 +317,7 @@ async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str,
     return bool(done.rowcount == 1)
 
 
-async def database_now(connected: Connected) -> datetime:
+async def database_now(connected: SessionOrConnection) -> datetime:
     """Return the database's clock: what expiries are set and judged by, whichever server asks (ruling N12)."""
     if _dialect(connected).name == "sqlite":
         text = (await connected.execute(sa.text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"))).scalar_one()
@@ -326,7 +326,7 @@ async def database_now(connected: Connected) -> datetime:
     return moment.replace(tzinfo=UTC)
 
 
-def _dialect(connected: Connected) -> sa.Dialect:
+def _dialect(connected: SessionOrConnection) -> sa.Dialect:
     return connected.get_bind().dialect if isinstance(connected, AsyncSession) else connected.dialect
 
 

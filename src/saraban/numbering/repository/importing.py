@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.identity.models import Organization, User
-from saraban.kit.bulk import Driver, Statement, insert_many, insertion
+from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_many, insert_statement
 from saraban.numbering.models import LedgerEntry, NumberFormat
 from saraban.numbering.repository.drawing import AUDIT, AUDIT_COLUMNS, LEDGER, LEDGER_COLUMNS, RENDERINGS
 from saraban.projects.models import CorrespondenceType
@@ -41,18 +41,18 @@ async def write(
     session: AsyncSession, *, project_id: int, entries: Sequence[Sequence[Any]], audits: Sequence[Sequence[Any]]
 ) -> None:
     """Write a batch: numbers and audit in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`, printed forms."""
-    driver = await Driver.of(session)
+    driver = await DriverConnection.of(session)
     if driver.on_sqlite:
         first = int(await session.scalar(sa.select(sa.func.coalesce(sa.func.max(LEDGER.c.id), 0))) or 0) + 1
         await insert_many(driver, LEDGER, LEDGER_COLUMNS, entries)
-        await driver.run([Statement(_PRINT.replace("{}", "?"), (first, project_id))])
+        await driver.run([SqlStatement(_PRINT.replace("{}", "?"), (first, project_id))])
         await insert_many(driver, AUDIT, AUDIT_COLUMNS, audits)
         return
     await driver.run(
         [
-            insertion(driver, LEDGER, LEDGER_COLUMNS, entries),
-            Statement(_PRINT.format("LAST_INSERT_ID()", project_id)),
-            insertion(driver, AUDIT, AUDIT_COLUMNS, audits),
+            insert_statement(driver, LEDGER, LEDGER_COLUMNS, entries),
+            SqlStatement(_PRINT.format("LAST_INSERT_ID()", project_id)),
+            insert_statement(driver, AUDIT, AUDIT_COLUMNS, audits),
         ]
     )
 

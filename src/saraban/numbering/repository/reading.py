@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
-from saraban.kit.pagination import Page, cut, newest_first
+from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.numbering.domain.narrowing import DEFAULT, FormatKey
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberFormat, NumberRendering
 from saraban.projects.models import CorrespondenceType, Project
@@ -111,7 +111,7 @@ async def formats_page(
         statement, at=NumberFormat.created_at, public_id=NumberFormat.public_id, cursor=cursor, limit=limit
     )
     rows = [FormatRow(*row) for row in (await session.execute(statement)).all()]
-    return cut(rows, limit=limit, key=lambda row: (row.format.created_at, row.format.public_id))
+    return page_of(rows, limit=limit, key=lambda row: (row.format.created_at, row.format.public_id))
 
 
 async def format_by_public_id(session: AsyncSession, public_id: UUID) -> FormatRow | None:

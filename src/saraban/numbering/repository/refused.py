@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
-from saraban.kit.pagination import Page, cut, newest_first
+from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.numbering.models import NumberError
 
 _INSERT = sa.insert(cast(sa.Table, NumberError.__table__))
@@ -47,7 +47,7 @@ async def page(
         statement, at=NumberError.created_at, public_id=NumberError.public_id, cursor=cursor, limit=limit
     )
     rows = [ErrorRow(*row) for row in (await session.execute(statement)).all()]
-    return cut(rows, limit=limit, key=lambda row: (row.error.created_at, row.error.public_id))
+    return page_of(rows, limit=limit, key=lambda row: (row.error.created_at, row.error.public_id))
 
 
 async def kept(session: AsyncSession, public_ids: Sequence[UUID]) -> frozenset[UUID]:

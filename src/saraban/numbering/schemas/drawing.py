@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
 from saraban.numbering.schemas.shared import EXAMPLE_ID, Code, NumberFormatOut
 
 
@@ -33,8 +33,10 @@ class GenerateIn(Schema):
         le=9999,
         description="Either era; another year than the current one needs a permission and a reason.",
     )
-    year_reason: Annotated[str, Line(500)] | None = Field(None, description="Why a number of another year is drawn.")
-    revision: Annotated[str, Line(3)] | None = Field(None, examples=["A"])
+    year_reason: Annotated[str, SingleLine(500)] | None = Field(
+        None, description="Why a number of another year is drawn."
+    )
+    revision: Annotated[str, SingleLine(3)] | None = Field(None, examples=["A"])
     range_public_id: UUID | None = Field(None, description="Draw from this kept range instead of the main series.")
 
 

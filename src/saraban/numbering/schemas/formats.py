@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
 from saraban.numbering.domain.narrowing import Narrowing
 from saraban.numbering.schemas.shared import Code, Reason
 
@@ -34,7 +34,7 @@ class FormatIn(NarrowingIn):
     project_public_id: UUID
     correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
     template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
-    description: Annotated[str, Line(1000, shortest=0)] | None = None
+    description: Annotated[str, SingleLine(1000, shortest=0)] | None = None
     reset_sequence_yearly: bool | None = Field(
         None, strict=True, description="Left out: true where the template prints a year, a month or a fiscal year."
     )
@@ -48,7 +48,7 @@ class FormatChange(Schema):
     """A change of one format; what is left out stays."""
 
     template: Annotated[str, Field(min_length=1, max_length=255)] | None = None
-    description: Annotated[str, Line(1000, shortest=0)] | None = None
+    description: Annotated[str, SingleLine(1000, shortest=0)] | None = None
     reset_sequence_yearly: bool | None = Field(None, strict=True)
     overflow: Literal["widen", "refuse"] | None = None
     reason: Reason = Field(description="Kept in the format's history.", examples=["ตามหนังสือที่ปรึกษา"])

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
 from saraban.numbering.domain.sequence import LARGEST_STATED
 
 State = Literal["CHECKING", "CHECKED", "IMPORTING", "DONE", "FAILED"]
@@ -93,7 +93,7 @@ class ImportsOut(Schema):
 class MoveIn(Schema):
     """A counter that shall go on after the highest number of the file."""
 
-    series: Annotated[str, Line(255)] = Field(examples=["คคง.-สคฉ.3-{SEQ}-2567"])
+    series: Annotated[str, SingleLine(255)] = Field(examples=["คคง.-สคฉ.3-{SEQ}-2567"])
     to: int = Field(
         strict=True, ge=1, le=LARGEST_STATED, description="`highest`, as the dry run showed it.", examples=[417]
     )

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.kit.schema import Day, Line, Schema
+from saraban.kit.schema import Day, Schema, SingleLine
 from saraban.numbering.domain.reason import LONGEST, SHORTEST_FOR_RESET
 from saraban.numbering.domain.sequence import LARGEST_STATED
 from saraban.numbering.schemas.drawing import GenerateIn, NumberOut
@@ -53,7 +53,7 @@ class ReplacementOut(Schema):
 class OverrideIn(GenerateIn):
     """A number that is stated, by itself or by its sequence, instead of drawn."""
 
-    document_number: Annotated[str, Line(255)] | None = Field(None, examples=["คคง.-สคฉ.3-0042-2569"])
+    document_number: Annotated[str, SingleLine(255)] | None = Field(None, examples=["คคง.-สคฉ.3-0042-2569"])
     sequence: int | None = Field(None, strict=True, ge=1, le=LARGEST_STATED, examples=[42])
     issued_on: Day | None = Field(
         None,
@@ -97,11 +97,11 @@ class OverrideEffectOut(Schema):
 
 class ResetIn(Schema):
     project_public_id: UUID = Field(examples=[EXAMPLE_ID])
-    series: Annotated[str, Line(255)] = Field(examples=["คคง.-สคฉ.3-{SEQ}-2569"])
+    series: Annotated[str, SingleLine(255)] = Field(examples=["คคง.-สคฉ.3-{SEQ}-2569"])
     last_number: int = Field(
         0, strict=True, ge=0, le=LARGEST_STATED, description="The next number is looked for after it."
     )
-    reason: Annotated[str, Line(LONGEST, shortest=SHORTEST_FOR_RESET)] = Field(
+    reason: Annotated[str, SingleLine(LONGEST, shortest=SHORTEST_FOR_RESET)] = Field(
         examples=["ลบเลขที่ทดสอบก่อนเริ่มใช้งานจริงของโครงการ"]
     )
 

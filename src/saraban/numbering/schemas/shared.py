@@ -5,12 +5,12 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
 from saraban.numbering.domain.narrowing import FormatReason
 from saraban.numbering.domain.reason import LONGEST, SHORTEST
 
-Code = Annotated[str, Line(50)]
-Reason = Annotated[str, Line(LONGEST, shortest=SHORTEST)]
+Code = Annotated[str, SingleLine(50)]
+Reason = Annotated[str, SingleLine(LONGEST, shortest=SHORTEST)]
 EXAMPLE_ID = "019505a1-7c3e-7000-8000-abc123def456"
 
 

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import stopwatch
-from saraban.kit.db import Database, Fault, broken_constraint, fault_of
+from saraban.kit.db import Database, DatabaseFault, database_fault, violates_constraint
 from saraban.kit.errors import DomainError
 from saraban.kit.locks import LockBusy, Locks, LockServiceDown
 from saraban.numbering import repository
@@ -225,7 +225,7 @@ class Allocator:
                     for member, outcome in zip(members, drawn.outcomes, strict=True)
                 ]
         else:
-            async with self._db.stating() as connection:
+            async with self._db.writing_connection() as connection:
                 drawn = await draw_numbers(connection, draws, line.course)
                 answers = list(drawn.outcomes)
         self._remember(line.name, drawn.standing)
@@ -293,7 +293,7 @@ class Allocator:
             line.course.searches |= failure is Failure.TAKEN
             _count(failure)
             # Without a connection nothing can have been committed; with a broken one it can.
-            unknown = failure is Failure.TAKEN or fault_of(error) is Fault.CONNECTION
+            unknown = failure is Failure.TAKEN or database_fault(error) is DatabaseFault.CONNECTION
             for member in (*line.batch, *line.waiting):
                 member.attempts.met = failure
             for member in concerned:
@@ -378,10 +378,10 @@ def _context(plan: Plan) -> dict[str, Any]:
 
 
 _FAILURES = {
-    Fault.COLLISION: Failure.COLLISION,
-    Fault.LOCK_WAIT: Failure.LOCK,
-    Fault.CONNECTION: Failure.CONNECTION,
-    Fault.POOL: Failure.CONNECTION,
+    DatabaseFault.COLLISION: Failure.COLLISION,
+    DatabaseFault.LOCK_WAIT: Failure.LOCK,
+    DatabaseFault.CONNECTION: Failure.CONNECTION,
+    DatabaseFault.POOL: Failure.CONNECTION,
 }
 
 
@@ -393,7 +393,7 @@ def _failure_of(error: Exception) -> Failure | None:
     if isinstance(error, CounterMissing):
         return Failure.COLLISION
     if isinstance(error, IntegrityError):
-        ours = broken_constraint(error, *repository.NUMBER_CONSTRAINTS, *repository.TOKEN_CONSTRAINTS)
+        ours = violates_constraint(error, *repository.NUMBER_CONSTRAINTS, *repository.TOKEN_CONSTRAINTS)
         return Failure.TAKEN if ours else None
-    fault = fault_of(error)
+    fault = database_fault(error)
     return _FAILURES.get(fault) if fault else None  # a full disk is nobody's to wait for

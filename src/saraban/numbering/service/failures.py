@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.clock import stopwatch
-from saraban.kit.db import Database, fault_of
+from saraban.kit.db import Database, database_fault
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.kit.trace import trace_id
@@ -128,7 +128,7 @@ class FailureLog:
         try:
             await self._db.transact(lambda session: _insert(session, rows, doubtful=self._doubtful))
         except (SQLAlchemyError, OSError) as error:
-            if fault_of(error) is not None:
+            if database_fault(error) is not None:
                 self._doubtful = True  # the commit may have gone through
                 log.warning("numbering.error_spooled", waiting=len(self._spool), error=str(error)[:300])
                 return False

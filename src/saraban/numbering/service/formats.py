@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
-from saraban.kit.db import broken_constraint
-from saraban.kit.errors import DomainError, Invalid, Kind, NotFound, Text, invalid
+from saraban.kit.db import violates_constraint
+from saraban.kit.errors import DomainError, ErrorKind, Invalid, NotFound, Text, invalid
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
@@ -35,7 +35,7 @@ RFA = "RFA"
 class FormatStale(DomainError):
     """The format was changed by somebody else since it was read."""
 
-    kind, code = Kind.STALE, "NUMBER_FORMAT_STALE"
+    kind, code = ErrorKind.STALE, "NUMBER_FORMAT_STALE"
     says = Text("รูปแบบเลขที่ถูกแก้ไขโดยผู้อื่นแล้ว", "Somebody else has changed this number format.")
     recovery = (Text("รีเฟรชหน้าแล้วแก้ไขใหม่", "Refresh the page and make the change again."),)
 
@@ -54,7 +54,7 @@ class Wanted:
 class FormatInUse(DomainError):
     """Numbers were printed with the format; they could not be explained without it."""
 
-    kind, code = Kind.CONFLICT, "FORMAT_IN_USE"
+    kind, code = ErrorKind.CONFLICT, "FORMAT_IN_USE"
     says = Text(
         "ลบรูปแบบนี้ไม่ได้ เพราะมีเลขที่ออกด้วยรูปแบบนี้แล้ว เช่น “{number}”",
         "Numbers were issued with this format, such as “{number}”, so it cannot be deleted.",
@@ -285,7 +285,7 @@ async def _write(
     try:
         await session.flush()
     except IntegrityError as error:
-        if broken_constraint(error, "unique_format", "document_number_formats.project_id"):
+        if violates_constraint(error, "unique_format", "document_number_formats.project_id"):
             raise FormatStale from error  # somebody saved the first format of this type a moment earlier
         raise
     await _note(session, row, before, facts_of(row.format), wanted.reason, caller=caller, now=now, address=address)

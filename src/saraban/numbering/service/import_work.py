@@ -20,8 +20,8 @@ from saraban.attachments.domain.storage import Storage
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
-from saraban.kit.db import Database, Fault, fault_of
-from saraban.kit.errors import DiskFull, DomainError, Kind, Text
+from saraban.kit.db import Database, DatabaseFault, database_fault
+from saraban.kit.errors import DiskFull, DomainError, ErrorKind, Text
 from saraban.kit.ids import new_id
 from saraban.numbering.repository import imports as rows
 from saraban.numbering.repository.imports import ImportRow
@@ -46,7 +46,7 @@ class ImportInterrupted(DomainError):
     What had been imported stays; the same file, sent again, goes on after it.
     """
 
-    kind, code = Kind.BROKEN, "NUMBER_IMPORT_INTERRUPTED"
+    kind, code = ErrorKind.BROKEN, "NUMBER_IMPORT_INTERRUPTED"
     says = Text(
         "ระบบหยุดทำงานระหว่างประมวลผลไฟล์นี้สองครั้ง จึงไม่ดำเนินการต่อ",
         "The system stopped twice while it worked on this file, so it does not go on.",
@@ -124,9 +124,9 @@ class ImportWork:
         except DomainError as error:
             await self._failed(turn, error)
         except Exception as error:
-            if fault_of(error) is Fault.FULL:
+            if database_fault(error) is DatabaseFault.FULL:
                 await self._failed(turn, DiskFull())
-            elif fault_of(error) is None:  # a database that is away only ends the turn: the lease runs out
+            elif database_fault(error) is None:  # a database that is away only ends the turn: the lease runs out
                 await self._failed(turn, error)
             raise
         return True

@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
-from saraban.kit.db import Database, broken_constraint
+from saraban.kit.db import Database, violates_constraint
 from saraban.kit.ids import new_id
 from saraban.numbering import repository
 from saraban.numbering.models import NumberImport
@@ -224,7 +224,7 @@ async def _written(
         try:
             return await db.transact(step)
         except IntegrityError as error:
-            if not broken_constraint(error, *repository.NUMBER_CONSTRAINTS, *repository.TOKEN_CONSTRAINTS):
+            if not violates_constraint(error, *repository.NUMBER_CONSTRAINTS, *repository.TOKEN_CONSTRAINTS):
                 raise
     return await db.transact(step)
 

@@ -15,10 +15,10 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
-from saraban.kit.bulk import Driver
-from saraban.kit.db import Connected
+from saraban.kit.db import SessionOrConnection
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
+from saraban.kit.pipeline import DriverConnection
 from saraban.numbering import repository
 from saraban.numbering.domain.sequence import LARGEST, SequenceExhausted
 from saraban.numbering.domain.stretch import open_sequences, stretches
@@ -129,7 +129,7 @@ def issued_of(entry: LedgerEntry) -> Issued:
     )
 
 
-async def draw_numbers(connected: Connected, draws: Sequence[Draw], course: Course) -> Drawn:
+async def draw_numbers(connected: SessionOrConnection, draws: Sequence[Draw], course: Course) -> Drawn:
     """
     Return each request of one series its number, or the reason why it gets none, in one compare-and-set.
 
@@ -163,7 +163,9 @@ def _in_force(plan: Plan, standing: Standing) -> bool:
     return plan.format_mark == next((saved[key] for key in plan.format_keys if key in saved), None)
 
 
-async def _attempt(connected: Connected, draws: Sequence[Draw], course: Course, standing: Standing) -> Drawn | None:
+async def _attempt(
+    connected: SessionOrConnection, draws: Sequence[Draw], course: Course, standing: Standing
+) -> Drawn | None:
     """:returns: None when the compare-and-set was lost"""
     taken = await _taken(connected, draws, standing) if course.searches else frozenset()
     outcomes, last = _assign(draws, standing, taken)
@@ -176,7 +178,7 @@ async def _attempt(connected: Connected, draws: Sequence[Draw], course: Course, 
         await _set_expiries(connected, draws, drawn)
     issued = [(draw, one) for draw, one in zip(draws, outcomes, strict=True) if isinstance(one, Issued)]
     moved = await repository.write_batch(
-        await Driver.of(connected),
+        await DriverConnection.of(connected),
         _place(plan),
         seen=standing,
         to=last,
@@ -217,7 +219,7 @@ def _issue(draw: Draw, sequence: int, standing: Standing) -> Issued:
     )
 
 
-async def _taken(connected: Connected, draws: Sequence[Draw], standing: Standing) -> frozenset[int]:
+async def _taken(connected: SessionOrConnection, draws: Sequence[Draw], standing: Standing) -> frozenset[int]:
     """Look for enough free sequences, in growing blocks of plain reads (ruling N2), and return the taken ones."""
     plans = {(draw.plan.template.text, draw.plan.revision): draw.plan for draw in draws}.values()
     taken: set[int] = set()
@@ -239,7 +241,7 @@ async def _taken(connected: Connected, draws: Sequence[Draw], standing: Standing
         after, block = candidates[-1], min(block * 2, _LAST_BLOCK)
 
 
-async def _set_expiries(connected: Connected, draws: Sequence[Draw], drawn: Drawn) -> None:
+async def _set_expiries(connected: SessionOrConnection, draws: Sequence[Draw], drawn: Drawn) -> None:
     now = await repository.database_now(connected)
     for place, (draw, one) in enumerate(zip(draws, drawn.outcomes, strict=True)):
         if draw.lasts is not None and isinstance(one, Issued):

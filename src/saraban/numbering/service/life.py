@@ -6,7 +6,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
-from saraban.kit.db import broken_constraint
+from saraban.kit.db import violates_constraint
 from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
 from saraban.kit.text import fold
@@ -109,7 +109,7 @@ async def _insert_rendering(
             },
         )
     except IntegrityError as error:
-        if broken_constraint(error, *repository.NUMBER_CONSTRAINTS):
+        if violates_constraint(error, *repository.NUMBER_CONSTRAINTS):
             raise NumberTaken(values={"number": printed}) from error
         raise
 

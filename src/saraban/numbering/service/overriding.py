@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
-from saraban.kit.db import broken_constraint
+from saraban.kit.db import violates_constraint
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.ids import new_id
 from saraban.kit.text import fold
@@ -287,7 +287,7 @@ async def _insert(session: AsyncSession, entry: LedgerEntry, plan: Plan) -> None
             },
         )
     except IntegrityError as error:
-        if broken_constraint(error, *repository.NUMBER_CONSTRAINTS):
+        if violates_constraint(error, *repository.NUMBER_CONSTRAINTS):
             raise NumberTaken(values={"number": plan.number(entry.sequence_number)}) from error
         raise
 

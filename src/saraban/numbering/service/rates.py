@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from prometheus_client import Counter
 
 from saraban.identity.domain.caller import Caller
-from saraban.kit.errors import DomainError, Kind, Text
-from saraban.kit.limits import Charge, Limiter, Tally
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.rate_limits import RateLimiter, RateLimitResult, RateLimitRule
 
 REFUSED = Counter("docnum_rate_limited_total", "Operations refused because somebody asked too often", ["policy"])
 
@@ -14,7 +14,7 @@ REFUSED = Counter("docnum_rate_limited_total", "Operations refused because someb
 class RateLimited(DomainError):
     """The caller, its address, or everybody together has used up the operations of this minute."""
 
-    kind, code = Kind.THROTTLED, "RATE_LIMITED"
+    kind, code = ErrorKind.THROTTLED, "RATE_LIMITED"
     says = Text(
         "มีคำขอมากเกินไป กรุณารอ {seconds} วินาทีแล้วลองใหม่",
         "Too many requests. Please wait {seconds} seconds and try again.",
@@ -36,13 +36,13 @@ class Rates:
     :param looks: previews and reads of one account
     """
 
-    limiter: Limiter
+    limiter: RateLimiter
     user: int
     address: int
     everybody: int
     looks: int
 
-    async def draw(self, caller: Caller, address: str) -> Tally | None:
+    async def draw(self, caller: Caller, address: str) -> RateLimitResult | None:
         """
         Charge a draw to its caller; an account with a limit of its own has that one alone.
 
@@ -50,34 +50,34 @@ class Rates:
         """
         whom = str(caller.public_id)
         if caller.draws_per_minute is not None:
-            charges = [Charge("account", whom, caller.draws_per_minute)]
+            rules = [RateLimitRule("account", whom, caller.draws_per_minute)]
         else:
-            charges = [
-                Charge("user", whom, self.user),
-                Charge("address", address, self.address),
-                Charge("all", "", self.everybody),
+            rules = [
+                RateLimitRule("user", whom, self.user),
+                RateLimitRule("address", address, self.address),
+                RateLimitRule("all", "", self.everybody),
             ]
-        return await self._take(charges)
+        return await self._take(rules)
 
-    async def look(self, caller: Caller) -> Tally | None:
+    async def look(self, caller: Caller) -> RateLimitResult | None:
         """Charge a preview or a read: typing in a form must not use up the numbers. Who is exempt is so here too."""
         if caller.draws_per_minute == 0:
             return None
-        return await self._take([Charge("looks", str(caller.public_id), self.looks)])
+        return await self._take([RateLimitRule("looks", str(caller.public_id), self.looks)])
 
-    async def _take(self, charges: list[Charge]) -> Tally | None:
-        counted = [charge for charge in charges if charge.most]
+    async def _take(self, rules: list[RateLimitRule]) -> RateLimitResult | None:
+        counted = [rule for rule in rules if rule.limit]
         if not counted:
             return None
-        tally = await self.limiter.take(counted)
-        if tally.refused is not None:
-            REFUSED.labels(policy=tally.refused.policy).inc()
-        return tally
+        result = await self.limiter.take(counted)
+        if result.refused is not None:
+            REFUSED.labels(policy=result.refused.policy).inc()
+        return result
 
 
-def check(tally: Tally | None) -> None:
+def check(result: RateLimitResult | None) -> None:
     """
-    :raises RateLimited: when a charge is used up
+    :raises RateLimited: when a rule is used up
     """
-    if tally is not None and tally.refused is not None:
-        raise RateLimited(values={"seconds": tally.reset}, retry_after=tally.reset)
+    if result is not None and result.refused is not None:
+        raise RateLimited(values={"seconds": result.reset}, retry_after=result.reset)

@@ -21,9 +21,9 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind, NotFound, Text, invalid
+from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid
 from saraban.kit.ids import new_id
-from saraban.kit.pagination import Page, cut
+from saraban.kit.pagination import Page, page_of
 from saraban.kit.spreadsheets import unreadable
 from saraban.numbering.models import NumberImport
 from saraban.numbering.repository import imports as rows
@@ -39,7 +39,7 @@ _SNIFFED = 4096
 class ImportNotChecked(DomainError):
     """Numbers are imported after the dry run, once: before it, or after it was told to go on, there is nothing to say."""
 
-    kind, code = Kind.CONFLICT, "NUMBER_IMPORT_NOT_CHECKED"
+    kind, code = ErrorKind.CONFLICT, "NUMBER_IMPORT_NOT_CHECKED"
     says = Text("ไฟล์นี้ยังตรวจไม่เสร็จ หรือสั่งนำเข้าไปแล้ว", "This file is not checked yet, or its import was started before.")
     recovery = (Text("เปิดหน้านำเข้าใหม่เพื่อดูสถานะล่าสุด", "Open the import again to see where it stands."),)
 
@@ -47,7 +47,7 @@ class ImportNotChecked(DomainError):
 class ImportResultMissing(DomainError):
     """The result workbook is written at the end of the dry run, and again at the end of the import."""
 
-    kind, code = Kind.CONFLICT, "NUMBER_IMPORT_UNDER_WAY"
+    kind, code = ErrorKind.CONFLICT, "NUMBER_IMPORT_UNDER_WAY"
     says = Text("ยังไม่มีไฟล์ผลการตรวจ", "There is no result workbook yet.")
     recovery = (Text("รอให้ตรวจไฟล์เสร็จ แล้วดาวน์โหลดอีกครั้ง", "Wait until the file is checked, then download it."),)
 
@@ -195,7 +195,7 @@ async def imports(
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
     caller.require(MANAGES, Scope(project=project.id))
     found = await rows.page(session, project_id=project.id, cursor=cursor, limit=limit)
-    return cut(found, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
+    return page_of(found, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
 
 
 def source_key(public_id: UUID) -> str:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
-from saraban.kit.ready import Question, Ready
+from saraban.kit.statements import PreparedStatement, Query
 from saraban.projects.models import (
     Contract,
     ContractOrganization,
@@ -108,16 +108,16 @@ async def sub_types(
     return await _of_contracts(session, statement, CorrespondenceSubType.contract_id, project_id, contract_id)
 
 
-def parties(read: Callable[[Rows], Found], *, project_id: int, contract_id: int | None) -> Question[Found]:
+def parties(read: Callable[[Rows], Found], *, project_id: int, contract_id: int | None) -> Query[Found]:
     """For each organization that takes part: its key, its public id, its code, and its role there."""
     if contract_id is None:
-        return Question(_PROJECT_PARTIES, {"key": project_id}, read)
-    return Question(_CONTRACT_PARTIES, {"key": contract_id}, read)
+        return Query(_PROJECT_PARTIES, {"key": project_id}, read)
+    return Query(_CONTRACT_PARTIES, {"key": contract_id}, read)
 
 
 def _parties(statement: Any) -> Any:
     """Made once: every step of a workflow asks for them."""
-    return Ready(statement.where(Organization.is_active, Organization.deleted_at.is_(None)))
+    return PreparedStatement(statement.where(Organization.is_active, Organization.deleted_at.is_(None)))
 
 
 _PROJECT_PARTIES = _parties(

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.organization import part_of
 from saraban.kit.errors import Invalid, invalid, unknown
-from saraban.kit.ready import Question, answered
+from saraban.kit.statements import Query, fetch
 from saraban.kit.text import fold
 from saraban.projects.domain.reference import (
     ContractRef,
@@ -134,7 +134,7 @@ async def find_sub_type(
     return SubTypeRef(row.id, row.code, row.number or "", row.contract_id)
 
 
-def taking_part(*, project_id: int, contract_id: int | None) -> Question[list[Party]]:
+def taking_part(*, project_id: int, contract_id: int | None) -> Query[list[Party]]:
     """Ask for the organizations that take part with their role there; a contract's word for it comes first."""
 
     def read(rows: Sequence[Any]) -> list[Party]:
@@ -145,7 +145,7 @@ def taking_part(*, project_id: int, contract_id: int | None) -> Question[list[Pa
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
     """Return the keys of the same by their role."""
-    known = await answered(session, taking_part(project_id=project_id, contract_id=contract_id))
+    known = await fetch(session, taking_part(project_id=project_id, contract_id=contract_id))
     return by_part(known)
 
 

@@ -16,7 +16,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.organization import part_of
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.errors import NotFound
-from saraban.kit.pagination import cut
+from saraban.kit.pagination import page_of
 from saraban.projects.domain.master import type_name
 from saraban.projects.domain.reference import ProjectRef
 from saraban.projects.models import Project
@@ -39,7 +39,7 @@ async def list_projects(
     rows = await repository.page(
         session, _visible(caller), sandbox=_sandbox(caller), search=search, cursor=cursor, limit=limit
     )
-    page = cut(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
+    page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
     items = [ProjectLine.model_validate(row, from_attributes=True) for row in page.items]
     return ProjectPage(items=items, next_cursor=page.next_cursor)
 

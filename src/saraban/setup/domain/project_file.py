@@ -10,13 +10,13 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from saraban.identity.domain.organization import Part
-from saraban.kit.schema import Day, Line, Schema
+from saraban.kit.schema import Day, Schema, SingleLine
 
-Name = Annotated[str, Line(255)]
-OrganizationCode = Annotated[str, Line(20)]
-TypeCode = Annotated[str, Line(50)]
-DisciplineCode = Annotated[str, Line(10)]
-Username = Annotated[str, Line(50, shortest=2), AfterValidator(str.casefold)]
+Name = Annotated[str, SingleLine(255)]
+OrganizationCode = Annotated[str, SingleLine(20)]
+TypeCode = Annotated[str, SingleLine(50)]
+DisciplineCode = Annotated[str, SingleLine(10)]
+Username = Annotated[str, SingleLine(50, shortest=2), AfterValidator(str.casefold)]
 MOST = 5000
 
 
@@ -51,7 +51,7 @@ class TypePart(FilePart):
 
 
 class ProjectPart(FilePart):
-    code: Annotated[str, Line(50)]
+    code: Annotated[str, SingleLine(50)]
     name: Name
     name_en: Name | None = None
 
@@ -70,21 +70,21 @@ class NamedPart(FilePart):
 
 
 class RfaTypePart(FilePart):
-    code: Annotated[str, Line(20)]
-    name_th: Annotated[str, Line(100)]
-    name_en: Annotated[str, Line(100)]
+    code: Annotated[str, SingleLine(20)]
+    name_th: Annotated[str, SingleLine(100)]
+    name_en: Annotated[str, SingleLine(100)]
 
 
 class SubTypePart(FilePart):
     type: TypeCode = Field(description="The document type that it divides.")
-    code: Annotated[str, Line(20)]
-    number: Annotated[str, Line(10)] = Field(description="What `{SUB_TYPE}` prints.")
+    code: Annotated[str, SingleLine(20)]
+    number: Annotated[str, SingleLine(10)] = Field(description="What `{SUB_TYPE}` prints.")
     name_th: Name
     name_en: Name | None = None
 
 
 class ContractPart(FilePart):
-    code: Annotated[str, Line(50)] = Field(description="Unique in the installation.")
+    code: Annotated[str, SingleLine(50)] = Field(description="Unique in the installation.")
     name: Name
     name_en: Name | None = None
     start_date: Day | None = None
@@ -99,11 +99,11 @@ class FormatPart(FilePart):
     """A number format; without a type it is the project's default."""
 
     type: TypeCode | None = None
-    sub_type: Annotated[str, Line(20)] | None = None
-    rfa_type: Annotated[str, Line(20)] | None = None
+    sub_type: Annotated[str, SingleLine(20)] | None = None
+    rfa_type: Annotated[str, SingleLine(20)] | None = None
     discipline: DisciplineCode | None = None
-    template: Annotated[str, Line(255)] = Field(examples=["{PROJECT}-{CORR_TYPE}-{DISCIPLINE}-{SEQ:4}-{REV}"])
-    description: Annotated[str, Line(1000)] | None = None
+    template: Annotated[str, SingleLine(255)] = Field(examples=["{PROJECT}-{CORR_TYPE}-{DISCIPLINE}-{SEQ:4}-{REV}"])
+    description: Annotated[str, SingleLine(1000)] | None = None
     reset_yearly: bool | None = Field(
         None, description="Left out: true where the template prints a year, a month or a fiscal year."
     )
@@ -113,7 +113,7 @@ class FormatPart(FilePart):
 class AssignmentPart(FilePart):
     """The workflow that the documents of a kind start on."""
 
-    workflow: Annotated[str, Line(50)]
+    workflow: Annotated[str, SingleLine(50)]
     kind: Kind
     type: TypeCode | None = Field(None, description="Only this document type; of RFAs, this RFA type.")
 
@@ -121,8 +121,8 @@ class AssignmentPart(FilePart):
 class DayPart(FilePart):
     date: Day
     kind: Literal["holiday", "working"]
-    name: Annotated[str, Line(200)]
-    name_en: Annotated[str, Line(200)] | None = None
+    name: Annotated[str, SingleLine(200)]
+    name_en: Annotated[str, SingleLine(200)] | None = None
 
 
 def _in_order(days: list[WeekdayCode]) -> list[WeekdayCode]:
@@ -142,24 +142,26 @@ class SeatPart(FilePart):
 
 class TeamPart(FilePart):
     code: Annotated[str, Field(max_length=50, pattern="^[A-Z0-9][A-Z0-9_-]*$")]
-    name: Annotated[str, Line(200)]
-    name_en: Annotated[str, Line(200)] | None = None
+    name: Annotated[str, SingleLine(200)]
+    name_en: Annotated[str, SingleLine(200)] | None = None
     members: list[SeatPart] | None = Field(None, max_length=100)
 
 
 class RolePart(FilePart):
-    role: Annotated[str, Line(100)]
+    role: Annotated[str, SingleLine(100)]
     level: Literal["Global", "Organization", "Project", "Contract"]
-    place: Annotated[str, Line(50)] | None = Field(None, description="Code of the organization, project or contract.")
+    place: Annotated[str, SingleLine(50)] | None = Field(
+        None, description="Code of the organization, project or contract."
+    )
 
 
 class PersonPart(FilePart):
     """Somebody without an account gets one without a password, and an invitation."""
 
     username: Username
-    email: Annotated[str, Line(100), AfterValidator(str.casefold)]
-    first_name: Annotated[str, Line(50, shortest=0)]
-    last_name: Annotated[str, Line(50, shortest=0)]
+    email: Annotated[str, SingleLine(100), AfterValidator(str.casefold)]
+    first_name: Annotated[str, SingleLine(50, shortest=0)]
+    last_name: Annotated[str, SingleLine(50, shortest=0)]
     organization: OrganizationCode | None = None
     roles: list[RolePart] | None = Field(None, max_length=100)
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import yaml
 
-from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, Text
-from saraban.kit.faults import field_problems, pointer_of
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
+from saraban.kit.validation import field_problems, pointer_of
 from saraban.setup.domain.project_file import ProjectFile
 
 LARGEST: Final = 1_000_000
@@ -61,7 +61,7 @@ _MALFORMED: Final[tuple[tuple[str, Text, bool], ...]] = (
 class ProjectFileTooLarge(DomainError):
     """A project file has at most 1 MB."""
 
-    kind, code = Kind.TOO_LARGE, "PROJECT_FILE_TOO_LARGE"
+    kind, code = ErrorKind.TOO_LARGE, "PROJECT_FILE_TOO_LARGE"
     says = Text("ไฟล์โครงการใหญ่เกิน 1 MB", "The project file has more than 1 MB.")
     recovery = (Text("แบ่งไฟล์ออกเป็นส่วน", "Divide the file: what a file leaves out stays as it is."),)
 

@@ -17,7 +17,7 @@ from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.identity.service import Invitation, rights
-from saraban.kit.errors import DomainError, FieldProblem, Invalid, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.projects.models import Project
 from saraban.setup import repository
 from saraban.setup.domain.comparison import Codes, Difference, Items, What, differences, items_of
@@ -35,7 +35,7 @@ class ProjectConflict(DomainError):
     accounts), or names a contract of another project.
     """
 
-    kind, code = Kind.CONFLICT, "PROJECT_FILE_CONFLICT"
+    kind, code = ErrorKind.CONFLICT, "PROJECT_FILE_CONFLICT"
     says = Text(
         "ไฟล์โครงการขัดกับข้อมูลที่ใช้ร่วมกันทั้งระบบ จึงยังไม่ได้บันทึกสิ่งใด",
         "The project file contradicts what the installation has already, so nothing was written.",

@@ -15,7 +15,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization
 from saraban.identity.service import Invitation
 from saraban.kit.errors import DomainError, FieldProblem
-from saraban.kit.faults import pointer_of
+from saraban.kit.validation import pointer_of
 from saraban.projects.models import (
     Contract,
     Project,

@@ -13,12 +13,12 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import service as outbox
-from saraban.events.service import Event, Handlers, News, Postponed
+from saraban.events.service import Event, Handlers, NewEvent, Postponed
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.ids import derived_id, new_id
-from saraban.kit.limits import Charge, Limiter
+from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.webhooks import repository
 from saraban.webhooks.domain import secrets
 from saraban.webhooks.domain.faring import Off
@@ -91,8 +91,8 @@ async def test(session: AsyncSession, *, caller: Caller, public_id: UUID, now: d
     return event.public_id
 
 
-def _requested(row: Webhook, event: Event) -> News:
-    return News(
+def _requested(row: Webhook, event: Event) -> NewEvent:
+    return NewEvent(
         name=REQUESTED,
         aggregate_type="webhook",
         # Each webhook has an order of its own for each instance: a slow one holds up nobody else's.
@@ -124,7 +124,7 @@ class Sender:
         *,
         clock: Clock,
         post: Post,
-        limiter: Limiter,
+        limiter: RateLimiter,
         per_minute: int = 0,
         each_per_minute: int = 0,
     ) -> None:
@@ -165,19 +165,19 @@ class Sender:
             # It was saved when addresses were looked at less closely; no later attempt could be better.
             error, off = fault.reason, "address" if fault.never else None
         outcome = self._outcome(row, event, status, error, stopwatch() - began)
-        return faring.Attempt(outcome, gave_up=outbox.is_last_try(event), off=off)
+        return faring.Attempt(outcome, gave_up=outbox.is_last_attempt(event), off=off)
 
     async def _wait_its_turn(self, webhook: UUID) -> None:
         """Its own budget first: what it is refused there costs the others nothing."""
-        own = Charge("webhook", str(webhook), self._each)
-        charges = [charge for charge in (own, Charge("webhooks", "", self._per_minute)) if charge.most]
-        if not charges:
+        own = RateLimitRule("webhook", str(webhook), self._each)
+        rules = [rule for rule in (own, RateLimitRule("webhooks", "", self._per_minute)) if rule.limit]
+        if not rules:
             return
-        tally = await self._limiter.take(charges)
-        if tally.refused == own:
-            raise Postponed(self._turn(webhook, tally.reset))
-        if tally.refused is not None:
-            raise Postponed(tally.reset)
+        result = await self._limiter.take(rules)
+        if result.refused == own:
+            raise Postponed(self._turn(webhook, result.reset))
+        if result.refused is not None:
+            raise Postponed(result.reset)
 
     def _turn(self, webhook: UUID, reset: float) -> float:
         """Each message that waits gets a moment of its own, or all of a backlog would stand before the others' at once."""

@@ -12,9 +12,9 @@ from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit import etags
-from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text, invalid
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
 from saraban.kit.ids import new_id, new_secret
-from saraban.kit.pagination import Page, cut
+from saraban.kit.pagination import Page, page_of
 from saraban.projects import service as projects
 from saraban.webhooks import repository
 from saraban.webhooks.domain import secrets
@@ -53,7 +53,7 @@ _FAULTS = {
 class TooManyWebhooks(DomainError):
     """Each event is told to every webhook of its project, so there is a limit."""
 
-    kind, code = Kind.CONFLICT, "WEBHOOKS_TOO_MANY"
+    kind, code = ErrorKind.CONFLICT, "WEBHOOKS_TOO_MANY"
     says = Text("โครงการนี้มี webhook ครบ 20 รายการแล้ว", "This project has 20 webhooks already.")
     recovery = (Text("ลบ webhook ที่ไม่ใช้แล้ว", "Remove one that is no longer used."),)
 
@@ -61,7 +61,7 @@ class TooManyWebhooks(DomainError):
 class TooManyOwnWebhooks(DomainError):
     """Each notice is sent to every webhook of its reader, so there is a limit."""
 
-    kind, code = Kind.CONFLICT, "WEBHOOKS_TOO_MANY_OWN"
+    kind, code = ErrorKind.CONFLICT, "WEBHOOKS_TOO_MANY_OWN"
     says = Text("คุณมี webhook ส่วนตัวครบ 3 รายการแล้ว", "You have 3 webhooks of your own already.")
     recovery = (Text("ลบ webhook ที่ไม่ใช้แล้ว", "Remove one that is no longer used."),)
 
@@ -69,7 +69,7 @@ class TooManyOwnWebhooks(DomainError):
 class WebhookChanged(DomainError):
     """`If-Match` names a version that somebody has changed since."""
 
-    kind, code = Kind.STALE, "WEBHOOK_CHANGED"
+    kind, code = ErrorKind.STALE, "WEBHOOK_CHANGED"
     says = Text("มีผู้แก้ไข webhook นี้ไปแล้ว", "Somebody has changed this webhook in the meantime.")
     recovery = (REFRESH,)
 
@@ -77,7 +77,7 @@ class WebhookChanged(DomainError):
 class TooManySecrets(DomainError):
     """Rotated again and again within a day: an earlier secret is never dropped before its time."""
 
-    kind, code = Kind.CONFLICT, "WEBHOOK_SECRETS_TOO_MANY"
+    kind, code = ErrorKind.CONFLICT, "WEBHOOK_SECRETS_TOO_MANY"
     says = Text(
         "webhook นี้มีรหัสลับเดิมที่ยังใช้ได้ครบ {most} ชุดแล้ว เปลี่ยนได้อีกครั้งหลัง {until}",
         "{most} earlier secrets of this webhook are still valid; it can be changed again after {until}.",
@@ -172,13 +172,13 @@ async def listing(
     """Return the webhooks of a project, newest first."""
     project = await _project(session, caller, project_public_id)
     rows = await repository.page(session, of=repository.of_project(project), cursor=cursor, limit=limit)
-    return cut(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
+    return page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
 
 
 async def listing_own(session: AsyncSession, *, caller: Caller, cursor: str | None, limit: int) -> Page[Webhook]:
     """Return the webhooks that the caller set up for himself, newest first."""
     rows = await repository.page(session, of=repository.of_person(caller.user_id), cursor=cursor, limit=limit)
-    return cut(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
+    return page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
 
 
 async def read(session: AsyncSession, *, caller: Caller, public_id: UUID) -> Webhook:
@@ -265,7 +265,7 @@ async def outcomes(
     """Return the last attempts to tell a webhook something, newest first."""
     row = await _managed(session, caller, public_id)
     rows = await repository.outcomes(session, webhook_id=row.id, cursor=cursor, limit=limit)
-    return cut(rows, limit=limit, key=lambda outcome: (outcome.created_at, outcome.public_id))
+    return page_of(rows, limit=limit, key=lambda outcome: (outcome.created_at, outcome.public_id))
 
 
 def etag(row: Webhook) -> str:

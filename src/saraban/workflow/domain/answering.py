@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from saraban.identity.domain.caller import Caller
-from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text, invalid
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import ActionForbidden, Step
 from saraban.workflow.domain.review import FELL, Assignee, Review, verdict
@@ -16,7 +16,7 @@ from saraban.workflow.domain.subject import SubjectFacts
 class BranchClosed(DomainError):
     """The branch has been answered, or the review is over: what was answered stays."""
 
-    kind, code = Kind.CONFLICT, "WORKFLOW_BRANCH_CLOSED"
+    kind, code = ErrorKind.CONFLICT, "WORKFLOW_BRANCH_CLOSED"
     says = Text(
         "สายพิจารณานี้ปิดแล้ว จึงตอบหรือแก้คำตอบไม่ได้", "This branch is closed: it has its answer, or the review is over."
     )

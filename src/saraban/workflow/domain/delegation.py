@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Grant
-from saraban.kit.errors import DomainError, FieldProblem, Kind, Text, invalid
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
 
 MOST_DAYS = 366
 
@@ -23,7 +23,7 @@ _TAKE_BACK = Text("ยกเลิกการมอบหมายเดิม�
 class DelegateAway(DomainError):
     """The chosen person has lent his own steps in the same days: what is lent cannot be lent on."""
 
-    kind, code = Kind.CONFLICT, "DELEGATE_AWAY"
+    kind, code = ErrorKind.CONFLICT, "DELEGATE_AWAY"
     says = Text("ผู้ที่เลือกมอบหมายงานให้ผู้อื่นอยู่ในวันเดียวกัน", "The person you chose is away in some of these days.")
     recovery = (_ANOTHER,)
 
@@ -31,7 +31,7 @@ class DelegateAway(DomainError):
 class DelegationChained(DomainError):
     """Somebody counts on the caller in the same days, and would be left without anybody."""
 
-    kind, code = Kind.CONFLICT, "DELEGATION_CHAINED"
+    kind, code = ErrorKind.CONFLICT, "DELEGATION_CHAINED"
     says = Text("มีผู้มอบหมายงานให้คุณในวันเดียวกัน จึงมอบหมายต่อไม่ได้", "Somebody has delegated to you in some of these days.")
     recovery = (
         Text("เลือกวันอื่น", "Choose other days."),
@@ -42,7 +42,7 @@ class DelegationChained(DomainError):
 class DelegationOverlaps(DomainError):
     """One matter is lent to one person at a time."""
 
-    kind, code = Kind.CONFLICT, "DELEGATION_OVERLAPS"
+    kind, code = ErrorKind.CONFLICT, "DELEGATION_OVERLAPS"
     says = Text("คุณมอบหมายงานนี้ไว้แล้วในวันเดียวกัน", "You have delegated the same in some of these days already.")
     recovery = (_TAKE_BACK, Text("เลือกวันอื่น", "Choose other days."))
 

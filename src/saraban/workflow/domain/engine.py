@@ -10,7 +10,7 @@ from typing import Any
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Scope
-from saraban.kit.errors import REFRESH, DomainError, Kind, Text, invalid
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.workflow.domain import giving
 from saraban.workflow.domain.definition import Definition, Require, State, Transition
 from saraban.workflow.domain.subject import ActionChoice, SubjectFacts
@@ -25,7 +25,7 @@ class TransitionNotPossible(DomainError):
     :param raced: it was possible when the request arrived
     """
 
-    kind, code = Kind.CONFLICT, "WF_INVALID_TRANSITION"
+    kind, code = ErrorKind.CONFLICT, "WF_INVALID_TRANSITION"
     says = Text("ไม่สามารถดำเนินการนี้ได้ในสถานะปัจจุบัน", "This is not possible in the present state.")
     recovery = (Text("กรุณาตรวจสอบขั้นตอนการอนุมัติ", "Check where the document stands in its approval path."), REFRESH)
 
@@ -37,7 +37,7 @@ class TransitionNotPossible(DomainError):
 class ActionForbidden(DomainError):
     """The action exists here, and is somebody else's to take."""
 
-    kind, code = Kind.FORBIDDEN, "WORKFLOW_ACTION_FORBIDDEN"
+    kind, code = ErrorKind.FORBIDDEN, "WORKFLOW_ACTION_FORBIDDEN"
     says = Text("คุณไม่มีสิทธิ์ดำเนินการในขั้นตอนนี้", "You may not act in this step.")
     recovery = (
         Text("ตรวจสอบว่าขั้นตอนนี้รอผู้ใดดำเนินการ", "See whom this step waits for."),
@@ -48,7 +48,7 @@ class ActionForbidden(DomainError):
 class ConditionNotMet(DomainError):
     """Everything fits but the condition that the definition sets for this action."""
 
-    kind, code = Kind.CONFLICT, "WORKFLOW_CONDITION_NOT_MET"
+    kind, code = ErrorKind.CONFLICT, "WORKFLOW_CONDITION_NOT_MET"
     says = Text("เงื่อนไขสำหรับการดำเนินการนี้ไม่ผ่าน", "The condition for this action is not met.")
     recovery = (Text("ตรวจสอบข้อมูลของเอกสารและขั้นตอนที่ยังค้างอยู่", "Check the document and what is still open on it."),)
 

@@ -10,8 +10,8 @@ from saraban.identity.dependencies import CurrentCaller, guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import FieldProblem
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession, sent
-from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession, to_response
+from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.workflow import schemas, service
 from saraban.workflow.dependencies import Definitions, RegisteredSubjects, WrittenTwice
 from saraban.workflow.schemas.choices import PublishedOut, StarterOut, SwitchedOut, WorkflowWarning
@@ -56,13 +56,13 @@ async def publish_definition(
         raise service.WorkflowNotValid(fields=twice)
     now = clock.now()
 
-    async def publish(session: AsyncSession, remember: Remember) -> Answer:
+    async def publish(session: AsyncSession, remember: Remember) -> OperationResult:
         made = await service.create(
             session, caller=caller, raw=body.dsl, activate=body.activate, now=now, address=address
         )
         shown = PublishedOut.model_validate(made)
         await _say_what_starts(session, caller, shown)
-        answer = Answer(201, shown.model_dump(mode="json", by_alias=True))
+        answer = OperationResult(201, shown.model_dump(mode="json", by_alias=True))
         await remember(session, answer)
         return answer
 
@@ -76,7 +76,7 @@ async def publish_definition(
         run=lambda remember: db.transact(lambda session: publish(session, remember)),
     )
     await definitions.delete(code=answer.body["code"], version=answer.body["version"])
-    return sent(answer)
+    return to_response(answer)
 
 
 @router.post("/workflow/definitions/validate", response_model=schemas.ValidationOut, dependencies=[guarded(MAY_MANAGE)])

@@ -8,8 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, sent
-from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
+from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.workflow.schemas import delegations as schemas
 from saraban.workflow.service import delegating as service
 
@@ -47,10 +47,12 @@ async def delegate(
     """
     moment, wanted = now.now(), service.Wanted(**body.model_dump())
 
-    async def work(session: AsyncSession, remember: Remember) -> Answer:
+    async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         view = await service.delegate(session, caller=caller, wanted=wanted, now=moment, zone=now.zone, address=address)
         place = f"/api/v1/delegations/{view.public_id}"
-        answer = Answer(201, _out(view).model_dump(mode="json", by_alias=True), {"Location": place, "ETag": view.etag})
+        answer = OperationResult(
+            201, _out(view).model_dump(mode="json", by_alias=True), {"Location": place, "ETag": view.etag}
+        )
         await remember(session, answer)
         return answer
 
@@ -63,7 +65,7 @@ async def delegate(
         now=moment,
         run=lambda remember: db.transact(lambda session: work(session, remember)),
     )
-    return sent(answer)
+    return to_response(answer)
 
 
 @router.get("/colleagues", summary="Whom you can delegate to")

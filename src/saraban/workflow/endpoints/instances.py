@@ -4,16 +4,7 @@ from fastapi import APIRouter, Response
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import (
-    Address,
-    IdempotencyKey,
-    Now,
-    PageCursor,
-    PageLimit,
-    PathId,
-    ReadSession,
-    sent,
-)
+from saraban.kit.http import Address, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
 from saraban.workflow import schemas, service
 from saraban.workflow.dependencies import IfMatch, RegisteredSubjects, TakesSteps
 from saraban.workflow.service import Command
@@ -69,7 +60,7 @@ async def take_step(
         address=address,
         key=key,
     )
-    return sent(answer)
+    return to_response(answer)
 
 
 @router.get("/workflow/instances/{publicId}/history", response_model=schemas.HistoryList)

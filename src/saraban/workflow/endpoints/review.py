@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, sent
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, to_response
 from saraban.workflow import schemas
 from saraban.workflow.dependencies import IfMatch, RegisteredSubjects
 from saraban.workflow.schemas.review import BranchAnswerIn
@@ -57,4 +57,4 @@ async def answer_branch(
         address=address,
         key=key,
     )
-    return sent(answer)
+    return to_response(answer)

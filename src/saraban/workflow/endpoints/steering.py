@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller, guarded
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, ReadSession, sent
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, ReadSession, to_response
 from saraban.workflow import schemas
 from saraban.workflow.dependencies import IfMatch, RegisteredSubjects
 from saraban.workflow.domain.migrating import WORDS
@@ -59,7 +59,7 @@ async def force_step(
         body.action or steering.FORCE, body.reason, client_version_no=body.client_version_no, if_match=if_match
     )
     asking = Asking(caller, subjects, public_id, command, clock.now(), key, {"action": body.action, "to": body.to})
-    return sent(await steering.force(db, asking, action=body.action, to=body.to, address=address))
+    return to_response(await steering.force(db, asking, action=body.action, to=body.to, address=address))
 
 
 @router.post("/workflow/instances/{publicId}/terminate", response_model=schemas.InstanceEnvelope)
@@ -80,7 +80,7 @@ async def terminate_instance(
     """
     command = Command(steering.TERMINATE, body.reason, client_version_no=body.client_version_no, if_match=if_match)
     asking = Asking(caller, subjects, public_id, command, clock.now(), key)
-    return sent(await steering.terminate(db, asking, address=address))
+    return to_response(await steering.terminate(db, asking, address=address))
 
 
 @router.get("/workflow/instances/{publicId}/steering/people")
@@ -113,7 +113,7 @@ async def reassign_instance(
     asking = Asking(caller, subjects, public_id, command, clock.now(), key, more)
     person, branch = body.user_public_id, body.branch_public_id
     given = await steering.reassign(db, asking, user_public_id=person, branch_public_id=branch, address=address)
-    return sent(given)
+    return to_response(given)
 
 
 @router.post("/workflow/definitions/{code}/versions/{version}/migrations", dependencies=[guarded(MAY_MANAGE)])

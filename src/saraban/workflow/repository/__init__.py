@@ -16,7 +16,7 @@ from sqlalchemy.orm import aliased, defer
 from saraban.attachments.models import Attachment
 from saraban.identity.models import Organization, Permission, Role, User
 from saraban.kit.pagination import Cursor
-from saraban.kit.ready import Ready
+from saraban.kit.statements import PreparedStatement
 from saraban.workflow.models import (
     Instance,
     UuidText,
@@ -43,7 +43,7 @@ _STAND = sa.select(
 
 
 _NUMBERS: Any = sa.bindparam("keys", expanding=True)
-_ORGANIZATIONS = Ready(
+_ORGANIZATIONS = PreparedStatement(
     sa.select(Organization.id, Organization.public_id, Organization.organization_code).where(
         Organization.id.in_(_NUMBERS)
     )
@@ -69,7 +69,7 @@ def _latest_with_files() -> Any:
     )
 
 
-_LATEST_WITH_FILES = Ready(_latest_with_files())
+_LATEST_WITH_FILES = PreparedStatement(_latest_with_files())
 
 
 async def definition(session: AsyncSession, definition_id: UUID) -> WorkflowDefinition | None:

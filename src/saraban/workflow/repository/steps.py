@@ -11,10 +11,17 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
-from saraban.kit.bulk import Driver, Statement, deletion, flushed, insertion_of, update
 from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
-from saraban.kit.ready import Ready
+from saraban.kit.pipeline import (
+    DriverConnection,
+    SqlStatement,
+    delete_statement,
+    flush_pending,
+    insert_mappings_statement,
+    update_statement,
+)
+from saraban.kit.statements import PreparedStatement
 from saraban.workflow.models import Instance, UuidText, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 
 
@@ -36,7 +43,7 @@ _HAS_FILES = (
     .correlate(WorkflowInstance)
 )
 # Whoever is held by another transaction is left out: the others need not wait for it.
-_FREE = Ready(
+_FREE = PreparedStatement(
     sa.select(*(table_of(WorkflowInstance).columns[name] for name in Instance.__slots__), _HAS_FILES.label("files"))
     .where(WorkflowInstance.id.in_(_KEYS))
     .order_by(WorkflowInstance.id)
@@ -65,7 +72,7 @@ async def free_instances(session: AsyncSession, ids: Collection[UUID]) -> Sequen
     return [(Instance(*row[:-1]), bool(row[-1])) for row in rows]
 
 
-def moves(driver: Driver, rows: Sequence[Instance]) -> list[Statement]:
+def moves(driver: DriverConnection, rows: Sequence[Instance]) -> list[SqlStatement]:
     """
     Return the compare-and-sets of `version_no` that write what steps have changed.
 
@@ -78,7 +85,7 @@ def moves(driver: Driver, rows: Sequence[Instance]) -> list[Statement]:
         new = (orjson.dumps(value) if name == "context" else value for name, value in _new(row).items())
         alike.setdefault((row.version_no, *new), []).append(row)
     return [
-        update(
+        update_statement(
             driver,
             _INSTANCES,
             {"version_no": those[0].version_no, **_new(those[0])},
@@ -93,24 +100,24 @@ def _new(row: Instance) -> dict[str, Any]:
     return {name: getattr(row, name) for name in _WRITTEN}
 
 
-def steps(driver: Driver, histories: Sequence[Mapping[str, Any]]) -> Statement:
+def steps(driver: DriverConnection, histories: Sequence[Mapping[str, Any]]) -> SqlStatement:
     """Return the statement that writes rows of histories; the values are by column."""
-    return insertion_of(driver, _HISTORIES, histories)
+    return insert_mappings_statement(driver, _HISTORIES, histories)
 
 
-def items(driver: Driver, awaited: Sequence[Awaited]) -> list[Statement]:
+def items(driver: DriverConnection, awaited: Sequence[Awaited]) -> list[SqlStatement]:
     """Return the statements that make the work items of instances exactly these."""
     if not awaited:
         return []
     rows = [row for one in awaited for row in _items(one)]
-    removal = deletion(driver, _ITEMS, where={"instance_id": [one.instance_id for one in awaited]})
-    return [removal, insertion_of(driver, _ITEMS, rows)] if rows else [removal]
+    removal = delete_statement(driver, _ITEMS, where={"instance_id": [one.instance_id for one in awaited]})
+    return [removal, insert_mappings_statement(driver, _ITEMS, rows)] if rows else [removal]
 
 
 async def await_these(session: AsyncSession, one: Awaited) -> None:
     """Make the work items of an instance exactly these."""
-    await flushed(session)
-    driver = await Driver.of(session)
+    await flush_pending(session)
+    driver = await DriverConnection.of(session)
     await driver.run(items(driver, [one]))
 
 

@@ -10,21 +10,20 @@ import orjson
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from saraban.kit.schema import TOO_DEEP, Line, Paragraphs, Schema
+from saraban.kit.schema import TOO_DEEP, MultiLine, Schema, SingleLine
 from saraban.workflow.domain.subject import Envelope
 from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
-from saraban.workflow.schemas.envelope import ActionOut as ActionOut
-from saraban.workflow.schemas.envelope import RepresentedOut as RepresentedOut
-from saraban.workflow.schemas.envelope import StepAttachmentOut as StepAttachmentOut
-from saraban.workflow.schemas.envelope import WorkflowEnvelope as WorkflowEnvelope
-from saraban.workflow.schemas.envelope import WorkflowItem as WorkflowItem
-from saraban.workflow.schemas.envelope import WorkflowOut as WorkflowOut
-from saraban.workflow.schemas.labels import LabelOut as LabelOut
-from saraban.workflow.schemas.labels import ResponseOut as ResponseOut
-from saraban.workflow.schemas.rehearsal import RehearsalOut as RehearsalOut
-from saraban.workflow.schemas.rehearsal import RehearsedStepOut as RehearsedStepOut
-from saraban.workflow.schemas.values import BroughtOut
-from saraban.workflow.schemas.values import ValueOut as ValueOut
+from saraban.workflow.schemas.envelope import (
+    ActionOut,
+    RepresentedOut,
+    StepAttachmentOut,
+    WorkflowEnvelope,
+    WorkflowItem,
+    WorkflowOut,
+)
+from saraban.workflow.schemas.labels import LabelOut, ResponseOut
+from saraban.workflow.schemas.rehearsal import RehearsalOut, RehearsedStepOut
+from saraban.workflow.schemas.values import BroughtOut, ValueOut
 
 MAX_PAYLOAD = 16_000
 
@@ -96,12 +95,12 @@ class TransitionIn(Schema):
     before is changed only by an action whose `fields` name it.
     """
 
-    action: Annotated[str, Line(50)]
-    comment: Annotated[str, Paragraphs(5000)] | None = None
+    action: Annotated[str, SingleLine(50)]
+    comment: Annotated[str, MultiLine(5000)] | None = None
     payload: Payload = Field(default_factory=dict)
     attachment_public_ids: Annotated[list[UUID], Field(max_length=20)] = Field(default_factory=list)
     client_version_no: Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)] | None = None
-    response_code: Annotated[str, Line(20)] | None = Field(None, examples=["1A"])
+    response_code: Annotated[str, SingleLine(20)] | None = Field(None, examples=["1A"])
     on_behalf_of: UUID | None = Field(
         None,
         description="In whose place you act, who is away. Without it your own right comes first, then the one who has "
@@ -184,7 +183,7 @@ class DefinitionText(Schema):
     """A definition as JSON, or as the text that somebody is writing: then faults have their line."""
 
     dsl: Storable | None = None
-    text: Annotated[str, Paragraphs(500_000)] | None = Field(None, examples=['{"workflow": "SITE_MEMO"}'])
+    text: Annotated[str, MultiLine(500_000)] | None = Field(None, examples=['{"workflow": "SITE_MEMO"}'])
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Self:
@@ -245,7 +244,7 @@ class DiagramOut(Schema):
     mermaid: str = Field(description="A `stateDiagram-v2`.", examples=["stateDiagram-v2\n    [*] --> s0\n"])
 
 
-Name = Annotated[str, Line(100)]
+Name = Annotated[str, SingleLine(100)]
 
 
 class RehearsedActorIn(Schema):
@@ -264,12 +263,12 @@ class RehearsedActorIn(Schema):
 
 class RehearsedStepIn(Schema):
     actor: RehearsedActorIn
-    action: Annotated[str, Line(50)] = Field(examples=["submit"])
-    comment: Annotated[str, Paragraphs(4000)] | None = None
+    action: Annotated[str, SingleLine(50)] = Field(examples=["submit"])
+    comment: Annotated[str, MultiLine(4000)] | None = None
     payload: Payload = Field(default_factory=dict)
     with_files: bool = Field(default=False, strict=True)
-    response_code: Annotated[str, Line(20)] | None = Field(None, examples=["1A"])
-    branch: Annotated[str, Line(50)] | None = Field(
+    response_code: Annotated[str, SingleLine(20)] | None = Field(None, examples=["1A"])
+    branch: Annotated[str, SingleLine(50)] | None = Field(
         None, description="Of a parallel review; the action is then the answer for it.", examples=[None]
     )
 
@@ -286,7 +285,7 @@ class RehearsalIn(Schema):
 
 class ReplayIn(Schema):
     limit: int = Field(200, strict=True, ge=1, le=2000, description="How many finished instances, the latest first.")
-    after: Annotated[str, Line(100)] | None = Field(
+    after: Annotated[str, SingleLine(100)] | None = Field(
         None, description="`nextAfter` of the answer before, to go on behind it.", examples=[None]
     )
 

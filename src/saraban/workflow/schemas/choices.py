@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.kit.schema import Line, Schema
+from saraban.kit.schema import Schema, SingleLine
 from saraban.workflow.schemas import DefinitionDetailOut, DefinitionOut
 from saraban.workflow.schemas.labels import LabelOut
 
@@ -17,13 +17,13 @@ class ChoiceIn(Schema):
     """The documents, and the workflow that the next of them start on."""
 
     kind: Kind
-    type_code: Annotated[str, Line(50)] | None = Field(
+    type_code: Annotated[str, SingleLine(50)] | None = Field(
         None,
         description="Of `correspondence` a document type, of `rfa` an RFA type; null for all of the kind.",
         examples=["MEMO"],
     )
     project_public_id: UUID | None = Field(None, description="Null for the whole installation.")
-    workflow_code: Annotated[str, Line(50)] = Field(
+    workflow_code: Annotated[str, SingleLine(50)] = Field(
         description="One with an active version that the documents can run on.", examples=["SITE_MEMO"]
     )
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.kit.schema import Day, Line, Schema
+from saraban.kit.schema import Day, Schema, SingleLine
 
 
 class PersonOut(Schema):
@@ -25,14 +25,14 @@ class DelegationIn(Schema):
     delegate_public_id: UUID = Field(description="An active person of one of your organizations.")
     starts_on: Day = Field(examples=["2026-12-01"])
     ends_on: Day = Field(description="At most 366 days.", examples=["2026-12-07"])
-    workflow_codes: list[Annotated[str, Line(50)]] | None = Field(
+    workflow_codes: list[Annotated[str, SingleLine(50)]] | None = Field(
         None,
         max_length=50,
         description="One at least; left out, or null, for every workflow.",
         examples=[["RFA_APPROVAL"]],
     )
     project_public_id: UUID | None = Field(None, description="Null for every project.")
-    reason: Annotated[str, Line(500)] | None = Field(None, examples=["ลาพักร้อน"])
+    reason: Annotated[str, SingleLine(500)] | None = Field(None, examples=["ลาพักร้อน"])
 
 
 class DelegationOut(Schema):

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.kit.schema import Line, Paragraphs, Schema
+from saraban.kit.schema import MultiLine, Schema, SingleLine
 from saraban.workflow.schemas.labels import LabelOut, ResponseOut
 
 
@@ -55,8 +55,8 @@ class BranchOut(Schema):
 class BranchAnswerIn(Schema):
     """One of the branch's `choices`; `clientVersionNo` is the `versionNo` of the branch that you saw."""
 
-    answer: Annotated[str, Line(20)] = Field(examples=["approve"])
-    comment: Annotated[str, Paragraphs(5000)] | None = Field(None, examples=["ดูหน้า 12"])
+    answer: Annotated[str, SingleLine(20)] = Field(examples=["approve"])
+    comment: Annotated[str, MultiLine(5000)] | None = Field(None, examples=["ดูหน้า 12"])
     attachment_public_ids: Annotated[list[UUID], Field(max_length=20)] = Field(default_factory=list)
     client_version_no: Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)] | None = Field(None, examples=[1])
     on_behalf_of: UUID | None = Field(

@@ -6,12 +6,12 @@ from uuid import UUID
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from saraban.kit.schema import Line, Paragraphs, Schema
+from saraban.kit.schema import MultiLine, Schema, SingleLine
 from saraban.workflow.domain.steering import LONGEST, SHORTEST
 from saraban.workflow.schemas import LabelOut
 
 Reason = Annotated[
-    Annotated[str, Paragraphs(LONGEST, SHORTEST)],
+    Annotated[str, MultiLine(LONGEST, SHORTEST)],
     Field(
         description="Why; kept with the step, told to all who take part.",
         examples=["ผู้ตรวจลาออกแล้ว งานหน้างานรอไม่ได้"],
@@ -40,8 +40,8 @@ class ForceIn(Schema):
     """`action` is one of the present state's; without it `to` is any state of the definition."""
 
     reason: Reason
-    action: Annotated[str, Line(50)] | None = Field(None, examples=["approve"])
-    to: Annotated[str, Line(50)] | None = Field(None, examples=["pending_approval"])
+    action: Annotated[str, SingleLine(50)] | None = Field(None, examples=["approve"])
+    to: Annotated[str, SingleLine(50)] | None = Field(None, examples=["pending_approval"])
     client_version_no: VersionNo | None = None
 
     @model_validator(mode="after")
@@ -91,7 +91,7 @@ class PeopleOut(Schema):
     next_cursor: None = None
 
 
-StateName = Annotated[str, Line(50)]
+StateName = Annotated[str, SingleLine(50)]
 
 
 class MigrationIn(Schema):

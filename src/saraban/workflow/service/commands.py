@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from uuid import UUID
 
-from saraban.kit.errors import REFRESH, DomainError, Kind, Text, invalid
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.workflow.domain.vocabulary import reserved
 
 
 class VersionConflict(DomainError):
     """The version that the client saw is not the present one any more."""
 
-    kind, code = Kind.CONFLICT, "WORKFLOW_VERSION_CONFLICT"
+    kind, code = ErrorKind.CONFLICT, "WORKFLOW_VERSION_CONFLICT"
     says = Text("เอกสารถูกอนุมัติโดยผู้อื่นแล้ว กรุณารีเฟรช", "Somebody else has moved this document meanwhile. Refresh the page.")
     recovery: ClassVar[tuple[Text, ...]] = (REFRESH,)
 
@@ -31,7 +31,7 @@ class VersionLost(VersionConflict):
 class StaleInstance(DomainError):
     """`If-Match` names another version than the present one."""
 
-    kind, code = Kind.STALE, "WORKFLOW_PRECONDITION_FAILED"
+    kind, code = ErrorKind.STALE, "WORKFLOW_PRECONDITION_FAILED"
     says = Text("สถานะเอกสารเปลี่ยนไปแล้ว กรุณารีเฟรช", "The document has moved on since you read it. Refresh the page.")
     recovery = (REFRESH,)
 

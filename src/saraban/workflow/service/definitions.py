@@ -17,9 +17,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.kit.errors import RETRY, DomainError, FieldProblem, Kind, NotFound, Text, invalid
+from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
 from saraban.kit.ids import new_id
-from saraban.kit.pagination import Page, cut
+from saraban.kit.pagination import Page, page_of
 from saraban.workflow import repository
 from saraban.workflow.domain import dsl, lines
 from saraban.workflow.domain.definition import Definition, as_published, compiled
@@ -36,7 +36,7 @@ _cache: OrderedDict[UUID, Definition] = OrderedDict()
 class WorkflowNotDefined(DomainError):
     """No version of this workflow is active."""
 
-    kind, code = Kind.CONFLICT, "WORKFLOW_NOT_DEFINED"
+    kind, code = ErrorKind.CONFLICT, "WORKFLOW_NOT_DEFINED"
     says = Text("ยังไม่มี Workflow ที่เปิดใช้งานสำหรับเอกสารประเภทนี้", "No workflow is active for this kind of document.")
     recovery = (
         Text("แจ้งผู้ดูแลระบบให้เปิดใช้งาน Workflow", "Ask the administrator to activate one."),
@@ -57,7 +57,7 @@ _CHOSEN = Text(
 class DefinitionRaced(DomainError):
     """Two people published a version of the same workflow at the same time."""
 
-    kind, code = Kind.CONFLICT, "WORKFLOW_DEFINITION_CONFLICT"
+    kind, code = ErrorKind.CONFLICT, "WORKFLOW_DEFINITION_CONFLICT"
     says = Text("มีผู้อื่นบันทึก Workflow นี้ในเวลาเดียวกัน", "Somebody else published this workflow at the same time.")
     recovery = (RETRY,)
 
@@ -253,7 +253,7 @@ async def listing(session: AsyncSession, *, code: str | None, cursor: str | None
     rows = await repository.definitions(session, code=code, cursor=cursor, limit=limit)
     said = await descriptions(session, [row.id for row in rows])
     views = [_view(row, {"description": said[row.id]}, with_dsl=False) for row in rows]
-    return cut(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
+    return page_of(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
 
 
 def shipped() -> Iterator[dict[str, Any]]:

@@ -20,10 +20,10 @@ from saraban.identity.domain.permission import Scope
 from saraban.identity.service import Member
 from saraban.identity.service.callers import display_name
 from saraban.kit import etags
-from saraban.kit.calendar import local_date
-from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text, invalid
+from saraban.kit.dates import local_date
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
 from saraban.kit.ids import new_id
-from saraban.kit.pagination import Page, cut
+from saraban.kit.pagination import Page, page_of
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.workflow.domain import delegation
@@ -46,7 +46,7 @@ Status = Literal["upcoming", "active", "ended", "revoked"]
 class DelegationChanged(DomainError):
     """`If-Match` names a version that is not the present one."""
 
-    kind, code = Kind.STALE, "DELEGATION_CHANGED"
+    kind, code = ErrorKind.STALE, "DELEGATION_CHANGED"
     says = Text("การมอบหมายนี้เปลี่ยนไปแล้ว", "This delegation has changed in the meantime.")
     recovery = (REFRESH,)
 
@@ -179,7 +179,7 @@ async def listing(
             raise NotFound(f"There is no person {person}.")
         user_id = other.user_id
     rows = await repository.page(session, user_id=user_id, cursor=cursor, limit=limit)
-    found = cut(rows, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
+    found = page_of(rows, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
     return Page([_view(one, now) for one in found.items], found.next_cursor)
 
 

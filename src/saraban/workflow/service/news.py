@@ -39,7 +39,7 @@ class News:
     seat: Caller | None = None
 
 
-async def told(session: AsyncSession, news: Sequence[News]) -> list[events.News]:
+async def told(session: AsyncSession, news: Sequence[News]) -> list[events.NewEvent]:
     """Return `workflow.transitioned`, told in order for each instance, and each webhook that a step names."""
     notified = [_notified(one) for one in news]
     everybody = [*notified, *(one.waiting for one in news)]
@@ -67,8 +67,8 @@ async def _organizations(
     return known | await repository.organizations(session, [key for key in asked if key not in known])
 
 
-def _event(name: str, news: News, payload: Mapping[str, Any]) -> events.News:
-    return events.News(name, "workflow_instance", str(news.instance.id), payload, news.instance.last_transition_at)
+def _event(name: str, news: News, payload: Mapping[str, Any]) -> events.NewEvent:
+    return events.NewEvent(name, "workflow_instance", str(news.instance.id), payload, news.instance.last_transition_at)
 
 
 def _facts(news: News) -> dict[str, Any]:

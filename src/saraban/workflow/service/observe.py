@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import stopwatch
-from saraban.kit.errors import DomainError, Kind
+from saraban.kit.errors import DomainError, ErrorKind
 from saraban.workflow.domain.engine import Step, TransitionNotPossible
 
 TRANSITIONS = Counter(
@@ -99,11 +99,11 @@ def outcome_of(error: BaseException | None) -> str:
         return "system_error"
     if isinstance(error, TransitionNotPossible):
         return "conflict" if error.raced else "validation_error"
-    if error.kind in {Kind.CONFLICT, Kind.STALE} and error.code != "WORKFLOW_CONDITION_NOT_MET":
+    if error.kind in {ErrorKind.CONFLICT, ErrorKind.STALE} and error.code != "WORKFLOW_CONDITION_NOT_MET":
         return "conflict"
-    if error.kind in {Kind.FORBIDDEN, Kind.NOT_FOUND}:
+    if error.kind in {ErrorKind.FORBIDDEN, ErrorKind.NOT_FOUND}:
         return "forbidden"
-    return "system_error" if error.kind in {Kind.BUSY, Kind.BROKEN} else "validation_error"
+    return "system_error" if error.kind in {ErrorKind.BUSY, ErrorKind.BROKEN} else "validation_error"
 
 
 @contextmanager

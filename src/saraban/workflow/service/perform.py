@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
-from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.workflow.domain.subject import Envelope
 from saraban.workflow.schemas import instance_answer
 from saraban.workflow.service import transition as moves
@@ -37,7 +37,7 @@ class Asking:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-async def once(db: Database, asking: Asking, *, door: str, step: Step) -> Answer:
+async def once(db: Database, asking: Asking, *, door: str, step: Step) -> OperationResult:
     """
     Do something to an instance in a transaction of its own, in the order of ruling W1, once for a key.
 
@@ -64,7 +64,9 @@ async def seen_by(db: Database, asking: Asking) -> Seen:
         )
 
 
-async def answered(db: Database, asking: Asking, *, door: str, run: Callable[[Remember], Awaitable[Answer]]) -> Answer:
+async def answered(
+    db: Database, asking: Asking, *, door: str, run: Callable[[Remember], Awaitable[OperationResult]]
+) -> OperationResult:
     """Return what was answered under the request's key before, or run it and keep its answer."""
     return await answer_once(
         db,
@@ -77,10 +79,10 @@ async def answered(db: Database, asking: Asking, *, door: str, run: Callable[[Re
     )
 
 
-async def alone(db: Database, asking: Asking, seen: Seen, step: Step, remember: Remember) -> Answer:
+async def alone(db: Database, asking: Asking, seen: Seen, step: Step, remember: Remember) -> OperationResult:
     """Do something to one instance in a transaction that holds nothing else, counted and logged."""
 
-    async def work(session: AsyncSession) -> Answer:
+    async def work(session: AsyncSession) -> OperationResult:
         try:
             envelope = await step(session, seen)
         except NotFound:
@@ -102,10 +104,10 @@ def _payload(command: Command) -> dict[str, Any]:
     return asked
 
 
-def answer_of(envelope: Envelope) -> Answer:
+def answer_of(envelope: Envelope) -> OperationResult:
     """Return an envelope as a JSON answer with its `ETag`."""
     body = instance_answer(envelope).model_dump(mode="json", by_alias=True)
-    return Answer(200, body, {"ETag": f'"{envelope.version_no}"'})
+    return OperationResult(200, body, {"ETag": f'"{envelope.version_no}"'})
 
 
 __all__ = ["Asking", "Command", "Seen", "alone", "answer_of", "answered", "once", "seen_by"]

@@ -19,7 +19,7 @@ from saraban.events import service as events
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound, Text
-from saraban.kit.idempotency import Answer as Stored
+from saraban.kit.idempotency import OperationResult as Stored
 from saraban.kit.ids import new_id
 from saraban.workflow.domain import acting, answering
 from saraban.workflow.domain.answering import Answer, BranchClosed, Seat

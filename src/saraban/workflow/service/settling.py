@@ -18,8 +18,8 @@ from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING
-from saraban.kit.bulk import Driver, Statement, flushed
 from saraban.kit.ids import new_id
+from saraban.kit.pipeline import DriverConnection, SqlStatement, flush_pending
 from saraban.workflow.domain import engine, giving
 from saraban.workflow.domain.awaiting import Waiting
 from saraban.workflow.domain.definition import Definition
@@ -181,7 +181,7 @@ def _after(held: Held, row: Instance, facts: SubjectFacts, *, ahead: Waiting | N
 
 
 async def _write(
-    session: AsyncSession, decided: Sequence[Decided], stand: Sequence[Held], due: Sequence[Statement]
+    session: AsyncSession, decided: Sequence[Decided], stand: Sequence[Held], due: Sequence[SqlStatement]
 ) -> Sequence[Waiting]:
     """
     Instances by compare-and-set, histories, work items, events and the trail: in one round trip on MariaDB.
@@ -199,8 +199,8 @@ async def _write(
         for (one, after), waiting, key in zip(pairs, ahead, keys, strict=True)
     ]
     told = await news_of.told(session, news)
-    await flushed(session)
-    driver = await Driver.of(session)
+    await flush_pending(session)
+    driver = await DriverConnection.of(session)
     moves = stepping.moves(driver, [after.row for after in stand])
     changed = await driver.run(
         [
@@ -208,7 +208,7 @@ async def _write(
             *due,
             stepping.steps(driver, histories),
             *stepping.items(driver, awaited),
-            events.insertion(session, driver, told),
+            events.insert_statement(session, driver, told),
             audit.insertion(driver, [_entry(one, after) for one, after in pairs]),
         ]
     )
@@ -310,7 +310,7 @@ def _moved(one: Decided) -> Instance:
     return replace(row, **values | dict(one.kept.values))
 
 
-async def _apply(session: AsyncSession, decided: Sequence[Decided]) -> tuple[list[SubjectFacts], list[Statement]]:
+async def _apply(session: AsyncSession, decided: Sequence[Decided]) -> tuple[list[SubjectFacts], list[SqlStatement]]:
     """
     Tells the subjects; where one says that this has changed who has still to act, its facts are read again.
 

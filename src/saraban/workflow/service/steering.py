@@ -16,7 +16,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import Forbidden, Invalid, NotFound, Text, invalid
-from saraban.kit.idempotency import Answer
+from saraban.kit.idempotency import OperationResult
 from saraban.workflow import repository
 from saraban.workflow.domain import steering
 from saraban.workflow.domain.answering import BranchClosed
@@ -87,7 +87,7 @@ class Steerable:
 NOTHING = Steerable()
 
 
-async def force(db: Database, asking: Asking, *, action: str | None, to: str | None, address: str) -> Answer:
+async def force(db: Database, asking: Asking, *, action: str | None, to: str | None, address: str) -> OperationResult:
     """
     Take an action in place of those who should, or put the instance into a state of its definition.
 
@@ -103,7 +103,7 @@ async def force(db: Database, asking: Asking, *, action: str | None, to: str | N
     return await _done(db, asking, decide, door="force", address=address)
 
 
-async def terminate(db: Database, asking: Asking, *, address: str) -> Answer:
+async def terminate(db: Database, asking: Asking, *, address: str) -> OperationResult:
     """
     End an instance without an outcome; its subject stays, and shows that it was ended.
 
@@ -122,7 +122,7 @@ async def terminate(db: Database, asking: Asking, *, address: str) -> Answer:
 
 async def reassign(
     db: Database, asking: Asking, *, user_public_id: UUID, branch_public_id: UUID | None = None, address: str
-) -> Answer:
+) -> OperationResult:
     """
     Return the present state to one person, in the place of whomever it waits for; he is told, and finds it in
     his inbox.
@@ -231,7 +231,7 @@ async def people(session: AsyncSession, *, caller: Caller, subjects: Subjects, p
     return tuple(sorted(able, key=lambda person: person.display_name))
 
 
-async def _done(db: Database, asking: Asking, decide: Decide, *, door: str, address: str) -> Answer:
+async def _done(db: Database, asking: Asking, decide: Decide, *, door: str, address: str) -> OperationResult:
     command = asking.command
 
     async def step(session: AsyncSession, seen: Seen) -> Envelope:

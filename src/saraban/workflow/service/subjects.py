@@ -10,7 +10,7 @@ from typing import Protocol
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
-from saraban.kit.bulk import Statement
+from saraban.kit.pipeline import SqlStatement
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.outcome import NOTHING, Meaning
 from saraban.workflow.domain.subject import SubjectFacts
@@ -42,7 +42,7 @@ class Applied:
     """
 
     changed: Collection[str] = ()
-    due: Sequence[Statement] = ()
+    due: Sequence[SqlStatement] = ()
 
 
 class SubjectPort(Protocol):

@@ -20,9 +20,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import stopwatch
-from saraban.kit.db import Database, Fault, fault_of
+from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.errors import DomainError
-from saraban.kit.idempotency import Answer, Remember
+from saraban.kit.idempotency import OperationResult, Remember
 from saraban.kit.trace import trace_id
 from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.models import Instance
@@ -63,7 +63,9 @@ class _Member:
     arrived: float = field(default_factory=stopwatch)
     context: Context = field(default_factory=copy_context)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
-    answer: "asyncio.Future[Answer | None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    answer: "asyncio.Future[OperationResult | None]" = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
 
     @property
     def is_plain(self) -> bool:
@@ -73,7 +75,7 @@ class _Member:
         mine = command.on_behalf_of in {None, caller.public_id}
         return mine and not command.attachment_public_ids and said <= LONG
 
-    def tell(self, answer: Answer | Exception | None) -> None:
+    def tell(self, answer: OperationResult | Exception | None) -> None:
         if self.answer.done():
             return
         if isinstance(answer, Exception):
@@ -107,7 +109,7 @@ class Steps:
         now: datetime,
         address: str,
         key: str | None = None,
-    ) -> Answer:
+    ) -> OperationResult:
         """
         Take one step and give the new envelope as a JSON answer with its `ETag`; committed when it returns.
 
@@ -120,7 +122,7 @@ class Steps:
         asking = Asking(caller, self._subjects, public_id, command, now, key)
         seen = await seen_by(self._db, asking) if key is not None else None
 
-        async def run(remember: Remember) -> Answer:
+        async def run(remember: Remember) -> OperationResult:
             member = _Member(asking, address, remember, seen)
             try:
                 taken = await self._together(member) if member.is_plain else None
@@ -135,7 +137,7 @@ class Steps:
         while self._lanes:
             await asyncio.wait(self._lanes)
 
-    async def _alone(self, member: _Member) -> Answer:
+    async def _alone(self, member: _Member) -> OperationResult:
         asking = member.asking
 
         async def step(session: AsyncSession, seen: Seen) -> Envelope:
@@ -153,7 +155,7 @@ class Steps:
         member.seen = member.seen or await seen_by(self._db, asking)
         return await alone(self._db, asking, member.seen, step, member.remember)
 
-    async def _together(self, member: _Member) -> Answer | None:
+    async def _together(self, member: _Member) -> OperationResult | None:
         """Gives None when the step has to be taken alone."""
         key = member.asking.public_id
         first = self._moving.get(key)
@@ -215,12 +217,12 @@ class Steps:
         return members
 
     async def _take(self, members: Sequence[_Member]) -> None:
-        answers: Mapping[UUID, Answer] = {}
+        answers: Mapping[UUID, OperationResult] = {}
         lost: Exception | None = None
         try:
             answers = await self._db.transact(lambda session: self._work(session, members))
         except Exception as error:  # noqa: BLE001  whatever it is, each is told of it, or finds it by himself
-            if fault_of(error) is Fault.CONNECTION:
+            if database_fault(error) is DatabaseFault.CONNECTION:
                 lost = error
             elif not isinstance(error, DomainError):
                 log.warning("workflow.not_together", steps=len(members), error=str(error)[:300])
@@ -235,7 +237,7 @@ class Steps:
             if lost is not None or member.asking.public_id in answers:
                 member.report("success" if lost is None else "system_error")
 
-    async def _work(self, session: AsyncSession, members: Sequence[_Member]) -> Mapping[UUID, Answer]:
+    async def _work(self, session: AsyncSession, members: Sequence[_Member]) -> Mapping[UUID, OperationResult]:
         asked = {member.asking.public_id: member for member in members}
         for member in members:
             member.watch = None

@@ -16,8 +16,8 @@ from saraban.documents.core import service as core
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
-from saraban.kit.errors import REFRESH, DomainError, Forbidden, Kind, Text, invalid
-from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text, invalid
+from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.workflow import service as workflow
 from saraban.workflow.domain import acting
 from saraban.workflow.service.standing import standing_for
@@ -26,7 +26,7 @@ from saraban.workflow.service.standing import standing_for
 class NotRouting(DomainError):
     """Answers are taken while the sheet is passed round, not before and not after."""
 
-    kind, code = Kind.CONFLICT, "CIRCULATION_NOT_ROUTING"
+    kind, code = ErrorKind.CONFLICT, "CIRCULATION_NOT_ROUTING"
     says = Text("ใบเวียนนี้ไม่ได้อยู่ระหว่างเวียน", "This sheet is not being passed round.")
     recovery = (REFRESH,)
 
@@ -34,7 +34,7 @@ class NotRouting(DomainError):
 class AlreadyAnswered(DomainError):
     """Each person on a sheet answers once."""
 
-    kind, code = Kind.CONFLICT, "CIRCULATION_ANSWERED"
+    kind, code = ErrorKind.CONFLICT, "CIRCULATION_ANSWERED"
     says = Text("คุณตอบใบเวียนนี้แล้ว", "You have already answered this sheet.")
     recovery = (REFRESH,)
 
@@ -78,7 +78,7 @@ async def respond(
     zone: ZoneInfo,
     address: str,
     key: str | None = None,
-) -> Answer:
+) -> OperationResult:
     """
     Record the caller's answer, or that of somebody who is away and has delegated it to the caller.
 
@@ -88,11 +88,11 @@ async def respond(
     :raises AlreadyAnswered: the second time
     """
 
-    async def run(remember: Remember) -> Answer:
-        async def work(session: AsyncSession) -> Answer:
+    async def run(remember: Remember) -> OperationResult:
+        async def work(session: AsyncSession) -> OperationResult:
             row = await _respond(session, caller, public_id, response, now=now, address=address)
             answer = await full(session, caller=caller, row=row, now=now, zone=zone)
-            given = Answer(201, answer.model_dump(mode="json", by_alias=True), {"ETag": etag(answer)})
+            given = OperationResult(201, answer.model_dump(mode="json", by_alias=True), {"ETag": etag(answer)})
             await remember(session, given)
             return given
 

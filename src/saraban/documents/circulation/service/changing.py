@@ -22,8 +22,8 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind, Text, invalid
-from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
+from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.schemas import WorkflowEnvelope
@@ -39,7 +39,7 @@ _COLUMNS = {
 class SheetClosed(DomainError):
     """A sheet that everybody has answered and document control has closed stays as it is."""
 
-    kind, code = Kind.CONFLICT, "CIRCULATION_CLOSED"
+    kind, code = ErrorKind.CONFLICT, "CIRCULATION_CLOSED"
     says = Text("ใบเวียนนี้ปิดแล้ว", "This sheet is closed.")
     recovery = (Text("สร้างใบเวียนใหม่", "Create another sheet."),)
 
@@ -152,15 +152,15 @@ async def cancel(
     zone: ZoneInfo,
     address: str,
     key: str | None = None,
-) -> Answer:
+) -> OperationResult:
     """
     Cancel a sheet: a draft by whoever writes sheets, later by whoever closes them. Answers given stay.
 
     :raises SheetClosed: when it has come to its end
     """
 
-    async def run(remember: Remember) -> Answer:
-        async def work(session: AsyncSession) -> Answer:
+    async def run(remember: Remember) -> OperationResult:
+        async def work(session: AsyncSession) -> OperationResult:
             row, parts, envelope = await current(session, caller=caller, public_id=public_id)
             if row.sheet.closed_at is not None:
                 raise SheetClosed
@@ -169,7 +169,7 @@ async def cancel(
             await _end(session, row, parts, caller=caller, reason=reason, address=address, now=now)
             row = await find(session, caller=caller, public_id=public_id)
             answer = await full(session, caller=caller, row=row, now=now, zone=zone)
-            given = Answer(200, answer.model_dump(mode="json", by_alias=True), {"ETag": etag(answer)})
+            given = OperationResult(200, answer.model_dump(mode="json", by_alias=True), {"ETag": etag(answer)})
             await remember(session, given)
             return given
 

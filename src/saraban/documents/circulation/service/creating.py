@@ -21,9 +21,9 @@ from saraban.documents.core import service as core
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
-from saraban.kit.db import Database, broken_constraint
-from saraban.kit.errors import DomainError, Kind, Text, invalid
-from saraban.kit.idempotency import Answer
+from saraban.kit.db import Database, violates_constraint
+from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
+from saraban.kit.idempotency import OperationResult
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.workflow import service as workflow
@@ -35,7 +35,7 @@ _ONE_SHEET = ("uq_circulation_per_organization", "circulations.correspondence_id
 class SheetExists(DomainError):
     """An organization passes a document round once."""
 
-    kind, code = Kind.CONFLICT, "CIRCULATION_EXISTS"
+    kind, code = ErrorKind.CONFLICT, "CIRCULATION_EXISTS"
     says = Text("องค์กรของคุณมีใบเวียนของเอกสารนี้แล้ว", "Your organization already has a sheet for this document.")
     recovery = (Text("เปิดใบเวียนที่มีอยู่", "Open the sheet that exists."),)
 
@@ -57,7 +57,7 @@ async def create(
     zone: ZoneInfo,
     address: str,
     key: str | None = None,
-) -> Answer:
+) -> OperationResult:
     """
     Write a draft sheet with its number.
 
@@ -68,11 +68,11 @@ async def create(
     async def prepare(session: AsyncSession) -> core.Order:
         checked = await _check(session, caller, order, now, zone)
 
-        async def write(session: AsyncSession, issued: numbering.Issued, public_id: UUID) -> Answer:
+        async def write(session: AsyncSession, issued: numbering.Issued, public_id: UUID) -> OperationResult:
             row = await _write(session, caller, order, checked, issued, public_id, now, address)
             return await _answer(session, caller, row, now, zone)
 
-        async def recall(session: AsyncSession, issued: numbering.Issued) -> Answer:
+        async def recall(session: AsyncSession, issued: numbering.Issued) -> OperationResult:
             row = await repository.by_number(session, project_id=checked.plan.project.id, number=issued.number)
             return await _answer(session, caller, row, now, zone)
 
@@ -260,7 +260,7 @@ async def _write_sheet(
     try:
         await repository.add(session, sheet)
     except IntegrityError as error:
-        if broken_constraint(error, *_ONE_SHEET):
+        if violates_constraint(error, *_ONE_SHEET):
             raise SheetExists from error
         raise
     return sheet
@@ -285,7 +285,11 @@ def parts_of(
     ]
 
 
-async def _answer(session: AsyncSession, caller: Caller, row: SheetRow, now: datetime, zone: ZoneInfo) -> Answer:
+async def _answer(
+    session: AsyncSession, caller: Caller, row: SheetRow, now: datetime, zone: ZoneInfo
+) -> OperationResult:
     answer = await full(session, caller=caller, row=row, now=now, zone=zone)
     location = f"/api/v1{domain.PATH}/{row.sheet.public_id}"
-    return Answer(201, answer.model_dump(mode="json", by_alias=True), {"Location": location, "ETag": etag(answer)})
+    return OperationResult(
+        201, answer.model_dump(mode="json", by_alias=True), {"Location": location, "ETag": etag(answer)}
+    )

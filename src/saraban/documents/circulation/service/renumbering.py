@@ -18,7 +18,7 @@ from saraban.documents.core import service as core
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
-from saraban.kit.idempotency import Answer
+from saraban.kit.idempotency import OperationResult
 from saraban.numbering import service as numbering
 
 
@@ -33,7 +33,7 @@ async def renumber(
     zone: ZoneInfo,
     address: str,
     key: str | None = None,
-) -> Answer:
+) -> OperationResult:
     """
     Draw a number for a sheet that has one, make the old one void and link the two, in one transaction.
 
@@ -55,10 +55,10 @@ async def renumber(
         values = {"circulation_no": issued.number, "number_uuid": issued.public_id, "updated_at": now}
         await repository.change(session, sheet_id=row.sheet.id, values=values)
 
-    async def show(session: AsyncSession) -> Answer:
+    async def show(session: AsyncSession) -> OperationResult:
         fresh = await find(session, caller=caller, public_id=public_id)
         shown = await full(session, caller=caller, row=fresh, now=now, zone=zone)
-        return Answer(200, shown.model_dump(mode="json", by_alias=True), {"ETag": etag(shown)})
+        return OperationResult(200, shown.model_dump(mode="json", by_alias=True), {"ETag": etag(shown)})
 
     return await core.numbered_anew(db, allocator, wish, seen=seen, change=change, show=show)
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from saraban.documents.core.schemas import DocumentAnswer
 from saraban.documents.core.service import Followers, Search, etag
 from saraban.kit.errors import Invalid, invalid
-from saraban.kit.http import OrjsonResponse, at_once
+from saraban.kit.http import OrjsonResponse, async_dependency
 from saraban.kit.pagination import Page
 from saraban.kit.schema import Day
 from saraban.kit.text import control_character
@@ -29,7 +29,7 @@ def followers(request: Request) -> Followers:
     return request.app.state.followers  # type: ignore[no-any-return]
 
 
-Following = Annotated[Followers, Depends(at_once(followers))]
+Following = Annotated[Followers, Depends(async_dependency(followers))]
 
 
 def search_text(
@@ -40,7 +40,7 @@ def search_text(
     return q
 
 
-SearchText = Annotated[str | None, Depends(at_once(search_text))]
+SearchText = Annotated[str | None, Depends(async_dependency(search_text))]
 DueBefore = Annotated[Day | None, Query(alias="dueBefore", description="Due before this day, finished or not.")]
 Overdue = Annotated[bool, Query(description="Only what is not finished and was due before today.")]
 
@@ -73,7 +73,7 @@ def search(
     )
 
 
-Searching = Annotated[Search, Depends(at_once(search))]
+Searching = Annotated[Search, Depends(async_dependency(search))]
 
 
 def _unprintable(pointer: str) -> Invalid:

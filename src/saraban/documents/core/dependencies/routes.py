@@ -15,7 +15,7 @@ from saraban.documents.core.schemas import Cancellation, DocumentChanges, Histor
 from saraban.documents.core.service import Register
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, sent
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
 from saraban.kit.schema import Schema
 from saraban.numbering.dependencies import DRAWS, Numbers
 
@@ -146,7 +146,7 @@ def _revising(router: APIRouter, register: Register) -> None:
             address=address,
             key=key,
         )
-        return sent(answer)
+        return to_response(answer)
 
 
 def _ending(router: APIRouter, register: Register, words: Words) -> None:
@@ -174,7 +174,7 @@ def _ending(router: APIRouter, register: Register, words: Words) -> None:
             address=address,
             key=key,
         )
-        return sent(answer)
+        return to_response(answer)
 
     @router.post(
         "/{publicId}/renumber", dependencies=DRAWS, response_model=register.envelope, summary="Give it another number"
@@ -202,7 +202,7 @@ def _ending(router: APIRouter, register: Register, words: Words) -> None:
             address=address,
             key=key,
         )
-        return sent(answer)
+        return to_response(answer)
 
     @router.post(
         "/{publicId}/withdraw-revision",
@@ -230,4 +230,4 @@ def _ending(router: APIRouter, register: Register, words: Words) -> None:
             address=address,
             key=key,
         )
-        return sent(answer)
+        return to_response(answer)

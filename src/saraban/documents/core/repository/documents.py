@@ -217,7 +217,7 @@ async def page(
         limit=limit,
     )
     rows = [DocumentRow(*row) for row in await session.execute(statement)]
-    return pagination.cut(rows, limit=limit, key=lambda row: (row.head.created_at, row.head.public_id))
+    return pagination.page_of(rows, limit=limit, key=lambda row: (row.head.created_at, row.head.public_id))
 
 
 async def visible(

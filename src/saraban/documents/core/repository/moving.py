@@ -16,9 +16,9 @@ from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
 from saraban.documents.core.repository.documents import DocumentRow, may_see_revision
 from saraban.identity.models import Organization
-from saraban.kit.bulk import Statement
 from saraban.kit.db import UtcDateTime, table_of
-from saraban.kit.ready import Question, Ready
+from saraban.kit.pipeline import SqlStatement
+from saraban.kit.statements import PreparedStatement, Query
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Discipline, Project
 
 MAIN = "TO"
@@ -128,9 +128,11 @@ _ANY: Any = (  # sa.Select; it has more columns than its type can count
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
 )
 _REACH = ("projects", "contracts", "organizations", "member_of")
-_ALL = Ready(_ANY)
-_SEEN = Ready(_ANY.where(may_see_revision(Reach(everything=False, **{name: _many(name) for name in _REACH}))))
-_RECIPIENTS = Ready(
+_ALL = PreparedStatement(_ANY)
+_SEEN = PreparedStatement(
+    _ANY.where(may_see_revision(Reach(everything=False, **{name: _many(name) for name in _REACH})))
+)
+_RECIPIENTS = PreparedStatement(
     sa.select(
         _link.correspondence_id,
         _link.recipient_organization_id,
@@ -159,7 +161,7 @@ async def movable(
     return [Movable._make(values) for values in rows]
 
 
-def sent_to(document_ids: Collection[int]) -> Question[dict[int, list[SentTo]]]:
+def sent_to(document_ids: Collection[int]) -> Query[dict[int, list[SentTo]]]:
     """Ask for the recipients of each document, the main one first."""
 
     def read(rows: Sequence[Any]) -> dict[int, list[SentTo]]:
@@ -168,7 +170,7 @@ def sent_to(document_ids: Collection[int]) -> Question[dict[int, list[SentTo]]]:
             found[document_id].append(SentTo._make(sent))
         return found
 
-    return Question(_RECIPIENTS, {"documents": list(document_ids)}, read)
+    return Query(_RECIPIENTS, {"documents": list(document_ids)}, read)
 
 
 _revisions = table_of(_revision)
@@ -181,15 +183,15 @@ _SET_STATUS = (
         .scalar_subquery()
     )
 )
-_COME = Ready(_SET_STATUS)
-_ISSUE = Ready(_SET_STATUS.values(issued_date=sa.bindparam("issued_at", type_=UtcDateTime())))
+_COME = PreparedStatement(_SET_STATUS)
+_ISSUE = PreparedStatement(_SET_STATUS.values(issued_date=sa.bindparam("issued_at", type_=UtcDateTime())))
 
 
 async def status_set(
     session: AsyncSession, *, revision_ids: Collection[int], code: str, issued_at: datetime | None
-) -> list[Statement]:
+) -> list[SqlStatement]:
     """Return what sets the status of revisions, and the moment they were issued where one is given."""
     asked: dict[str, Any] = {"revisions": list(revision_ids), "code": code}
     if issued_at is None:
-        return await _COME.due(session, **asked)
-    return await _ISSUE.due(session, **asked, issued_at=issued_at)
+        return await _COME.bind_or_execute(session, **asked)
+    return await _ISSUE.bind_or_execute(session, **asked, issued_at=issued_at)

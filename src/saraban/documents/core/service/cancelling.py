@@ -21,8 +21,8 @@ from saraban.documents.core.service.subject import show_state
 from saraban.documents.core.service.withdrawing import is_draft_revision
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.kit.errors import REFRESH, DomainError, Kind, Text
-from saraban.kit.idempotency import Answer
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
+from saraban.kit.idempotency import OperationResult
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
@@ -31,7 +31,7 @@ from saraban.workflow.domain.subject import Envelope
 class CancelOnlyDraft(DomainError):
     """This kind of document can be cancelled only before it is submitted (EC-RFA-006)."""
 
-    kind, code = Kind.CONFLICT, "CANCEL_ONLY_DRAFT"
+    kind, code = ErrorKind.CONFLICT, "CANCEL_ONLY_DRAFT"
     says = Text("สามารถยกเลิกได้เฉพาะในสถานะ Draft", "Only a draft can be cancelled.")
     recovery = (Text("ดำเนินการต่อใน Workflow", "Let the workflow take its course."),)
 
@@ -39,7 +39,7 @@ class CancelOnlyDraft(DomainError):
 class WithdrawRevisionFirst(DomainError):
     """The next revision is being drafted; cancelling the whole document now is hardly what is meant."""
 
-    kind, code = Kind.CONFLICT, "WITHDRAW_REVISION_FIRST"
+    kind, code = ErrorKind.CONFLICT, "WITHDRAW_REVISION_FIRST"
     says = Text(
         "ฉบับแก้ไขยังเป็นฉบับร่างอยู่ กรุณาถอนฉบับแก้ไขก่อน",
         "The next revision is still a draft. Withdraw that revision first.",
@@ -59,7 +59,7 @@ async def cancel(
     zone: ZoneInfo,
     address: str,
     key: str | None,
-) -> Answer:
+) -> OperationResult:
     """
     Cancel a document with all that hangs on it, in one transaction; there is no way back.
 

@@ -22,10 +22,9 @@ from saraban.documents.core.service.presenting import reach
 from saraban.documents.core.service.register import Register
 from saraban.identity.domain.caller import Caller, NotYourOrganization
 from saraban.identity.domain.permission import EVERYTHING, Scope
-from saraban.kit.calendar import day_in_words
 from saraban.kit.clock import local_date
-from saraban.kit.errors import CHECK_INPUT, FieldProblem, Invalid, Text, invalid
-from saraban.kit.errors import Kind as ErrorKind
+from saraban.kit.dates import date_in_words
+from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.service import OrganizationRef, ProjectRef
@@ -108,8 +107,8 @@ def check_due(due: date | None, document_date: date | None, *, today: date) -> N
         raise invalid(
             "/dueDate",
             "too_early",
-            f"กำหนดตอบต้องไม่ก่อนวันที่ {day_in_words(earliest, 'th')}",
-            f"The due date must not be before {day_in_words(earliest, 'en')}.",
+            f"กำหนดตอบต้องไม่ก่อนวันที่ {date_in_words(earliest, 'th')}",
+            f"The due date must not be before {date_in_words(earliest, 'en')}.",
         )
 
 

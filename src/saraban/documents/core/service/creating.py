@@ -23,7 +23,7 @@ from saraban.documents.core.service.register import Register
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
-from saraban.kit.idempotency import Answer
+from saraban.kit.idempotency import OperationResult
 from saraban.numbering import service as numbering
 
 Complete = Callable[[AsyncSession, Correspondence, CorrespondenceRevision], Awaitable[None]]
@@ -42,7 +42,7 @@ async def create(
     zone: ZoneInfo,
     address: str,
     key: str | None,
-) -> Answer:
+) -> OperationResult:
     """
     Write a document with its number, or give the answer of the request that wrote it already.
 
@@ -52,11 +52,11 @@ async def create(
     async def ordered(session: AsyncSession) -> Order:
         sheet, complete = await prepare(session)
 
-        async def write(session: AsyncSession, issued: numbering.Issued, public_id: UUID) -> Answer:
+        async def write(session: AsyncSession, issued: numbering.Issued, public_id: UUID) -> OperationResult:
             row = await _write(session, sheet, complete, caller, public_id, issued, now, zone, address)
             return await _answer(session, register, caller, row, now, zone)
 
-        async def recall(session: AsyncSession, issued: numbering.Issued) -> Answer:
+        async def recall(session: AsyncSession, issued: numbering.Issued) -> OperationResult:
             row = await _written(session, sheet, issued)
             return await _answer(session, register, caller, row, now, zone)
 
@@ -84,10 +84,12 @@ async def _written(session: AsyncSession, sheet: Sheet, issued: numbering.Issued
 
 async def _answer(
     session: AsyncSession, register: Register, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
-) -> Answer:
+) -> OperationResult:
     answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
     location = f"/api/v1/{register.kind.path}/{row.head.public_id}"
-    return Answer(201, answer.model_dump(mode="json", by_alias=True), {"Location": location, "ETag": etag(answer)})
+    return OperationResult(
+        201, answer.model_dump(mode="json", by_alias=True), {"Location": location, "ETag": etag(answer)}
+    )
 
 
 async def _write(

@@ -28,8 +28,8 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit import etags
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
-from saraban.kit.errors import REFRESH, DomainError, Kind, Text, invalid
-from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
+from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
@@ -42,7 +42,7 @@ _PLAIN = ("subject", "body", "description", "remarks", "document_date", "sender_
 class NotADraft(DomainError):
     """Only a draft can be edited (EC-RFA-005)."""
 
-    kind, code = Kind.CONFLICT, "DOCUMENT_NOT_DRAFT"
+    kind, code = ErrorKind.CONFLICT, "DOCUMENT_NOT_DRAFT"
     says = Text("สามารถแก้ไขได้เฉพาะในสถานะ Draft", "Only a draft can be edited.")
     recovery = (Text("สร้าง Revision ใหม่เมื่อได้รับคำตอบแล้ว", "Issue a new revision once it has its answer."),)
 
@@ -50,7 +50,7 @@ class NotADraft(DomainError):
 class DocumentChanged(DomainError):
     """Somebody changed the document since the client read it."""
 
-    kind, code = Kind.STALE, "DOCUMENT_CHANGED"
+    kind, code = ErrorKind.STALE, "DOCUMENT_CHANGED"
     says = Text("มีผู้แก้ไขเอกสารนี้หลังจากที่คุณเปิดดู", "Somebody has changed this document since you opened it.")
     recovery = (REFRESH,)
 
@@ -58,7 +58,7 @@ class DocumentChanged(DomainError):
 class DocumentIsCancelled(DomainError):
     """A cancelled document stays as it is."""
 
-    kind, code = Kind.CONFLICT, "DOCUMENT_CANCELLED"
+    kind, code = ErrorKind.CONFLICT, "DOCUMENT_CANCELLED"
     says = Text("เอกสารนี้ถูกยกเลิกแล้ว", "This document has been cancelled.")
     recovery = (Text("สร้างเอกสารฉบับใหม่", "Write a new document."),)
 
@@ -66,7 +66,7 @@ class DocumentIsCancelled(DomainError):
 class RevisionPending(DomainError):
     """The current revision still waits for its final answer (EC-RFA-002)."""
 
-    kind, code = Kind.CONFLICT, "REVISION_PENDING"
+    kind, code = ErrorKind.CONFLICT, "REVISION_PENDING"
     says = Text("ต้องรอคำตอบของ Revision ก่อนหน้าก่อน", "The previous revision must have its answer first.")
     recovery = (Text("ติดตามผลการพิจารณาของฉบับปัจจุบัน", "Follow the current revision to its answer."),)
 
@@ -251,7 +251,7 @@ async def revise(
     zone: ZoneInfo,
     address: str,
     key: str | None,
-) -> Answer:
+) -> OperationResult:
     """
     Issue the next revision as a draft, with the number printed again for it (ruling N8).
 
@@ -259,13 +259,13 @@ async def revise(
     """
     path = f"/{register.kind.path}/{public_id}/revisions"
 
-    async def run(remember: Remember) -> Answer:
-        async def work(session: AsyncSession) -> Answer:
+    async def run(remember: Remember) -> OperationResult:
+        async def work(session: AsyncSession) -> OperationResult:
             row = await _revise(session, register, caller, public_id, order, now, zone, address)
             answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
             location = f"/api/v1/{register.kind.path}/{public_id}"
             headers = {"Location": location, "ETag": etag(answer)}
-            given = Answer(201, answer.model_dump(mode="json", by_alias=True), headers)
+            given = OperationResult(201, answer.model_dump(mode="json", by_alias=True), headers)
             await remember(session, given)
             return given
 

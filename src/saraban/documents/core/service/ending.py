@@ -12,7 +12,7 @@ from saraban.documents.core.service.presenting import etag, full
 from saraban.documents.core.service.register import Register
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.kit.idempotency import Answer, Remember, answer_once
+from saraban.kit.idempotency import OperationResult, Remember, answer_once
 
 
 async def ended_once(
@@ -27,18 +27,18 @@ async def ended_once(
     zone: ZoneInfo,
     key: str | None,
     end: Callable[[AsyncSession], Awaitable[DocumentRow]],
-) -> Answer:
+) -> OperationResult:
     """
     Do `end` in a transaction of its own.
 
     :param verb: the last part of its address
     """
 
-    async def run(remember: Remember) -> Answer:
-        async def work(session: AsyncSession) -> Answer:
+    async def run(remember: Remember) -> OperationResult:
+        async def work(session: AsyncSession) -> OperationResult:
             row = await end(session)
             answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
-            given = Answer(200, answer.model_dump(mode="json", by_alias=True), {"ETag": etag(answer)})
+            given = OperationResult(200, answer.model_dump(mode="json", by_alias=True), {"ETag": etag(answer)})
             await remember(session, given)
             return given
 

@@ -15,7 +15,7 @@ from saraban.documents.core.repository.moving import MAIN, Movable, SentTo
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
-from saraban.kit.ready import answers
+from saraban.kit.statements import fetch_each
 from saraban.projects import service as projects
 from saraban.workflow.domain.subject import SubjectFacts
 
@@ -60,7 +60,7 @@ async def surroundings(session: AsyncSession, *, rows: Sequence[Movable]) -> dic
     if not rows:
         return {}
     places = sorted({(row.project_id, row.contract_id) for row in rows}, key=lambda place: (place[0], place[1] or 0))
-    recipients, *known = await answers(
+    recipients, *known = await fetch_each(
         session,
         repository.sent_to({row.document_id for row in rows}),
         *(projects.taking_part(project_id=project, contract_id=contract) for project, contract in places),

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.kit.idempotency import Answer, Remember, answer_once, request_token
+from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
 from saraban.kit.ids import new_id
 from saraban.numbering import service as numbering
 
@@ -30,8 +30,8 @@ class Order:
     """
 
     plan: numbering.Plan
-    write: Callable[[AsyncSession, numbering.Issued, UUID], Awaitable[Answer]]
-    recall: Callable[[AsyncSession, numbering.Issued], Awaitable[Answer]]
+    write: Callable[[AsyncSession, numbering.Issued, UUID], Awaitable[OperationResult]]
+    recall: Callable[[AsyncSession, numbering.Issued], Awaitable[OperationResult]]
     reservation: UUID | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
 
@@ -51,7 +51,7 @@ async def issue(
     now: datetime,
     address: str,
     key: str | None,
-) -> Answer:
+) -> OperationResult:
     """
     Write a document with its number, or give the answer of the request that wrote it already.
 
@@ -60,7 +60,7 @@ async def issue(
 
     operation = f"POST {path}"
 
-    async def run(remember: Remember) -> Answer:
+    async def run(remember: Remember) -> OperationResult:
         async with db.reading() as session:
             order = await prepare(session)
         holder = numbering.Holder(kind, new_id())
@@ -70,7 +70,7 @@ async def issue(
             )
         token = request_token(key=key, user=caller.public_id, operation=operation, payload=payload)
 
-        async def then(session: AsyncSession, issued: numbering.Issued) -> Answer:
+        async def then(session: AsyncSession, issued: numbering.Issued) -> OperationResult:
             answer = await order.write(session, issued, holder.public_id)
             await remember(session, answer)
             return answer
@@ -99,10 +99,10 @@ async def _take_up(
     remember: Remember,
     now: datetime,
     address: str,
-) -> Answer:
+) -> OperationResult:
     """Write the document with the number that was reserved for it, in one transaction."""
 
-    async def work(session: AsyncSession) -> Answer:
+    async def work(session: AsyncSession) -> OperationResult:
         issued = await numbering.bind(
             session,
             caller=caller,

@@ -22,7 +22,7 @@ from saraban.documents.core.schemas import (
     RevisionList,
 )
 from saraban.identity.domain.caller import Caller
-from saraban.kit.bulk import Statement
+from saraban.kit.pipeline import SqlStatement
 from saraban.workflow.domain.outcome import NOTHING, Meaning
 from saraban.workflow.schemas import WorkflowEnvelope
 
@@ -53,7 +53,7 @@ class Reached:
     issued: bool = False
 
 
-Moved = Callable[[AsyncSession, Collection[int], Reached], Awaitable[Sequence[Statement]]]
+Moved = Callable[[AsyncSession, Collection[int], Reached], Awaitable[Sequence[SqlStatement]]]
 
 
 async def nothing_more(
@@ -64,7 +64,7 @@ async def nothing_more(
 
 async def no_own_status(
     _session: AsyncSession, _revision_ids: Collection[int], _reached: Reached
-) -> Sequence[Statement]:
+) -> Sequence[SqlStatement]:
     return ()
 
 

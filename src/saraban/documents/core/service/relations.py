@@ -14,7 +14,7 @@ from saraban.documents.core.schemas import Recipient as AskedRecipient
 from saraban.documents.core.service.checking import recipients_of, references_of
 from saraban.documents.core.service.presenting import reach
 from saraban.identity.domain.caller import Caller
-from saraban.kit.errors import DomainError, FieldProblem, Kind, Text, invalid
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
 from saraban.projects.service import ProjectRef
 
 _PRINTED = (
@@ -38,7 +38,7 @@ _MAIN = Text(
 class NumberAlreadyDrawn(DomainError):
     """What a number prints cannot change once it is drawn."""
 
-    kind, code = Kind.CONFLICT, "NUMBER_ALREADY_DRAWN"
+    kind, code = ErrorKind.CONFLICT, "NUMBER_ALREADY_DRAWN"
     says = Text(
         "ออกเลขที่เอกสารแล้ว จึงเปลี่ยนคู่สัญญา ประเภท หรือสาขางานไม่ได้",
         "The number has been drawn; parties, type and discipline cannot change any more.",
@@ -49,7 +49,7 @@ class NumberAlreadyDrawn(DomainError):
 class AlreadyIssued(DomainError):
     """A revision has been issued: who has read it keeps it, and what went with it stays what it was."""
 
-    kind, code = Kind.CONFLICT, "DOCUMENT_ALREADY_ISSUED"
+    kind, code = ErrorKind.CONFLICT, "DOCUMENT_ALREADY_ISSUED"
     says = Text(
         "เอกสารนี้ออกไปแล้ว จึงตัดผู้รับออกหรือเปลี่ยนรายการเอกสารที่นำส่งไม่ได้",
         "This has been issued: no recipient can be taken off it, and the list of a transmittal cannot change.",

@@ -23,7 +23,7 @@ from saraban.documents.core.service.register import Register
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
-from saraban.kit.idempotency import Answer, Remember, answer_once, request_token
+from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
 from saraban.numbering import service as numbering
 
 Row = TypeVar("Row")
@@ -65,7 +65,7 @@ async def renumber(
     zone: ZoneInfo,
     address: str,
     key: str | None,
-) -> Answer:
+) -> OperationResult:
     """
     Draw a number for a document that has one, make the old one void and link the two, in one transaction.
 
@@ -83,10 +83,10 @@ async def renumber(
     async def change(session: AsyncSession, before: DocumentRow, issued: numbering.Issued) -> None:
         await _renumber(session, register, before, issued, wish, zone)
 
-    async def show(session: AsyncSession) -> Answer:
+    async def show(session: AsyncSession) -> OperationResult:
         fresh = await find(session, kind, caller=caller, public_id=public_id)
         shown = await full(session, register, caller=caller, row=fresh, now=now, zone=zone)
-        return Answer(200, shown.model_dump(mode="json", by_alias=True), {"ETag": etag(shown)})
+        return OperationResult(200, shown.model_dump(mode="json", by_alias=True), {"ETag": etag(shown)})
 
     return await numbered_anew(db, allocator, wish, seen=seen, change=change, show=show)
 
@@ -98,8 +98,8 @@ async def numbered_anew(
     *,
     seen: Callable[[], Awaitable[tuple[Row, numbering.Plan]]],
     change: Callable[[AsyncSession, Row, numbering.Issued], Awaitable[None]],
-    show: Callable[[AsyncSession], Awaitable[Answer]],
-) -> Answer:
+    show: Callable[[AsyncSession], Awaitable[OperationResult]],
+) -> OperationResult:
     """
     Have a number drawn by a plan and put in the place of the one that a document carries.
 
@@ -109,10 +109,10 @@ async def numbered_anew(
     operation, payload = f"POST {wish.path}/{wish.public_id}/renumber", {"reason": wish.reason}
     user = wish.caller.public_id
 
-    async def run(remember: Remember) -> Answer:
+    async def run(remember: Remember) -> OperationResult:
         before, plan = await seen()
 
-        async def then(session: AsyncSession, issued: numbering.Issued) -> Answer:
+        async def then(session: AsyncSession, issued: numbering.Issued) -> OperationResult:
             await change(session, before, issued)
             answer = await show(session)
             await remember(session, answer)

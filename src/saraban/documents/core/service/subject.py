@@ -18,8 +18,8 @@ from saraban.documents.core.service.facts import Surroundings, facts_in, placeme
 from saraban.documents.core.service.presenting import reach
 from saraban.documents.core.service.register import Reached, Register
 from saraban.identity.domain.caller import Caller
-from saraban.kit.bulk import Statement, send
 from saraban.kit.clock import local_date
+from saraban.kit.pipeline import SqlStatement, send
 from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.service.subjects import Applied, Move
 
@@ -87,7 +87,7 @@ class DocumentSubject:
             issued = issued_at is not None
             there = Reached(step.next_state, day, step.response_code, step.automatic, step.terminal, meaning, issued)
             reached.setdefault(there, []).append(row.revision_id)
-        due: list[Statement] = []
+        due: list[SqlStatement] = []
         for (code, issued_at), revisions in statuses.items():
             due += await moving.status_set(session, revision_ids=revisions, code=code, issued_at=issued_at)
         for there, revisions in reached.items():

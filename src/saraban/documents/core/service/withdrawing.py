@@ -19,8 +19,8 @@ from saraban.documents.core.service.rights import require_edit
 from saraban.documents.core.service.subject import show_state
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind, Text
-from saraban.kit.idempotency import Answer
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.idempotency import OperationResult
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
@@ -29,7 +29,7 @@ from saraban.workflow.domain.subject import Envelope
 class NoDraftRevision(DomainError):
     """Only a next revision that has not been submitted can be withdrawn."""
 
-    kind, code = Kind.CONFLICT, "NO_DRAFT_REVISION"
+    kind, code = ErrorKind.CONFLICT, "NO_DRAFT_REVISION"
     says = Text("ไม่มีฉบับแก้ไขที่ยังเป็นฉบับร่างให้ถอน", "There is no revision in draft that could be withdrawn.")
     recovery = (Text("หากเป็นเอกสารที่ยังไม่เคยส่ง ให้ยกเลิกทั้งฉบับ", "Cancel the document if it has never been issued."),)
 
@@ -51,7 +51,7 @@ async def withdraw_revision(
     zone: ZoneInfo,
     address: str,
     key: str | None,
-) -> Answer:
+) -> OperationResult:
     """
     End the draft of the next revision, in one transaction; its label may be printed on a later one.
 

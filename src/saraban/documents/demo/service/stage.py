@@ -14,7 +14,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.service import DEMO_ACCOUNTS
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.numbering.service import Allocator
 from saraban.projects import service as projects
 from saraban.workflow.service import Steps, Subjects
@@ -26,7 +26,7 @@ ADDRESS = "demo"
 class DemoMissing(DomainError):
     """Somebody who plays in the demo has no open account."""
 
-    kind, code = Kind.CONFLICT, "DEMO_MISSING"
+    kind, code = ErrorKind.CONFLICT, "DEMO_MISSING"
     says = Text("ไม่พบบัญชีสาธิต {username} หรือบัญชีถูกปิด", "The demo account {username} is missing or closed.")
     recovery = (
         Text("เปิดบัญชีด้วย `saraban user enable`", "Open the account with `saraban user enable`."),

@@ -13,7 +13,7 @@ from saraban.documents.demo.service import deeds
 from saraban.documents.demo.service.stage import Setting, Stage, setting
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
-from saraban.kit.errors import DomainError, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.workflow import service as workflow
 from saraban.workflow.service import InboxItem, TakenStep
 
@@ -23,7 +23,7 @@ _PAGE = 100
 class NotInInbox(DomainError):
     """The story expects a document in an inbox and does not find it: roles or definitions were changed."""
 
-    kind, code = Kind.CONFLICT, "DEMO_NOT_IN_INBOX"
+    kind, code = ErrorKind.CONFLICT, "DEMO_NOT_IN_INBOX"
     says = Text(
         "ไม่พบเอกสารของเรื่องสาธิตในกล่องงานของผู้พิจารณา", "The story's document is not in the inbox of whoever should act."
     )

@@ -7,7 +7,7 @@ Who may publish and where versions are kept is the service's business; the shape
 from collections.abc import Mapping
 from typing import Any
 
-from saraban.kit.errors import DomainError, FieldProblem, Kind, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.workflow.domain import checks, ends, schema
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.dsl import states, words
@@ -25,7 +25,7 @@ MAX_DEPTH = 64
 class WorkflowNotValid(DomainError):
     """The definition cannot be published; `fields` says where and why."""
 
-    kind, code = Kind.INVALID, "INVALID_WORKFLOW_DSL"
+    kind, code = ErrorKind.INVALID, "INVALID_WORKFLOW_DSL"
     says = Text("Workflow DSL ไม่ถูกต้อง กรุณาตรวจสอบโครงสร้าง", "The workflow definition is not valid.")
     recovery = (Text("แก้ไขตามตำแหน่งที่ระบุ แล้วตรวจสอบอีกครั้ง", "Correct the places that are named and validate again."),)
 

@@ -14,7 +14,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal
 
-from saraban.kit.calendar import day_in_words
+from saraban.kit.dates import date_in_words
 from saraban.kit.errors import Text
 
 Kind = Literal["line", "lines", "date", "number", "integer", "boolean", "choice", "json"]
@@ -98,7 +98,7 @@ def said(one: Field, value: Any) -> Text:
         return Text(f"{value:,}", f"{value:,}")
     day = _day(value) if one.kind == "date" else None
     if day is not None:
-        return Text(day_in_words(day, "th"), day_in_words(day, "en"))
+        return Text(date_in_words(day, "th"), date_in_words(day, "en"))
     return Text(written(value), written(value)) if value is not None else Text("–", "–")
 
 

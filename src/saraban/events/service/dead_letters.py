@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import repository
 from saraban.events.models import DeadLetter, OutboxEvent
-from saraban.kit.db import announce
-from saraban.kit.errors import REFRESH, DomainError, Kind, NotFound, Text
+from saraban.kit.db import notify_after_commit
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text
 from saraban.kit.ids import new_id
 
 # A dead letter names the queue its job came from; where it is kept is the other one.
@@ -21,7 +21,7 @@ QUEUE, DEAD_QUEUE = "workflow-events", "workflow-events-failed"
 class EventNotDead(DomainError):
     """Only what was given up can be put back or dropped: everything else is still to be delivered, or was."""
 
-    kind, code = Kind.CONFLICT, "EVENT_NOT_DEAD"
+    kind, code = ErrorKind.CONFLICT, "EVENT_NOT_DEAD"
     says = Text(
         "เหตุการณ์นี้ไม่ได้อยู่ในรายการที่ส่งไม่สำเร็จ จึงนำกลับมาส่งใหม่หรือทิ้งไม่ได้",
         "This event was not given up, so it can be neither put back nor dropped.",
@@ -30,7 +30,7 @@ class EventNotDead(DomainError):
 
 
 @dataclass(frozen=True, slots=True)
-class DeadEvent:
+class DeadLetterView:
     """A dead letter, as operators and the ops webhook are told of it."""
 
     public_id: UUID
@@ -42,22 +42,22 @@ class DeadEvent:
     error: str
 
 
-async def dead_letters(session: AsyncSession, *, limit: int = 100) -> list[DeadEvent]:
+async def list_dead_letters(session: AsyncSession, *, limit: int = 100) -> list[DeadLetterView]:
     """Return the newest dead letters."""
-    return [_dead(row) for row in await repository.newest_dead(session, limit=limit)]
+    return [_dead(row) for row in await repository.newest_dead_letters(session, limit=limit)]
 
 
-async def take_unannounced(session: AsyncSession, *, now: datetime, per_minute: int) -> list[DeadEvent]:
+async def take_unreported(session: AsyncSession, *, now: datetime, per_minute: int) -> list[DeadLetterView]:
     """Take dead letters that operators were not told of, so many that `per_minute` is not passed."""
-    told_lately = await repository.announced_since(session, since=now - timedelta(minutes=1))
-    rows = await repository.lock_unannounced(session, limit=max(0, per_minute - told_lately))
+    told_lately = await repository.count_reported_since(session, since=now - timedelta(minutes=1))
+    rows = await repository.lock_unreported(session, limit=max(0, per_minute - told_lately))
     for row in rows:
         row.notified_at = now
     await session.flush()
     return [_dead(row) for row in rows]
 
 
-async def bury_from(
+async def add_dead_letter(
     session: AsyncSession,
     *,
     event_uuid: UUID,
@@ -70,7 +70,7 @@ async def bury_from(
     error: str,
     recorded_at: datetime,
     now: datetime,
-) -> DeadEvent:
+) -> DeadLetterView:
     """
     Keep as a dead letter what another queue gave up, so that operators are told in the same way.
 
@@ -95,7 +95,7 @@ async def bury_from(
     return _dead(letter)
 
 
-async def revive(session: AsyncSession, *, public_id: UUID, now: datetime) -> DeadEvent:
+async def requeue_dead_letter(session: AsyncSession, *, public_id: UUID, now: datetime) -> DeadLetterView:
     """
     Put a dead letter back into the outbox, behind the newer events of its aggregate, under its first id.
 
@@ -118,11 +118,11 @@ async def revive(session: AsyncSession, *, public_id: UUID, now: datetime) -> De
     )
     await session.delete(row)
     await session.flush()
-    announce(session)
+    notify_after_commit(session)
     return _dead(row)
 
 
-async def drop(session: AsyncSession, *, public_id: UUID) -> DeadEvent:
+async def delete_dead_letter(session: AsyncSession, *, public_id: UUID) -> DeadLetterView:
     """
     Delete a dead letter.
 
@@ -136,10 +136,10 @@ async def drop(session: AsyncSession, *, public_id: UUID) -> DeadEvent:
     return _dead(row)
 
 
-async def bury(session: AsyncSession, *, row: OutboxEvent, now: datetime) -> DeadEvent:
+async def move_to_dead_letters(session: AsyncSession, *, row: OutboxEvent, now: datetime) -> DeadLetterView:
     """Move an event from the outbox to the dead letters."""
     await session.delete(row)
-    return await bury_from(
+    return await add_dead_letter(
         session,
         event_uuid=row.public_id,
         queue=QUEUE,
@@ -155,16 +155,16 @@ async def bury(session: AsyncSession, *, row: OutboxEvent, now: datetime) -> Dea
 
 
 async def _dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter:
-    row = await repository.lock_dead(session, public_id=public_id)
-    if row is None and await repository.one_event(session, public_id=public_id) is not None:
+    row = await repository.lock_dead_letter(session, public_id=public_id)
+    if row is None and await repository.event(session, public_id=public_id) is not None:
         raise EventNotDead
     if row is None:
         raise NotFound(f"There is no dead letter {public_id}.")
     return row
 
 
-def _dead(row: DeadLetter) -> DeadEvent:
-    return DeadEvent(
+def _dead(row: DeadLetter) -> DeadLetterView:
+    return DeadLetterView(
         public_id=row.public_id,
         event_public_id=row.event_uuid,
         queue=row.queue,

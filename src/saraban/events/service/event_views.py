@@ -10,11 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import repository
 from saraban.events.models import DeadLetter, OutboxEvent
-from saraban.events.service.dead import DEAD_QUEUE, QUEUE
+from saraban.events.service.dead_letters import DEAD_QUEUE, QUEUE
 from saraban.kit.errors import NotFound
-from saraban.kit.pagination import Page, cut
+from saraban.kit.pagination import Page, page_of
 
-State = Literal["waiting", "delivered", "dead"]
+EventState = Literal["waiting", "delivered", "dead"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class EventView:
     """
 
     public_id: UUID
-    state: State
+    state: EventState
     name: str
     aggregate_type: str
     aggregate: str
@@ -45,10 +45,10 @@ class EventView:
     failed_at: datetime | None = None
 
 
-async def listing(
+async def list_events(
     session: AsyncSession,
     *,
-    state: State | None = None,
+    state: EventState | None = None,
     name: str | None = None,
     recorded_before: datetime | None = None,
     cursor: str | None = None,
@@ -61,21 +61,21 @@ async def listing(
         delivered = None if state is None else state == "delivered"
         found += map(_living, await repository.events_page(session, delivered=delivered, **chosen))
     if state in {None, "dead"}:
-        found += map(_given_up, await repository.dead_page(session, **chosen))
+        found += map(_given_up, await repository.dead_letters_page(session, **chosen))
     found.sort(key=lambda view: (view.recorded_at, view.public_id), reverse=True)
-    return cut(found[: limit + 1], limit=limit, key=lambda view: (view.recorded_at, view.public_id))
+    return page_of(found[: limit + 1], limit=limit, key=lambda view: (view.recorded_at, view.public_id))
 
 
-async def show(session: AsyncSession, *, public_id: UUID) -> EventView:
+async def read_event(session: AsyncSession, *, public_id: UUID) -> EventView:
     """
     Return one event by its public id, or by that of its dead letter.
 
     :raises NotFound: when there is none, or it was delivered longer ago than such are kept
     """
-    row = await repository.one_event(session, public_id=public_id)
+    row = await repository.event(session, public_id=public_id)
     if row is not None:
         return _living(row)
-    letter = await repository.one_dead(session, public_id=public_id)
+    letter = await repository.dead_letter(session, public_id=public_id)
     if letter is not None:
         return _given_up(letter)
     raise NotFound(f"There is no event {public_id}.")

@@ -29,49 +29,49 @@ _CONNECTIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class RateLimitRule:
     """
     One count that an operation is charged to.
 
     :param policy: its name in the headers, such as `user`
-    :param whom: who is counted; empty where all are counted together
-    :param most: operations a minute, or in `minutes`
+    :param subject: who is counted; empty where all are counted together
+    :param limit: operations a minute, or in `minutes`
     """
 
     policy: str
-    whom: str
-    most: int
+    subject: str
+    limit: int
     minutes: int = 1
 
     @property
     def window(self) -> RateLimitItemPerMinute:
-        return RateLimitItemPerMinute(self.most, self.minutes)
+        return RateLimitItemPerMinute(self.limit, self.minutes)
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class RateLimitResult:
     """
-    What a charge came to.
+    What a rule came to.
 
-    :param refused: the charge that is used up; None when the operation may go on
-    :param left: of the charge that the caller was told of first, or of the refused one
+    :param refused: the rule that is used up; None when the operation may go on
+    :param remaining: of the rule that the caller was told of first, or of the refused one
     :param reset: seconds until at least one more is free
     """
 
-    charges: tuple[Charge, ...]
-    refused: Charge | None
-    left: int
+    rules: tuple[RateLimitRule, ...]
+    refused: RateLimitRule | None
+    remaining: int
     reset: int
 
     @property
     def headers(self) -> dict[str, str]:
         """`RateLimit-Policy` and `RateLimit` as the IETF's draft has them."""
-        told = self.refused or self.charges[0]
-        policies = ", ".join(f'"{one.policy}";q={one.most};w={WINDOW}' for one in self.charges)
-        return {"RateLimit-Policy": policies, "RateLimit": f'"{told.policy}";r={self.left};t={self.reset}'}
+        shown = self.refused or self.rules[0]
+        policies = ", ".join(f'"{one.policy}";q={one.limit};w={WINDOW}' for one in self.rules)
+        return {"RateLimit-Policy": policies, "RateLimit": f'"{shown.policy}";r={self.remaining};t={self.reset}'}
 
 
-class Usage(NamedTuple):
+class RateLimitUsage(NamedTuple):
     """
     :param used: operations in the window
     :param reset: seconds until one less is counted
@@ -81,7 +81,7 @@ class Usage(NamedTuple):
     reset: int
 
 
-class Limiter:
+class RateLimiter:
     """
     :param redis_url: where all servers count together; empty: this process counts alone
     :param timeout: seconds until a silent Redis counts as down
@@ -89,66 +89,66 @@ class Limiter:
     """
 
     def __init__(self, redis_url: str = "", *, timeout: float = 0.5, rest: float = 5.0) -> None:
-        self._alone = MovingWindowRateLimiter(MemoryStorage())
+        self._in_process = MovingWindowRateLimiter(MemoryStorage())
         self._pool = redis_pool(redis_url, timeout=timeout, connections=_CONNECTIONS) if redis_url else None
         self._shared = MovingWindowRateLimiter(_storage(redis_url, self._pool)) if self._pool is not None else None
         self._rest = rest
-        self._closed_until = 0.0
+        self._redis_resting_until = 0.0
         # A burst waits for its turn here: a pool without a free connection would look like a Redis that is down.
         self._turns = asyncio.Semaphore(_CONNECTIONS)
 
-    async def take(self, charges: Sequence[Charge]) -> Tally:
-        """Count one operation, charge after charge, until one is used up."""
-        return await self._counting(lambda limiter: _take(limiter, charges))
+    async def take(self, rules: Sequence[RateLimitRule]) -> RateLimitResult:
+        """Count one operation, rule after rule, until one is used up."""
+        return await self._counting(lambda limiter: _take(limiter, rules))
 
-    async def usage(self, charges: Sequence[Charge]) -> list[Usage]:
-        """Give how much of each charge is used; nothing is counted."""
+    async def usage(self, rules: Sequence[RateLimitRule]) -> list[RateLimitUsage]:
+        """Give how much of each rule is used; nothing is counted."""
 
-        async def look(limiter: MovingWindowRateLimiter) -> list[Usage]:
-            return [await _usage(limiter, charge) for charge in charges]
+        async def look(limiter: MovingWindowRateLimiter) -> list[RateLimitUsage]:
+            return [await _usage(limiter, rule) for rule in rules]
 
         return await self._counting(look)
 
-    async def clear(self, charges: Sequence[Charge]) -> None:
+    async def clear(self, rules: Sequence[RateLimitRule]) -> None:
         """Forget what was counted."""
 
         async def forget(limiter: MovingWindowRateLimiter) -> None:
-            for charge in charges:
-                await limiter.clear(charge.window, charge.policy, charge.whom)
+            for rule in rules:
+                await limiter.clear(rule.window, rule.policy, rule.subject)
 
         await self._counting(forget)
 
     async def _counting(self, work: Callable[[MovingWindowRateLimiter], Awaitable[T]]) -> T:
-        if self._shared is not None and stopwatch() >= self._closed_until:
+        if self._shared is not None and stopwatch() >= self._redis_resting_until:
             async with self._turns:
-                if stopwatch() >= self._closed_until:  # Redis may have failed while this one waited for its turn
+                if stopwatch() >= self._redis_resting_until:  # Redis may have failed while this one waited for its turn
                     try:
                         return await work(self._shared)
                     except (StorageError, RedisError, OSError, TimeoutError) as fault:
-                        self._closed_until = stopwatch() + self._rest
-                        log.warning("limits.counting_alone", error=f"{type(fault).__name__}: {fault}"[:300])
-        return await work(self._alone)
+                        self._redis_resting_until = stopwatch() + self._rest
+                        log.warning("limits.counting_in_process", error=f"{type(fault).__name__}: {fault}"[:300])
+        return await work(self._in_process)
 
     async def close(self) -> None:
         if self._pool is not None:
             await self._pool.aclose()
 
 
-async def _take(limiter: MovingWindowRateLimiter, charges: Sequence[Charge]) -> Tally:
+async def _take(limiter: MovingWindowRateLimiter, rules: Sequence[RateLimitRule]) -> RateLimitResult:
     refused = None
-    for charge in charges:
-        if not await limiter.hit(charge.window, charge.policy, charge.whom):
-            refused = charge
+    for rule in rules:
+        if not await limiter.hit(rule.window, rule.policy, rule.subject):
+            refused = rule
             break
-    told = refused or charges[0]
-    usage = await _usage(limiter, told)
-    return Tally(tuple(charges), refused, 0 if refused else max(told.most - usage.used, 0), usage.reset)
+    shown = refused or rules[0]
+    usage = await _usage(limiter, shown)
+    return RateLimitResult(tuple(rules), refused, 0 if refused else max(shown.limit - usage.used, 0), usage.reset)
 
 
-async def _usage(limiter: MovingWindowRateLimiter, charge: Charge) -> Usage:
-    stats = await limiter.get_window_stats(charge.window, charge.policy, charge.whom)
-    reset = max(1, min(WINDOW * charge.minutes, round(stats.reset_time - epoch())))
-    return Usage(charge.most - max(stats.remaining, 0), reset)
+async def _usage(limiter: MovingWindowRateLimiter, rule: RateLimitRule) -> RateLimitUsage:
+    stats = await limiter.get_window_stats(rule.window, rule.policy, rule.subject)
+    reset = max(1, min(WINDOW * rule.minutes, round(stats.reset_time - epoch())))
+    return RateLimitUsage(rule.limit - max(stats.remaining, 0), reset)
 
 
 def _storage(url: str, pool: BlockingConnectionPool) -> Storage:

@@ -19,7 +19,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import event
 
 from saraban.kit.db import Database
-from saraban.kit.errors import RETRY, DomainError, Kind, Text
+from saraban.kit.errors import RETRY, DomainError, ErrorKind, Text
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ _PATIENCE = 3600.0  # a rebuild of a large table answers late
 class DatabaseNotUtf8mb4(DomainError):
     """The MariaDB database has another character set, in which neither Thai nor codes are kept as they are."""
 
-    kind, code = Kind.CONFLICT, "DATABASE_NOT_UTF8MB4"
+    kind, code = ErrorKind.CONFLICT, "DATABASE_NOT_UTF8MB4"
     says = Text(
         "ฐานข้อมูลใช้ชุดอักขระ {charset} สั่ง ALTER DATABASE `{name}` CHARACTER SET utf8mb4 แล้วสั่ง `saraban migrate` อีกครั้ง",
         "The database has the character set {charset}: ALTER DATABASE `{name}` CHARACTER SET utf8mb4, then run "
@@ -48,7 +48,7 @@ class DatabaseNotUtf8mb4(DomainError):
 class MigrationUnderWay(DomainError):
     """Another process migrates the same database."""
 
-    kind, code = Kind.BUSY, "MIGRATION_UNDER_WAY"
+    kind, code = ErrorKind.BUSY, "MIGRATION_UNDER_WAY"
     says = Text(
         "มีโปรเซสอื่นกำลังปรับรุ่นฐานข้อมูลนี้อยู่ รอให้เสร็จแล้วสั่งใหม่",
         "Another process is migrating this database: wait for it, then try again.",

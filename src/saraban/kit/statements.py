@@ -4,7 +4,7 @@ where the values stand.
 
 On MariaDB the driver's own connection under the session is used, inside the session's transaction: SQLAlchemy's way to an
 asyncio driver takes four times as long as such a statement. The types of the columns still convert each value, and
-`kit.bulk` quotes it. On SQLite, where the way to the file's own thread costs more than either, they are sent like all others.
+`kit.pipeline` quotes it. On SQLite, where the way to the file's own thread costs more than either, they are sent like all others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +17,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
-from saraban.kit.bulk import Convert, Driver, Statement
+from saraban.kit.pipeline import Convert, DriverConnection, SqlStatement
 
 Found = TypeVar("Found")
 
 
-class Ready:
+class PreparedStatement:
     """
     One statement; its named parameters are values, or lists where they are `expanding`.
 
@@ -31,20 +31,20 @@ class Ready:
 
     def __init__(self, statement: Any) -> None:
         self.statement = statement
-        self._on = lru_cache(maxsize=8)(self._written)
+        self._compiled = lru_cache(maxsize=8)(self._compile)
 
-    async def rows(self, session: AsyncSession, **given: Any) -> Sequence[Any]:
+    async def rows(self, session: AsyncSession, **parameters: Any) -> Sequence[Any]:
         """Return the rows of a select as tuples, in the order of its columns."""
-        return await answered(session, Question(self, given, _as_they_are))
+        return await fetch(session, Query(self, parameters, _rows))
 
-    def text(self, driver: Driver, given: Mapping[str, Any]) -> str:
+    def render(self, driver: DriverConnection, parameters: Mapping[str, Any]) -> str:
         """Return the statement as MariaDB reads it."""
-        text, binds, _ = self._on(driver.dialect)
-        return text.format(**_quoted(driver, binds, given))
+        text, binds, _ = self._compiled(driver.dialect)
+        return text.format(**_quoted(driver, binds, parameters))
 
-    def converted(self, driver: Driver, found: Sequence[Any]) -> Sequence[Any]:
+    def convert_rows(self, driver: DriverConnection, found: Sequence[Any]) -> Sequence[Any]:
         """Return the rows of a select, as its columns' types have them."""
-        _, _, results = self._on(driver.dialect)
+        _, _, results = self._compiled(driver.dialect)
         if not results:
             return found
         rows = []
@@ -54,19 +54,19 @@ class Ready:
             rows.append(tuple(row))
         return rows
 
-    async def due(self, session: AsyncSession, **given: Any) -> list[Statement]:
+    async def bind_or_execute(self, session: AsyncSession, **parameters: Any) -> list[SqlStatement]:
         """
         Return a statement that changes rows, for the caller to send with others.
 
         :returns: nothing on SQLite, where it has been sent: no round trip is to be saved there
         """
-        driver = await Driver.of(session)
+        driver = await DriverConnection.of(session)
         if driver.on_sqlite:
-            await session.execute(self.statement, given)
+            await session.execute(self.statement, parameters)
             return []
-        return [Statement(self.text(driver, given))]
+        return [SqlStatement(self.render(driver, parameters))]
 
-    def _written(self, dialect: sa.Dialect) -> tuple[str, dict[str, tuple[Convert, bool]], list[tuple[int, Any]]]:
+    def _compile(self, dialect: sa.Dialect) -> tuple[str, dict[str, tuple[Convert, bool]], list[tuple[int, Any]]]:
         """The text with marks, how each parameter is converted and whether it is a list, and which columns are, and how."""
         binds: dict[str, tuple[Convert, bool]] = {}
         for part in iterate(self.statement):
@@ -87,34 +87,34 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Generic[Found]):
+class Query(Generic[Found]):
     """
     A select that is to be sent, alone or with others.
 
     :param read: what its rows are, to whoever asks
     """
 
-    ready: Ready
-    given: Mapping[str, Any]
+    prepared: PreparedStatement
+    parameters: Mapping[str, Any]
     read: Callable[[Sequence[Any]], Found]
 
 
-async def answered(session: AsyncSession, question: Question[Found]) -> Found:
+async def fetch(session: AsyncSession, query: Query[Found]) -> Found:
     """Send a select and give its answer."""
-    (found,) = await answers(session, question)
+    (found,) = await fetch_each(session, query)
     return found  # type: ignore[no-any-return]
 
 
-async def answers(session: AsyncSession, *questions: Question[Any]) -> list[Any]:
+async def fetch_each(session: AsyncSession, *queries: Query[Any]) -> list[Any]:
     """Return the answer to each, in one round trip on MariaDB."""
-    driver = await Driver.of(session)
+    driver = await DriverConnection.of(session)
     if driver.on_sqlite:
-        return [one.read((await session.execute(one.ready.statement, one.given)).all()) for one in questions]
-    found = await driver.read([one.ready.text(driver, one.given) for one in questions])
-    return [one.read(one.ready.converted(driver, rows)) for one, rows in zip(questions, found, strict=True)]
+        return [one.read((await session.execute(one.prepared.statement, one.parameters)).all()) for one in queries]
+    found = await driver.read([one.prepared.render(driver, one.parameters) for one in queries])
+    return [one.read(one.prepared.convert_rows(driver, rows)) for one, rows in zip(queries, found, strict=True)]
 
 
-def _as_they_are(rows: Sequence[Any]) -> Sequence[Any]:
+def _rows(rows: Sequence[Any]) -> Sequence[Any]:
     return rows
 
 
@@ -123,13 +123,15 @@ def _is_named(part: BindParameter[Any]) -> bool:
     return part.required
 
 
-def _quoted(driver: Driver, binds: dict[str, tuple[Convert, bool]], given: Mapping[str, Any]) -> dict[str, str]:
+def _quoted(
+    driver: DriverConnection, binds: dict[str, tuple[Convert, bool]], parameters: Mapping[str, Any]
+) -> dict[str, str]:
     return {
-        name: _list(driver, convert, given[name]) if several else driver.quoted(convert, given[name])
+        name: _list(driver, convert, parameters[name]) if several else driver.quoted(convert, parameters[name])
         for name, (convert, several) in binds.items()
     }
 
 
-def _list(driver: Driver, convert: Convert, values: Sequence[Any]) -> str:
+def _list(driver: DriverConnection, convert: Convert, values: Sequence[Any]) -> str:
     """What nothing is among, where there is no value."""
     return f"({', '.join(driver.quoted(convert, value) for value in values) or 'NULL'})"

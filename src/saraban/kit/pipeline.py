@@ -20,25 +20,25 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.pool import PoolProxiedConnection
 
-from saraban.kit.db import Connected
+from saraban.kit.db import SessionOrConnection
 
 _SQLITE_VARIABLES = 32_000  # the library allows 32,766 in one statement
 _MOST_ROWS = 1000
 
-_KNOWN = "saraban_driver"
+_INFO_KEY = "saraban_driver"
 
 Convert = Callable[[Any], Any] | None
 _Null = type(None)
 
 
-class Statement(NamedTuple):
+class SqlStatement(NamedTuple):
     """One statement; `values` for the `?` in it on SQLite, None on MariaDB, where the values stand in the text."""
 
     text: str
     values: Sequence[Any] | None = None
 
 
-class Driver:
+class DriverConnection:
     """The driver's connection of a session, for as long as the session's transaction lasts."""
 
     def __init__(self, dialect: sa.Dialect, pooled: PoolProxiedConnection) -> None:
@@ -48,16 +48,16 @@ class Driver:
         self._connection: Any = pooled.driver_connection
 
     @classmethod
-    async def of(cls, connected: Connected) -> Self:
+    async def of(cls, connected: SessionOrConnection) -> Self:
         """Return the same for as long as the session is in the same transaction."""
         if not isinstance(connected, AsyncSession):
             return await cls._under(connected)
         session = connected.sync_session
-        known = session.info.get(_KNOWN)
+        known = session.info.get(_INFO_KEY)
         if known is not None and known[0] is session.get_transaction():
             return known[1]  # type: ignore[no-any-return]
         driver = await cls._under(await connected.connection())
-        session.info[_KNOWN] = session.get_transaction(), driver
+        session.info[_INFO_KEY] = session.get_transaction(), driver
         return driver
 
     @classmethod
@@ -86,7 +86,7 @@ class Driver:
             return f"'{value.isoformat(' ')}'"
         return self._connection.literal(value)  # type: ignore[no-any-return]
 
-    async def run(self, statements: Sequence[Statement]) -> list[int]:
+    async def run(self, statements: Sequence[SqlStatement]) -> list[int]:
         """
         Execute the statements in their order, in one round trip on MariaDB.
 
@@ -96,10 +96,10 @@ class Driver:
         text = ";".join(statement.text for statement in statements)
         try:
             if self.on_sqlite:
-                return [await self._one(statement) for statement in statements]
-            return await self._together(text)
+                return [await self._execute_one(statement) for statement in statements]
+            return await self._execute_all(text)
         except BaseException as fault:
-            self._tell(fault, text)
+            self._raise_translated(fault, text)
             raise
 
     async def read(self, texts: Sequence[str]) -> list[Sequence[Any]]:
@@ -117,22 +117,22 @@ class Driver:
                     found.append(await cursor.fetchall())
                 return found
         except BaseException as fault:
-            self._tell(fault, text)
+            self._raise_translated(fault, text)
             raise
 
-    def _tell(self, fault: BaseException, text: str) -> None:
-        """Raises what SQLAlchemy would, for what a driver's connection raises."""
+    def _raise_translated(self, fault: BaseException, text: str) -> None:
+        """Raise what SQLAlchemy would, for what a driver's connection raises."""
         if isinstance(fault, asyncio.CancelledError) and not self.on_sqlite:
             self._pooled.invalidate()  # asyncmy has closed it in the middle of an answer, which the pool did not see
         error = self.dialect.loaded_dbapi.Error
         if isinstance(fault, error):
             raise DBAPIError.instance(text[:500], None, fault, error, dialect=self.dialect) from fault
 
-    async def _one(self, statement: Statement) -> int:
+    async def _execute_one(self, statement: SqlStatement) -> int:
         async with self._connection.execute(statement.text, tuple(statement.values or ())) as cursor:
             return int(cursor.rowcount)
 
-    async def _together(self, text: str) -> list[int]:
+    async def _execute_all(self, text: str) -> list[int]:
         async with self._connection.cursor() as cursor:
             await cursor.execute(text)
             changed = [cursor.rowcount]
@@ -141,20 +141,22 @@ class Driver:
             return changed
 
 
-async def send(session: AsyncSession, statements: Sequence[Statement]) -> None:
+async def send(session: AsyncSession, statements: Sequence[SqlStatement]) -> None:
     """Execute statements in the session's transaction, if there are any."""
     if statements:
-        await flushed(session)
-        await (await Driver.of(session)).run(statements)
+        await flush_pending(session)
+        await (await DriverConnection.of(session)).run(statements)
 
 
-async def flushed(session: AsyncSession) -> None:
+async def flush_pending(session: AsyncSession) -> None:
     """Write what the session still holds, before statements that go past it; mostly that is nothing."""
     if session.new or session.dirty or session.deleted:
         await session.flush()
 
 
-async def insert_many(driver: Driver, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+async def insert_many(
+    driver: DriverConnection, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
     """
     Insert the rows in as few statements as the database takes, in their order.
 
@@ -163,12 +165,17 @@ async def insert_many(driver: Driver, table: sa.Table, columns: Sequence[str], r
     most = _SQLITE_VARIABLES // len(columns) if driver.on_sqlite else _MOST_ROWS
     remaining = iter(rows)
     while some := list(islice(remaining, most)):
-        await driver.run([insertion(driver, table, columns, some)])
+        await driver.run([insert_statement(driver, table, columns, some)])
 
 
-def insertion(
-    driver: Driver, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, only_if: str = ""
-) -> Statement:
+def insert_statement(
+    driver: DriverConnection,
+    table: sa.Table,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    only_if: str = "",
+) -> SqlStatement:
     """
     Return the one statement that inserts the rows.
 
@@ -180,30 +187,32 @@ def insertion(
     filled = [place for place, values in enumerate(by_column) if any(value is not None for value in values)]
     head = _head(table, tuple(chosen[place] for place in filled), driver.dialect)
     if not driver.on_sqlite:
-        return Statement(head + _body(driver.literal, by_column, filled, converts, only_if))
+        return SqlStatement(head + _body(driver.literal, by_column, filled, converts, only_if))
     mark = f"({', '.join('?' * len(filled))})"
     values = [
         value if convert is None or value is None else convert(value)
         for row in rows
         for value, convert in ((row[place], converts[place]) for place in filled)
     ]
-    return Statement(f"{head}VALUES {','.join([mark] * len(rows))}", values)
+    return SqlStatement(f"{head}VALUES {','.join([mark] * len(rows))}", values)
 
 
-def insertion_of(driver: Driver, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> Statement:
+def insert_mappings_statement(
+    driver: DriverConnection, table: sa.Table, rows: Sequence[Mapping[str, Any]]
+) -> SqlStatement:
     """Return the one statement that inserts rows, each by the same columns."""
     columns = tuple(rows[0])
-    return insertion(driver, table, columns, [[row[name] for name in columns] for row in rows])
+    return insert_statement(driver, table, columns, [[row[name] for name in columns] for row in rows])
 
 
-def update(
-    driver: Driver,
+def update_statement(
+    driver: DriverConnection,
     table: sa.Table,
     values: Mapping[str, Any],
     *,
     where: Mapping[str, Sequence[Any]],
     by_key: bool = False,
-) -> Statement:
+) -> SqlStatement:
     """
     Return the one statement that changes rows.
 
@@ -217,18 +226,18 @@ def update(
     )
     hint = " USE INDEX (PRIMARY)" if by_key and not driver.on_sqlite else ""
     text = f"UPDATE {quote(table.name)}{hint} SET {changes} WHERE {_among(driver, table, where, given)}"  # noqa: S608  quoted
-    return Statement(text, given if driver.on_sqlite else None)
+    return SqlStatement(text, given if driver.on_sqlite else None)
 
 
-def deletion(driver: Driver, table: sa.Table, *, where: Mapping[str, Sequence[Any]]) -> Statement:
+def delete_statement(driver: DriverConnection, table: sa.Table, *, where: Mapping[str, Sequence[Any]]) -> SqlStatement:
     """Return the one statement that deletes rows; `where` as in `update`."""
     given: list[Any] = []
     name = driver.dialect.identifier_preparer.quote(table.name)
     text = f"DELETE FROM {name} WHERE {_among(driver, table, where, given)}"  # noqa: S608  quoted by the driver
-    return Statement(text, given if driver.on_sqlite else None)
+    return SqlStatement(text, given if driver.on_sqlite else None)
 
 
-def _among(driver: Driver, table: sa.Table, where: Mapping[str, Sequence[Any]], given: list[Any]) -> str:
+def _among(driver: DriverConnection, table: sa.Table, where: Mapping[str, Sequence[Any]], given: list[Any]) -> str:
     quote = driver.dialect.identifier_preparer.quote
     return " AND ".join(
         f"{quote(name)} IN ({', '.join(_value(driver, table, name, value, given) for value in values)})"
@@ -236,7 +245,7 @@ def _among(driver: Driver, table: sa.Table, where: Mapping[str, Sequence[Any]], 
     )
 
 
-def _value(driver: Driver, table: sa.Table, name: str, value: Any, given: list[Any]) -> str:
+def _value(driver: DriverConnection, table: sa.Table, name: str, value: Any, given: list[Any]) -> str:
     """What stands for a value in a statement's text; `given` takes it where that is a `?`."""
     (convert,) = _converts(table, (name,), driver.dialect)
     if not driver.on_sqlite:

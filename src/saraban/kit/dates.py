@@ -19,7 +19,7 @@ _MONTHS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def day_in_words(day: date, language: str) -> str:
+def date_in_words(day: date, language: str) -> str:
     """Write a date: 20 พ.ย. 2569, or 20 Nov 2026."""
     year = day.year + BUDDHIST_OFFSET if language == "th" else day.year
     return f"{day.day} {_MONTHS[language][day.month - 1]} {year}"
@@ -32,7 +32,7 @@ _FIGURES_FIRST = re.compile(
 _YEAR_FIRST = re.compile(r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})")
 
 
-def read_day(typed: str) -> date | None:
+def parse_date(typed: str) -> date | None:
     """
     Read a date as people type it: 31/12/2569, 31 ธ.ค. 2569, 31 Dec 2026, 2569-12-31; None for what is no date.
 
@@ -60,6 +60,6 @@ def _letters(name: str) -> str:
     return name.replace(".", "").replace(" ", "").lower()
 
 
-def day_in_figures(day: date, language: str) -> str:
+def date_in_figures(day: date, language: str) -> str:
     """Write a date as it is typed: 31/12/2569, or 31/12/2026."""
     return f"{day:%d/%m}/{day.year + BUDDHIST_OFFSET if language == 'th' else day.year}"
