@@ -51,7 +51,7 @@ MEASURED = (
         for subject in [
             "batches",
             "books",
-            "bulk",
+            "pipeline",
             "failures",
             "faults",
             "formats",

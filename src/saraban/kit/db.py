@@ -368,7 +368,7 @@ def _configure_sqlite(engine: sa.Engine) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-_NEWS = "saraban_news"
+_COMMIT_NOTICE = "saraban_commit_notice"
 
 
 def notify_after_commit(session: AsyncSession) -> None:

@@ -98,9 +98,9 @@ class Worker:
             lanes = (self._deliver(self._dispatcher.round, self._wake), self._send())
             await asyncio.gather(*lanes, self._tick(), *(self._keep_at(job) for job in self._jobs))
         finally:
-            if ear is not None:
-                ear.cancel()
-                await asyncio.wait([ear])
+            if listening is not None:
+                listening.cancel()
+                await asyncio.wait([listening])
         log.info("worker_stopped")
 
     async def _send(self) -> None:
