@@ -14,7 +14,7 @@ from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
 from saraban.projects import service as projects
 from saraban.web.creating import people_of
-from saraban.web.document import TOLD_HERE
+from saraban.web.document_page import TOLD_HERE
 from saraban.web.forms import Faults, faults_of, filled, order_from, text
 from saraban.web.page import Page, ThisPage
 from saraban.web.payloads import changes_of, form_of

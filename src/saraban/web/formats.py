@@ -19,8 +19,8 @@ from saraban.numbering.domain.anatomy import MEANINGS, anatomy
 from saraban.numbering.schemas import FormatChange, FormatIn
 from saraban.projects import service as projects
 from saraban.web.forms import Faults, faults_of, filled, order_from, text
-from saraban.web.numbers import chosen, places_where
 from saraban.web.page import Page, ThisPage
+from saraban.web.register_pages import chosen, places_where
 from saraban.web.visit import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/formats")

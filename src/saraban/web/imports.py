@@ -15,8 +15,8 @@ from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
 from saraban.numbering.domain.legacy import COLUMNS
 from saraban.web.forms import Faults, faults_of, filled, texts, told_elsewhere
-from saraban.web.numbers import MANAGES, chosen, places_where
 from saraban.web.page import Page, ThisPage
+from saraban.web.register_pages import MANAGES, chosen, places_where
 from saraban.web.visit import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/imports")

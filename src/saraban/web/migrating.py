@@ -13,10 +13,10 @@ from starlette.responses import Response
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
+from saraban.web.definition_pages import MANAGE, Code, Version
 from saraban.web.forms import Faults, faults_of, filled, text
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
-from saraban.web.workflows import MANAGE, Code, Version
 from saraban.workflow import service as workflow
 from saraban.workflow.dependencies import RegisteredSubjects
 from saraban.workflow.domain import dsl

@@ -12,8 +12,9 @@ from saraban.web import (
     calendar,
     choosing,
     creating,
+    definition_pages,
     delegations,
-    document,
+    document_page,
     editing,
     failures,
     files,
@@ -23,9 +24,9 @@ from saraban.web import (
     migrating,
     notifications,
     number,
-    numbers,
     passwords,
     ranges,
+    register_pages,
     registers,
     rehearsing,
     resetting,
@@ -35,7 +36,6 @@ from saraban.web import (
     teams,
     webhooks,
     workflow_editor,
-    workflows,
 )
 
 PageAnswer = Callable[[Request, DomainError, int], Awaitable[Response]]
@@ -56,7 +56,7 @@ ROUTERS: Final = (
     resetting.router,
     ranges.router,
     imports.router,
-    numbers.router,
+    register_pages.router,
     workflow_editor.router,
     choosing.router,
     rehearsing.router,
@@ -64,12 +64,12 @@ ROUTERS: Final = (
     calendar.router,
     teams.router,
     webhooks.router,
-    workflows.router,
+    definition_pages.router,
     number.router,
     registers.router,
     creating.router,
     steering.router,
-    document.router,
+    document_page.router,
     editing.router,
 )
 

@@ -20,8 +20,8 @@ from saraban.numbering.domain.sequence import LARGEST_STATED
 from saraban.numbering.schemas import Reason, ReleaseIn
 from saraban.projects import service as projects
 from saraban.web.forms import Faults, faults_of, filled, id_of, order_from, text, told_elsewhere
-from saraban.web.numbers import SEES, chosen, places_where
 from saraban.web.page import Page, ThisPage
+from saraban.web.register_pages import SEES, chosen, places_where
 from saraban.web.visit import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/ranges")

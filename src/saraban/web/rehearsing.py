@@ -14,12 +14,12 @@ from saraban.identity.domain.catalogue import role_words
 from saraban.kit.errors import DomainError, ErrorKind, invalid
 from saraban.kit.http import Db, ReadSession
 from saraban.kit.problem import status_of
+from saraban.web.definition_pages import MANAGE, ORGANIZATIONS, Code, Version
 from saraban.web.forms import Faults, faults_of, figure, filled, order_from, text
 from saraban.web.page import Page, ThisPage
 from saraban.web.supposing import CHOICES, NAMES, facts_read, supposed, typed_in
 from saraban.web.values import read_json
 from saraban.web.visit import PageRoute
-from saraban.web.workflows import MANAGE, ORGANIZATIONS, Code, Version
 from saraban.workflow import service as workflow
 from saraban.workflow.dependencies import RegisteredSubjects
 from saraban.workflow.domain import dsl

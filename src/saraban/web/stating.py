@@ -21,8 +21,8 @@ from saraban.numbering.schemas import OverrideIn
 from saraban.projects import service as projects
 from saraban.web.creating import patiently
 from saraban.web.forms import Faults, faults_of, figure, filled, id_of, order_from, text, told_elsewhere
-from saraban.web.numbers import MANAGES, chosen, places_where
 from saraban.web.page import Page, ThisPage
+from saraban.web.register_pages import MANAGES, chosen, places_where
 from saraban.web.visit import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/by-hand")

@@ -13,7 +13,7 @@ from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.http import Db, Now
 from saraban.web.creating import patiently
-from saraban.web.document import done, instance_of, version_in
+from saraban.web.document_page import done, instance_of, version_in
 from saraban.web.forms import filled, order_from, text
 from saraban.web.page import Page, ThisPage
 from saraban.web.shelf import Shelf

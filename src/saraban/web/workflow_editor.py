@@ -13,10 +13,10 @@ from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
+from saraban.web.definition_pages import MANAGE
 from saraban.web.forms import Faults, faults_of, filled, order_from, text
 from saraban.web.page import Page, ThisPage
 from saraban.web.visit import PageRoute
-from saraban.web.workflows import MANAGE
 from saraban.workflow import service as workflow
 from saraban.workflow.dependencies import Definitions
 from saraban.workflow.domain import dsl, layout

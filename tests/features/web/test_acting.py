@@ -4,7 +4,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from saraban.web.document import DEEDS
+from saraban.web.document_page import DEEDS
 from saraban.worker import Worker
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of
