@@ -19,7 +19,8 @@ from saraban.web.visit import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 ROWS = 50
-SEES, MANAGES = "numbering.view_counters", "numbering.manage_formats"
+SEES = "numbering.view_counters"
+MANAGES = "numbering.manage_formats"
 
 
 @router.get("/numbers")
