@@ -47,7 +47,7 @@ from saraban.numbering.service import Allocator, Budget, Carriers, Rates
 from saraban.ops.readiness import Dependency, dependencies
 from saraban.projects.service import seed as projects_seed
 from saraban.setup import service as setup
-from saraban.web.kinds import BY_NAME
+from saraban.web.shell.document_kinds import BY_NAME
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedPost
 from saraban.workflow import service as workflow

@@ -7,36 +7,11 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from saraban.kit.errors import DomainError, FieldProblem
-from saraban.web import (
-    assets,
-    calendar,
-    choosing,
-    creating,
-    definition_pages,
-    delegations,
-    document_page,
-    editing,
-    failures,
-    files,
-    formats,
-    imports,
-    inbox,
-    migrating,
-    notifications,
-    number,
-    passwords,
-    ranges,
-    register_pages,
-    registers,
-    rehearsing,
-    resetting,
-    session,
-    stating,
-    steering,
-    teams,
-    webhooks,
-    workflow_editor,
-)
+from saraban.web.documents import document_forms, document_page, editing, files, interventions, registers
+from saraban.web.numbers import counter_reset, formats, imports, manual_number, number_page, ranges, register
+from saraban.web.people import delegations, my_tasks, notifications, passwords, project_calendar, review_teams, webhooks
+from saraban.web.shell import assets, failure_page, session
+from saraban.web.workflows import definitions, editor, migration, simulation, workflow_assignment
 
 PageAnswer = Callable[[Request, DomainError, int], Awaitable[Response]]
 Explain = Callable[[Sequence[Mapping[str, Any]]], list[FieldProblem]]
@@ -47,28 +22,28 @@ ROUTERS: Final = (
     session.guarded,
     passwords.router,
     passwords.guarded,
-    inbox.router,
+    my_tasks.router,
     notifications.router,
     delegations.router,
     files.router,
     formats.router,
-    stating.router,
-    resetting.router,
+    manual_number.router,
+    counter_reset.router,
     ranges.router,
     imports.router,
-    register_pages.router,
-    workflow_editor.router,
-    choosing.router,
-    rehearsing.router,
-    migrating.router,
-    calendar.router,
-    teams.router,
+    register.router,
+    editor.router,
+    workflow_assignment.router,
+    simulation.router,
+    migration.router,
+    project_calendar.router,
+    review_teams.router,
     webhooks.router,
-    definition_pages.router,
-    number.router,
+    definitions.router,
+    number_page.router,
     registers.router,
-    creating.router,
-    steering.router,
+    document_forms.router,
+    interventions.router,
     document_page.router,
     editing.router,
 )
@@ -81,7 +56,7 @@ def install(app: FastAPI, explain: Explain) -> PageAnswer:
     :param explain: gives what a schema found wrong in both languages; the doors share one
     """
     app.state.explain = explain
-    app.mount(assets.MOUNT, assets.Files(), name="static")
+    app.mount(assets.MOUNT, assets.StaticAssets(), name="static")
     for router in ROUTERS:
         app.include_router(router)
-    return failures.answer
+    return failure_page.answer

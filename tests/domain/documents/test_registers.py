@@ -9,7 +9,7 @@ from saraban.documents.core.domain.kind import CANCELLED, DRAFT, TERMINATED, Kin
 from saraban.documents.correspondence.domain import CORRESPONDENCE
 from saraban.documents.rfa.domain import RFA
 from saraban.documents.transmittal.domain import TRANSMITTAL
-from saraban.web.kinds import BY_NAME
+from saraban.web.shell.document_kinds import BY_NAME
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.registers import DRAFT as FIRST

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from saraban.documents.core import models
 from saraban.identity import service as identity
 from saraban.kit.db import Database
-from saraban.web.supposing import CHOICES, NAMES
+from saraban.web.workflows.simulated_facts import CHOICES, NAMES
 from saraban.workflow.domain import engine, vocabulary
 from saraban.workflow.domain.registers import REGISTERS
 from saraban.workflow.models import WorkflowInstance

@@ -4,7 +4,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from saraban.web.document_page import DEEDS
+from saraban.web.documents.document_page import FORM_PATHS
 from saraban.worker import Worker
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of
@@ -81,7 +81,9 @@ class TestActing:
         contractor = await sit("dc.contractor", "en")
         address = await new_rfa(contractor)
         refused = await act(contractor, address, "submit", withoutFiles="")
-        again = [(await contractor.get(f"{address}/{deed}")).headers["location"] for deed in (*DEEDS, "branches/1")]
+        again = [
+            (await contractor.get(f"{address}/{deed}")).headers["location"] for deed in (*FORM_PATHS, "branches/1")
+        ]
 
         assert f'name="next" value="{address}"' in refused.text
         assert again == [address] * len(again)

@@ -6,7 +6,7 @@ import re
 import httpx
 import pytest
 
-from saraban.web import assets
+from saraban.web.shell import assets
 
 NAMES = ("saraban.css", "saraban.js", "icon.svg", "vendor/htmx.min.js", "vendor/tabler.min.css")
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.projects.models import Project
-from saraban.web.workflow_editor import STARTER
+from saraban.web.workflows.editor import STARTER
 from tests.features.api.test_other_project import add_other_project
 from tests.features.web.conftest import Sit
 

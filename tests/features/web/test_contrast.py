@@ -6,14 +6,14 @@ from functools import cache
 
 import pytest
 
-from saraban.web import assets, words
+from saraban.web.shell import assets, labels
 
 Colour = tuple[float, float, float]
 
 WHITE: Colour = (1, 1, 1)
 BODY: Colour = (0xF4 / 255, 0xF6 / 255, 0xF9 / 255)
 DARK = (".topbar", ".brand", ".project-name", ".switcher", ".marker")
-TONES = sorted({*words.TONES.values(), *(tone for _, tone in words.PRIORITIES.values()), "indigo"})
+TONES = sorted({*labels.TONES.values(), *(tone for _, tone in labels.PRIORITIES.values()), "indigo"})
 
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _MIX = re.compile(r"color-mix\(in srgb, (.+) (\d+)%, (#\w+)\)")

@@ -42,7 +42,7 @@ class TestList:
         assert f'href="{sent.headers["location"]}"' in (await browser.get("/numbers/imports")).text
 
     async def test_goes_on_page_by_page(self, sit: Sit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("saraban.web.imports.ROWS", 1)
+        monkeypatch.setattr("saraban.web.numbers.imports.ROWS", 1)
         browser = await sit("padmin")
         for name in ("first.csv", "second.csv"):
             await send(browser, written(tmp_path / name, letter(1)))

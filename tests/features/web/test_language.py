@@ -7,9 +7,9 @@ import messages
 import pytest
 from babel.messages import Catalog
 
-from saraban.web import words
-from saraban.web.kinds import BY_NAME, KINDS
-from saraban.web.language import catalogue, clock_text, day_text, moment_text, size_text
+from saraban.web.shell import labels
+from saraban.web.shell.document_kinds import BY_NAME, KINDS
+from saraban.web.shell.language import catalogue, clock_text, day_text, moment_text, size_text
 from saraban.workflow.domain.registers import REGISTERS
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
@@ -51,8 +51,8 @@ class TestCatalogue:
 
     @pytest.mark.parametrize("state", sorted({state for kind in KINDS.values() for state in kind.states}))
     def test_names_and_colours_every_state_of_a_register(self, state: str) -> None:
-        assert state in words.STATES
-        assert state in words.TONES
+        assert state in labels.STATES
+        assert state in labels.TONES
 
 
 class TestDates:
@@ -83,5 +83,5 @@ def test_sizes_are_short(size: int, text: str) -> None:
 
 
 def test_an_action_that_nobody_named_shows_its_code() -> None:
-    assert words.action("correspondence.create").en == "Created"
-    assert words.action("stamp-and-seal").th == "stamp-and-seal"
+    assert labels.action("correspondence.create").en == "Created"
+    assert labels.action("stamp-and-seal").th == "stamp-and-seal"

@@ -58,7 +58,7 @@ class TestRegister:
         assert (await browser.get(path)).status_code == 200
 
     async def test_goes_on_page_by_page(self, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("saraban.web.registers.ROWS", 2)
+        monkeypatch.setattr("saraban.web.documents.registers.ROWS", 2)
         browser = await sit("dc.contractor")
         for _ in range(3):
             await new_rfa(browser)

@@ -51,7 +51,7 @@ class TestNumbers:
         assert len(ROW.findall(found.text)) == 1
 
     async def test_goes_on_page_by_page(self, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("saraban.web.register_pages.ROWS", 1)
+        monkeypatch.setattr("saraban.web.numbers.register.ROWS", 1)
         contractor, admin = await sit("dc.contractor"), await sit("padmin")
         for _ in range(2):
             await new_rfa(contractor)

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from saraban.web.workflow_editor import STARTER
+from saraban.web.workflows.editor import STARTER
 from tests.features.web.conftest import Sit
 
 REVIEWED: dict[str, Any] = {

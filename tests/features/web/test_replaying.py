@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from saraban.web.workflow_editor import STARTER
+from saraban.web.workflows.editor import STARTER
 from tests.factories.letterbox import office_in
 from tests.features.web.conftest import Sit
 

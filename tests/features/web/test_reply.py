@@ -5,7 +5,7 @@ import re
 import pytest
 import pytest_asyncio
 
-from saraban.web.reply import subject_of
+from saraban.web.documents.reply import subject_of
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of
 from tests.features.web.conftest import Sit

@@ -12,7 +12,7 @@ import pytest
 from starlette.datastructures import FormData
 
 from saraban.kit.errors import Invalid
-from saraban.web.values import asked, payload_in
+from saraban.web.documents.step_data import payload_of_step, step_form
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.schema import payload_fields
 from saraban.workflow.service.values import Values
@@ -79,7 +79,7 @@ class TestPayload:
             ("amount", "12.5"), ("grade", '"B"'), ("from", "2026-11-21"), ("urgent", "true"), ("lots", "[1,\n 2]")
         )
 
-        assert payload_in(values(), form) == {
+        assert payload_of_step(values(), form) == {
             "amount": 12.5,
             "grade": "B",
             "from": "2026-11-21",
@@ -88,29 +88,29 @@ class TestPayload:
         }
 
     def test_is_nothing_when_nothing_was_said(self) -> None:
-        assert payload_in(values(), sent(("amount", " "), ("grade", ""))) == {}
+        assert payload_of_step(values(), sent(("amount", " "), ("grade", ""))) == {}
 
     def test_says_no_for_a_box_that_was_left_beside_what_was_filled_in(self) -> None:
-        assert payload_in(values(), sent(("amount", "5"))) == {"amount": 5, "urgent": False}
+        assert payload_of_step(values(), sent(("amount", "5"))) == {"amount": 5, "urgent": False}
 
     def test_is_what_the_document_does_not_remember_already(self) -> None:
         remembered = '{"amount": 5, "more": [1], "urgent": true}'
 
-        assert payload_in(values(), sent(("amount", "5.0"), ("urgent", "true"), remembered=remembered)) == {}
-        assert payload_in(values(), sent(("amount", "6"), remembered=remembered)) == {"amount": 6, "urgent": False}
-        assert payload_in(values(), sent(("amount", "5"), remembered=remembered, judged="1"))["amount"] == 5
+        assert payload_of_step(values(), sent(("amount", "5.0"), ("urgent", "true"), remembered=remembered)) == {}
+        assert payload_of_step(values(), sent(("amount", "6"), remembered=remembered)) == {"amount": 6, "urgent": False}
+        assert payload_of_step(values(), sent(("amount", "5"), remembered=remembered, judged="1"))["amount"] == 5
 
     def test_takes_back_what_was_emptied(self) -> None:
         known = remembering(["amount", "code"], amount=5, code="AB", **{"from": "2026-11-21"})
         remembered = '{"amount": 5, "code": "AB"}'
         form = FormData({"takes": '["amount", "code"]', "payload.amount": "5", "remembered": remembered})
 
-        assert payload_in(known, form) == {"code": None}
+        assert payload_of_step(known, form) == {"code": None}
 
     def test_has_nothing_that_was_not_asked_for(self) -> None:
         form = FormData({"takes": '["code"]', "payload.amount": "5", "payload.code": "AB"})
 
-        assert payload_in(remembering(["code"], amount=9), form) == {"code": "AB"}
+        assert payload_of_step(remembering(["code"], amount=9), form) == {"code": "AB"}
 
     def test_is_whole_in_a_version_from_before(self) -> None:
         whole = values()
@@ -118,8 +118,8 @@ class TestPayload:
         old = replace(whole, _definition=replace(whole._definition, merges=False))
         remembered = '{"amount": 5, "more": [1]}'
 
-        assert payload_in(old, sent(("amount", "5.0"), remembered=remembered)) == {}
-        assert payload_in(old, sent(("amount", "6"), remembered=remembered)) == {
+        assert payload_of_step(old, sent(("amount", "5.0"), remembered=remembered)) == {}
+        assert payload_of_step(old, sent(("amount", "6"), remembered=remembered)) == {
             "amount": 6,
             "more": [1],
             "urgent": False,
@@ -142,35 +142,35 @@ class TestPayload:
     )
     def test_is_refused_at_the_value(self, form: FormData, faults: list[tuple[str, str]]) -> None:
         with pytest.raises(Invalid) as refused:
-            payload_in(values(), form)
+            payload_of_step(values(), form)
 
         assert sorted((one.pointer, one.code) for one in refused.value.fields) == faults
 
     def test_is_left_to_programs_where_there_are_too_many_values(self) -> None:
         many = values({"amount": {"type": "number"}} | {f"v{index}": {"type": "string"} for index in range(60)})
 
-        assert asked(many, {}, "submit").too_many
-        assert payload_in(many, FormData({"takes": json.dumps([one.name for one in many.fields])})) == {}
+        assert step_form(many, {}, "submit").too_many
+        assert payload_of_step(many, FormData({"takes": json.dumps([one.name for one in many.fields])})) == {}
 
 
 class TestAsked:
     def test_is_what_the_action_takes(self) -> None:
         stated, named, none = (remembering(fields, amount=5) for fields in (None, ["code", "amount"], []))
 
-        assert [one.field.name for one in asked(stated, {}, "approve").rows] == [
+        assert [one.field.name for one in step_form(stated, {}, "approve").rows] == [
             *(name for name in PROPERTIES if name != "amount")
         ]
-        assert [one.field.name for one in asked(named, {}, "approve").rows] == ["amount", "code"]
-        assert asked(none, {}, "approve").rows == []
+        assert [one.field.name for one in step_form(named, {}, "approve").rows] == ["amount", "code"]
+        assert step_form(none, {}, "approve").rows == []
 
     def test_has_what_was_stated_beside_it(self) -> None:
-        (one,) = asked(remembering([], amount=42_000), {}, "approve").stated
+        (one,) = step_form(remembering([], amount=42_000), {}, "approve").stated
 
         assert (one.label.th, one.text.en) == ("จำนวนเงิน", "42,000")
 
     def test_is_folded_where_it_was_stated_before(self) -> None:
-        assert asked(remembering(["amount"], amount=5), {}, "approve").folded
-        assert not asked(remembering(["amount"], code="AB"), {}, "approve").folded
+        assert step_form(remembering(["amount"], amount=5), {}, "approve").folded
+        assert not step_form(remembering(["amount"], code="AB"), {}, "approve").folded
 
 
 async def published(signed_in: SignIn) -> httpx.AsyncClient:

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from sqlalchemy.ext.asyncio import AsyncSession
 
 import saraban
-from saraban.web.workflow_editor import STARTER
+from saraban.web.workflows.editor import STARTER
 from saraban.workflow.models import WorkflowDefinition
 from tests.features.web.conftest import Sit
 

@@ -1,0 +1,1 @@
+"""Pages of documents: registers, forms, the page of one document and what is done there."""

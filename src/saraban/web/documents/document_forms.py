@@ -1,0 +1,275 @@
+"""Writing a new document: the form, its choices, the number it would get, and the deed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.datastructures import ImmutableMultiDict
+from starlette.responses import RedirectResponse, Response
+
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.identity.service import Member
+from saraban.kit.clock import local_date
+from saraban.kit.errors import DomainError, ErrorKind, NotFound
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.ids import new_id
+from saraban.kit.problem import status_of
+from saraban.numbering import service as numbering
+from saraban.numbering.dependencies import charge_draw, charge_look
+from saraban.projects import service as projects
+from saraban.projects.schemas import CodeLine, ContractLine, MemberLine, SubTypeLine
+from saraban.projects.service import ProjectRef
+from saraban.web.documents import reply
+from saraban.web.documents.document_pages import DocumentPages, WriteContext
+from saraban.web.documents.payloads import payload_of
+from saraban.web.documents.shelves import pages_at
+from saraban.web.shell import labels
+from saraban.web.shell.document_kinds import WebKind
+from saraban.web.shell.forms import (
+    FormErrors,
+    await_first_answer,
+    form_errors,
+    id_of,
+    read_form,
+    text,
+    texts,
+    validated,
+)
+from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.session_renewal import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+Form = ImmutableMultiDict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FormChoices:
+    """What the selects of a form offer, given what has been chosen so far."""
+
+    projects: tuple[ProjectRef, ...]
+    project: ProjectRef | None
+    contracts: list[ContractLine]
+    contract: str
+    own: list[MemberLine]
+    originator: str
+    others: list[MemberLine]
+    to: str
+    disciplines: list[CodeLine]
+    rfa_types: list[CodeLine]
+    sub_types: list[SubTypeLine]
+    types: list[Any]
+    people: tuple[Member, ...] = ()
+
+
+async def form_choices(session: AsyncSession, *, caller: Caller, kind: WebKind, form: Form) -> FormChoices | None:
+    """Gather the choices; None when the caller takes part in no project."""
+    known = await projects.projects_of(session, caller=caller)
+    project = next(
+        (one for one in known if str(one.public_id) == form.get("projectPublicId")), known[0] if known else None
+    )
+    if project is None:
+        return None
+    detail = await projects.read_project(session, caller=caller, public_id=project.public_id)
+    acts_for = await _acts_for(session, caller)
+    own = [one for one in detail.organizations if one.public_id in acts_for] or list(detail.organizations)
+    originator = _chosen(form, kind.organization_field, own) or _primary(own, acts_for)
+    contract = _contract(form, detail.contracts, originator)
+    named = UUID(contract) if contract else None
+    where: dict[str, Any] = {"caller": caller, "project_public_id": project.public_id, "contract_public_id": named}
+    types = [one for one in await projects.correspondence_types(session) if one.code in kind.types]
+    people = await people_of(session, project, originator) if "assignees" in kind.asks else ()
+    others = [one for one in detail.organizations if str(one.public_id) != originator]
+    return FormChoices(
+        projects=known,
+        project=project,
+        contracts=detail.contracts,
+        contract=contract,
+        own=own,
+        originator=originator,
+        others=others,
+        to=_chosen(form, "to", others) or _usual_reader(kind, detail.contracts, contract, originator),
+        disciplines=await projects.disciplines(session, **where) if "discipline" in kind.asks else [],
+        rfa_types=await projects.rfa_types(session, **where) if "rfa_type" in kind.asks else [],
+        sub_types=await projects.sub_types(session, type_code=kind.type_code, **where)
+        if "sub_type" in kind.asks
+        else [],
+        types=types,
+        people=people,
+    )
+
+
+async def _acts_for(session: AsyncSession, caller: Caller) -> dict[UUID, int]:
+    """The organizations the caller may act for, the main one first, as far as forms need to know them."""
+    profile = await identity.profile(session, caller=caller)
+    main = profile.organization.public_id if profile.organization else None
+    ordered = sorted(profile.organizations, key=lambda one: (one.public_id != main, one.organization_code))
+    return {one.public_id: place for place, one in enumerate(ordered)}
+
+
+async def people_of(session: AsyncSession, project: ProjectRef, originator: str) -> tuple[Member, ...]:
+    """Who can be asked by a sheet that stays inside one organization."""
+    if not originator:
+        return ()
+    organization = await projects.find_member(
+        session, project=project, public_id=UUID(originator), pointer="/originatorOrganizationPublicId"
+    )
+    return await identity.users_of(session, frozenset({organization.id}))
+
+
+def _chosen(form: Form, name: str, offered: list[MemberLine]) -> str:
+    value = str(form.get(name, ""))
+    return value if any(str(one.public_id) == value for one in offered) else ""
+
+
+def _primary(own: list[MemberLine], acts_for: Mapping[UUID, int]) -> str:
+    ordered = sorted(own, key=lambda one: acts_for.get(one.public_id, len(acts_for)))
+    return str(ordered[0].public_id) if ordered else ""
+
+
+def _contract(form: Form, offered: list[ContractLine], originator: str) -> str:
+    """The one that was chosen; before anything was, the only one in which the originator is a party."""
+    if "contractPublicId" in form:
+        value = str(form["contractPublicId"])
+        return value if any(str(one.public_id) == value for one in offered) else ""
+    of_party = [one for one in offered if any(str(party.public_id) == originator for party in one.organizations)]
+    return str(of_party[0].public_id) if len(of_party) == 1 else ""
+
+
+def _usual_reader(kind: WebKind, contracts: list[ContractLine], contract: str, originator: str) -> str:
+    """An RFA begins with the consultant of its contract, so the form proposes it."""
+    if kind.name != "rfa":
+        return ""
+    parties = [party for one in contracts if str(one.public_id) == contract for party in one.organizations]
+    readers = [str(party.public_id) for party in parties if party.role == "CONSULTANT"]
+    return next((one for one in readers if one != originator), "")
+
+
+@router.get("/{path}/new")
+async def new(path: str, page: CurrentPage, session: ReadSession, clock: Now, request: Request) -> Response:
+    """An empty form, or one with what the address gives."""
+    shelf = pages_at(path)
+    page.caller.require_somewhere(shelf.web.create)
+    given = [("projectPublicId", str(page.project))] if page.project else []
+    answered = id_of(request.query_params.get("replyTo"))
+    if answered is not None:
+        given = await _reply(page, session, clock, answered, request.query_params.get("in", ""))
+    form: Form = ImmutableMultiDict([*given, *request.query_params.multi_items()])
+    return await _form(page, session, shelf, clock, form)
+
+
+async def _reply(
+    page: PageRequest, session: AsyncSession, clock: Any, public_id: UUID, path: str
+) -> list[tuple[str, str]]:
+    """
+    The fields of a letter that answers what the reader received.
+
+    :raises NotFound: when there is nothing that the reader could answer
+    """
+    found = await pages_at(path).read(session, caller=page.caller, public_id=public_id, clock=clock)
+    sender = await reply.sender(session, page.caller, found.data)
+    if sender is None:
+        raise NotFound("There is nothing here that the reader could answer.")
+    return reply.form_of(found.data, sender, page.language)
+
+
+@router.post("/{path}/new/choices")
+async def choose(path: str, page: CurrentPage, session: ReadSession, request: Request) -> Response:
+    """The selects again, after one that decides about others has changed."""
+    shelf = pages_at(path)
+    page.caller.require_somewhere(shelf.web.create)
+    form = await read_form(request)
+    found = await form_choices(session, caller=page.caller, kind=shelf.web, form=form)
+    return page.show("parts/choices.html", kind=shelf.web, choices=found, form=form, faults=FormErrors())
+
+
+@router.post("/{path}/new/number")
+async def number(path: str, page: CurrentPage, session: ReadSession, clock: Now, request: Request) -> Response:
+    """The number that the document would get now; nothing is consumed."""
+    shelf = pages_at(path)
+    form = await read_form(request)
+    missing = [name for name in _needed(shelf.web) if not form.get(name)]
+    if missing:
+        return page.show(
+            "parts/number.html", number=None, missing=[labels.FIELDS[name] for name in missing], faults=FormErrors()
+        )
+    try:
+        await charge_look(request, page.caller)
+        plan = await numbering.plan(
+            session, caller=page.caller, request=_asked(shelf.web, form), now=clock.now(), zone=clock.zone
+        )
+        found = await numbering.preview(session, plan=plan)
+    except DomainError as error:
+        return page.show("parts/number.html", number=None, missing=[], faults=form_errors(error, page.language))
+    return page.show("parts/number.html", number=found.number, missing=[], faults=FormErrors())
+
+
+def _needed(kind: WebKind) -> list[str]:
+    """Fields without which no number can be named."""
+    asked = {"rfa_type": "rfaTypeCode", "sub_type": "subTypeCode", "recipients": "to"}
+    wanted = [name for ask, name in asked.items() if ask in kind.asks]
+    return [kind.organization_field, *wanted, *(["disciplineCode"] if kind.name == "rfa" else [])]
+
+
+def _asked(kind: WebKind, form: Form) -> numbering.NumberRequest:
+    return numbering.NumberRequest(
+        project_public_id=_id(form, "projectPublicId") or new_id(),
+        correspondence_type_code=text(form, "correspondenceTypeCode") or kind.type_code,
+        originator_organization_public_id=_id(form, kind.organization_field) or new_id(),
+        recipient_organization_public_id=_id(form, "to"),
+        contract_public_id=_id(form, "contractPublicId"),
+        sub_type_code=text(form, "subTypeCode"),
+        rfa_type_code=text(form, "rfaTypeCode"),
+        discipline_code=text(form, "disciplineCode"),
+    )
+
+
+def _id(form: Form, name: str) -> UUID | None:
+    try:
+        return UUID(text(form, name) or "")
+    except ValueError:
+        return None
+
+
+@router.post("/{path}/new")
+async def create(path: str, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+    """Writes the document and goes to it; a refusal comes back with everything that was typed."""
+    shelf = pages_at(path)
+    form = await read_form(request)
+    desk = WriteContext(db, request, page.caller, clock, page.address, text(form, "key"))
+    try:
+        order = validated(request, shelf.order, payload_of(shelf.web, form))
+        await charge_draw(request, page.caller)
+        answer = await await_first_answer(lambda: shelf.create(desk, order))
+    except DomainError as error:
+        if error.kind is ErrorKind.BROKEN:
+            raise
+        async with db.reading() as session:
+            return await _form(page, session, shelf, clock, form, error)
+    return RedirectResponse(f"{shelf.web.url}/{answer.body['data']['publicId']}?created=1", status_code=303)
+
+
+async def _form(
+    page: PageRequest,
+    session: AsyncSession,
+    shelf: DocumentPages,
+    clock: Any,
+    form: Form,
+    error: DomainError | None = None,
+) -> Response:
+    found = await form_choices(session, caller=page.caller, kind=shelf.web, form=form)
+    return page.show(
+        "create.html",
+        status=status_of(error) if error else 200,
+        kind=shelf.web,
+        choices=found,
+        form=form,
+        files=list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False)),
+        faults=form_errors(error, page.language) if error else FormErrors(),
+        key=str(new_id()),
+        today=local_date(clock.now(), clock.zone),
+    )

@@ -1,0 +1,123 @@
+"""A document with everything that its page shows to one reader."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import Clock
+from saraban.kit.errors import Text
+from saraban.web.documents.document_pages import DocumentDetails, DocumentPages, OpenActions, state_of
+from saraban.web.shell.document_kinds import WebKind
+from saraban.workflow import service as workflow
+from saraban.workflow.domain.registers import DRAFT
+from saraban.workflow.domain.steering import CANCEL, PERMISSION, TERMINATE
+from saraban.workflow.schemas import WorkflowOut
+from saraban.workflow.service import Subjects, TakenStep, steering
+from saraban.workflow.service.steering import NOTHING, Steerable
+from saraban.workflow.service.values import NO_VALUES, Values, values_of
+
+
+def needs_files(web: WebKind, document: Any, flow: WorkflowOut | None) -> bool:
+    """Say whether a document leaves its draft without the file that people expect of it; the API takes it as it is."""
+    return web.name == "rfa" and flow is not None and flow.current_state == DRAFT and not document.attachments
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """A document with everything its page shows."""
+
+    web: WebKind
+    document: Any
+    workflow: WorkflowOut | None
+    state: str
+    around: DocumentDetails
+    taken: tuple[TakenStep, ...]
+    ahead: tuple[Text, ...]
+    steering: Steerable = NOTHING
+    people: tuple[Caller, ...] = ()
+    values: Values = NO_VALUES
+
+    @property
+    def history(self) -> list[Any]:
+        """What happened, each deed once: a cancellation is told by the workflow, with its reason, and by the audit trail."""
+        told = any(entry.source == "workflow" and entry.action == CANCEL for entry in self.around.history)
+        twice = {"audit"} if told else set()
+        return [one for one in self.around.history if not (one.source in twice and one.action.endswith(f".{CANCEL}"))]
+
+    @property
+    def said_its_end(self) -> bool:
+        """Whether the last step has the name of the state it led to, so that the state need not be told again."""
+        if not self.taken:
+            return False
+        last = self.taken[-1]
+        return last.to_state == self.state and (
+            last.action in {CANCEL, TERMINATE} or last.action_label.th == last.to_label.th
+        )
+
+    def since(self, version: int) -> tuple[TakenStep, ...]:
+        """What was done after a version of the workflow that the reader saw, as far as it counts in steps."""
+        flow = self.workflow
+        steps = flow.version_no - version if flow is not None and version else 0
+        return self.taken[-min(steps, len(self.taken)) :] if steps > 0 and self.taken else ()
+
+    @property
+    def returned(self) -> TakenStep | None:
+        """The step by which the document came back to be revised, where it stands so now."""
+        flow = self.workflow
+        if flow is None or self.state == "cancelled" or not self.taken:
+            return None
+        last = self.taken[-1]
+        ours = last.actor is None or last.actor.organization_code == self.document.originator.organization_code
+        came_back = flow.can_edit and not flow.terminal and not ours
+        return last if flow.outcome == "revise_resubmit" or came_back else None
+
+    @property
+    def needs_files(self) -> bool:
+        return needs_files(self.web, self.document, self.workflow)
+
+    @property
+    def answers(self) -> list[TakenStep]:
+        """What was answered, the latest first; sheets show the answers of each person by themselves."""
+        return [] if self.around.people else [one for one in reversed(self.taken) if one.action == "respond"]
+
+    @property
+    def offers(self) -> OpenActions:
+        return self.around.offers
+
+    @property
+    def actions(self) -> list[Any]:
+        """The workflow's actions; an answer to a sheet has a form of its own."""
+        if self.state == "cancelled":
+            return []
+        actions = self.workflow.actions if self.workflow else []
+        return [one for one in actions if not (self.offers.respond and one.code == "respond")]
+
+
+async def read_view(
+    session: AsyncSession, shelf: DocumentPages, *, caller: Caller, subjects: Subjects, public_id: UUID, clock: Clock
+) -> DocumentView:
+    """
+    Read everything the page shows.
+
+    :raises NotFound: also when the caller may not know of the document
+    """
+    found = await shelf.read(session, caller=caller, public_id=public_id, clock=clock)
+    document, flow = found.data, found.workflow
+    taken: tuple[TakenStep, ...] = ()
+    coming: tuple[Text, ...] = ()
+    if flow is not None:
+        instance = flow.instance_public_id
+        taken = await workflow.history(session, caller=caller, subjects=subjects, public_id=instance)
+        coming = await workflow.ahead(session, public_id=instance)
+    around = await shelf.around(session, caller=caller, document=document, clock=clock)
+    seen = DocumentView(shelf.web, document, flow, state_of(found), around, taken, coming)
+    if flow is not None:
+        seen = replace(seen, values=await values_of(session, public_id=flow.instance_public_id))
+    if flow is None or not caller.may_anywhere(PERMISSION):
+        return seen
+    asked = {"caller": caller, "subjects": subjects, "public_id": flow.instance_public_id}
+    open_to = await steering.find(session, **asked)
+    return replace(seen, steering=open_to, people=await steering.people(session, **asked) if open_to.reassign else ())

@@ -1,0 +1,345 @@
+"""The number formats of a project: the list, and an editor that shows what saving would do."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.identity.domain.permission import Scope
+from saraban.kit.clock import Clock
+from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.problem import status_of
+from saraban.numbering import service as numbering
+from saraban.numbering.dependencies import charge_look
+from saraban.numbering.domain.anatomy import MEANINGS, anatomy
+from saraban.numbering.schemas import FormatChange, FormatIn
+from saraban.projects import service as projects
+from saraban.web.numbers.register import chosen_project, projects_with_permission
+from saraban.web.shell.forms import FormErrors, form_errors, read_form, text, validated
+from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.session_renewal import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/formats")
+
+VIEW, MANAGE = "numbering.view_formats", "numbering.manage_formats"
+MOST = 100
+_TOLD_HERE = {ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.STALE}
+
+
+@dataclass(frozen=True, slots=True)
+class FormatForm:
+    """What stands in the form."""
+
+    project: str
+    type: str | None = None
+    narrowing: numbering.Narrowing = numbering.Narrowing()  # noqa: RUF009  a tuple
+    template: str | None = None
+    description: str | None = None
+    reason: str | None = None
+    counts_on: bool = False
+    refuse: bool = False
+    version: str | None = None
+
+    @classmethod
+    async def of(cls, request: Request) -> "FormatForm":
+        form = await read_form(request)
+        return cls(
+            project=text(form, "project") or "",
+            type=text(form, "type"),
+            narrowing=numbering.Narrowing(*(text(form, name) or "" for name in ("sub_type", "rfa_type", "discipline"))),
+            template=text(form, "template"),
+            description=text(form, "description"),
+            reason=text(form, "reason"),
+            counts_on=text(form, "counts_on") == "1",
+            refuse=text(form, "refuse") == "1",
+            version=text(form, "version"),
+        )
+
+    @classmethod
+    def saved(cls, row: numbering.FormatRow) -> "FormatForm":
+        saved = row.format
+        return cls(
+            project=str(row.project_public_id),
+            type=row.type_code,
+            narrowing=saved.narrowing,
+            template=saved.format_template,
+            description=saved.description,
+            counts_on=not saved.reset_sequence_yearly and _prints_period(saved.format_template),
+            refuse=saved.overflow == "refuse",
+            version=str(saved.version),
+        )
+
+    @property
+    def overflow(self) -> str:
+        return "refuse" if self.refuse else "widen"
+
+    @property
+    def resets(self) -> bool | None:
+        return False if self.counts_on else None
+
+    @property
+    def wanted(self) -> numbering.Wanted:
+        return numbering.Wanted(
+            template=self.template or "",
+            description=self.description,
+            resets=self.resets,
+            overflow=self.overflow,
+            reason=self.reason,
+        )
+
+
+def _prints_period(template: str) -> bool:
+    found = anatomy(template, drawing=True).template
+    return found is not None and found.prints_period
+
+
+@router.get("")
+async def listing(page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None) -> Response:
+    page.caller.require_somewhere(VIEW)
+    places = await projects_with_permission(page, session, VIEW)
+    place = chosen_project(places, project or page.project)
+    found = await numbering.formats(
+        session, caller=page.caller, project_public_id=place.public_id, cursor=None, limit=MOST
+    )
+    rows = sorted(found.items, key=lambda row: (row.type_code or "", row.format.narrowing))
+    may_manage = page.caller.may(MANAGE, Scope(project=place.id))
+    return page.show("formats.html", rows=rows, place=place, places=places, may_manage=may_manage)
+
+
+@router.get("/new")
+async def new(page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None) -> Response:
+    page.caller.require_somewhere(MANAGE)
+    place = chosen_project(await projects_with_permission(page, session, MANAGE), project or page.project)
+    return await _show(page, session, FormatForm(project=str(place.public_id)))
+
+
+@router.post("/check")
+async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Request) -> Response:
+    """What is typed, piece by piece, and what saving it would do; typing is never an error."""
+    typed = await FormatForm.of(request)
+    await charge_look(request, page.caller)
+    found = anatomy(typed.template or "", drawing=typed.type == "DRAWING")
+    said = [one.text.say(page.language, one.values) for one in found.faults] if typed.template else []
+    effect = None
+    if found.template is not None:
+        try:
+            effect = await _effect(page, session, clock, typed)
+        except DomainError as error:
+            # Who only reads the format sees its pieces; what saving it would do is not his business.
+            said = [] if error.kind is ErrorKind.FORBIDDEN else _words(error, page.language)
+    return page.show(
+        "parts/format_effect.html",
+        anatomy=found,
+        said=said,
+        effect=effect,
+        meanings=MEANINGS,
+        refusals=lambda error: " ".join(_words(error, page.language)),
+    )
+
+
+async def _effect(page: PageRequest, session: AsyncSession, clock: Clock, typed: FormatForm) -> numbering.FormatEffect:
+    return await numbering.format_effect(
+        session,
+        caller=page.caller,
+        project_public_id=_uuid(typed.project),
+        type_code=typed.type,
+        narrowing=typed.narrowing,
+        wanted=typed.wanted,
+        now=clock.now(),
+        zone=clock.zone,
+    )
+
+
+def _words(error: DomainError, language: str) -> list[str]:
+    faults = [one.text.say(language, one.values) for one in error.fields]
+    return faults or [error.words.say(language, error.values)]
+
+
+@router.post("/new")
+async def create(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+    typed = await FormatForm.of(request)
+
+    async def work(session: AsyncSession) -> UUID:
+        order: FormatIn = validated(request, FormatIn, _payload(typed) | {"projectPublicId": typed.project})
+        await _refuse_another(session, page, order)
+        row = await numbering.save(
+            session,
+            caller=page.caller,
+            project_public_id=order.project_public_id,
+            type_code=order.correspondence_type_code,
+            narrowing=order.narrowing,
+            wanted=numbering.Wanted(
+                template=order.template,
+                description=order.description,
+                resets=order.reset_sequence_yearly,
+                overflow=order.overflow,
+                reason=order.reason,
+            ),
+            now=clock.now(),
+            address=page.address,
+        )
+        return row.format.public_id
+
+    return await _written(page, db, typed, work)
+
+
+async def _refuse_another(session: AsyncSession, page: PageRequest, order: FormatIn) -> None:
+    """This form makes formats; who changes one must have seen it."""
+    found = await numbering.formats(
+        session, caller=page.caller, project_public_id=order.project_public_id, cursor=None, limit=MOST
+    )
+    asked = (order.correspondence_type_code, order.narrowing)
+    if any((row.type_code, row.format.narrowing) == asked for row in found.items):
+        raise invalid(
+            "/correspondenceTypeCode",
+            "exists",
+            "เอกสารเหล่านี้มีรูปแบบอยู่แล้ว ให้แก้ไขรูปแบบนั้น",
+            "These documents have a format already; change that one.",
+        )
+
+
+@router.get("/{public_id}")
+async def show(
+    public_id: UUID, page: CurrentPage, session: ReadSession, saved: Annotated[str, Query(max_length=5)] = ""
+) -> Response:
+    row = await numbering.format_(session, caller=page.caller, public_id=public_id)
+    return await _show(page, session, FormatForm.saved(row), row=row, done=saved == "1")
+
+
+@router.post("/{public_id}")
+async def change(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+    typed = await FormatForm.of(request)
+
+    async def work(session: AsyncSession) -> UUID:
+        order: FormatChange = validated(request, FormatChange, _payload(typed))
+        await numbering.change(
+            session,
+            caller=page.caller,
+            public_id=public_id,
+            version=_version(typed.version),
+            changes={
+                "template": order.template,
+                "description": order.description,
+                "resets": order.reset_sequence_yearly,
+                "overflow": order.overflow,
+                "reason": order.reason,
+            },
+            now=clock.now(),
+            address=page.address,
+        )
+        return public_id
+
+    return await _written(page, db, typed, work, public_id)
+
+
+@router.post("/{public_id}/delete")
+async def delete(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+    reason = text(await read_form(request), "reason")
+
+    async def work(session: AsyncSession) -> str:
+        row = await numbering.format_(session, caller=page.caller, public_id=public_id)
+        order: FormatChange = validated(request, FormatChange, {"reason": reason})
+        await numbering.delete(
+            session, caller=page.caller, public_id=public_id, reason=order.reason, now=clock.now(), address=page.address
+        )
+        return str(row.project_public_id)
+
+    try:
+        project = await db.transact(work)
+    except DomainError as error:
+        return await _again(page, db, error, None, public_id)
+    return RedirectResponse(f"/numbers/formats?project={project}", status_code=303)
+
+
+def _version(shown: str | None) -> int | None:
+    """Whoever sends no version, or one that no format has, is asked to look at the format as it is now."""
+    if not shown:
+        return None
+    return int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
+
+
+def _payload(typed: FormatForm) -> dict[str, Any]:
+    payload: dict[str, Any] = {
+        "template": typed.template or "",
+        "overflow": typed.overflow,
+        "resetSequenceYearly": typed.resets,
+        "reason": typed.reason,
+        "description": typed.description,
+        "correspondenceTypeCode": typed.type,
+        "subTypeCode": typed.narrowing.sub_type or None,
+        "rfaTypeCode": typed.narrowing.rfa_type or None,
+        "disciplineCode": typed.narrowing.discipline or None,
+    }
+    if not typed.version:
+        return payload
+    return {name: payload[name] for name in ("template", "overflow", "resetSequenceYearly", "reason", "description")}
+
+
+async def _written(page: PageRequest, db: Any, typed: FormatForm, work: Any, public_id: UUID | None = None) -> Response:
+    """Back to the format when it worked; the form with what is wrong when it did not, and nothing lost."""
+    try:
+        saved = await db.transact(work)
+    except DomainError as error:
+        return await _again(page, db, error, typed, public_id)
+    return RedirectResponse(f"/numbers/formats/{saved}?saved=1", status_code=303)
+
+
+async def _again(
+    page: PageRequest, db: Any, error: DomainError, typed: FormatForm | None, public_id: UUID | None
+) -> Response:
+    if error.kind not in _TOLD_HERE:
+        raise error
+    async with db.reading() as session:
+        row = None
+        if public_id is not None:
+            row = await numbering.format_(session, caller=page.caller, public_id=public_id)
+            typed = typed or FormatForm.saved(row)
+        assert typed is not None
+        return await _show(page, session, typed, row=row, error=error)
+
+
+async def _show(
+    page: PageRequest,
+    session: AsyncSession,
+    typed: FormatForm,
+    *,
+    row: numbering.FormatRow | None = None,
+    done: bool = False,
+    error: DomainError | None = None,
+) -> Response:
+    place = await projects.find_project(session, public_id=_uuid(typed.project), pointer="/projectPublicId")
+    versions = await numbering.history(session, caller=page.caller, public_id=row.format.public_id) if row else []
+    return page.show(
+        "format.html",
+        status=status_of(error) if error else 200,
+        form=typed,
+        saved=row,
+        done=done,
+        versions=versions,
+        types=[one.code for one in await projects.correspondence_types(session)],
+        codes={} if row else await _codes(page, session, place.public_id),
+        meanings=MEANINGS,
+        may_manage=page.caller.may(MANAGE, Scope(project=place.id)),
+        faults=form_errors(error, page.language) if error else FormErrors(),
+    )
+
+
+async def _codes(page: PageRequest, session: AsyncSession, project: UUID) -> dict[str, list[str]]:
+    """What a format can be narrowed to; several contracts may have the same code."""
+    asked: dict[str, Any] = {"caller": page.caller, "project_public_id": project}
+    return {
+        "sub_type": sorted({one.code for one in await projects.sub_types(session, **asked)}),
+        "rfa_type": sorted({one.code for one in await projects.rfa_types(session, **asked)}),
+        "discipline": sorted({one.code for one in await projects.disciplines(session, **asked)}),
+    }
+
+
+def _uuid(value: str) -> UUID:
+    try:
+        return UUID(value)
+    except ValueError:
+        raise NotFound("There is no such project.") from None

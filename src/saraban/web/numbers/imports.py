@@ -1,0 +1,140 @@
+"""Legacy numbers from a sheet: sent in, looked at while it is checked, told to go on, looked at while it is imported."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.attachments.dependencies import FileStorage, OneFile
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, ErrorKind
+from saraban.kit.http import Db, Now, PageCursor, ReadSession
+from saraban.kit.problem import status_of
+from saraban.numbering import service as numbering
+from saraban.numbering.domain.legacy import COLUMNS
+from saraban.web.numbers.register import MANAGE_FORMATS, chosen_project, projects_with_permission
+from saraban.web.shell.forms import FormErrors, form_errors, has_own_page, read_form, texts
+from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.session_renewal import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/imports")
+
+ROWS = 50
+
+
+@router.get("")
+async def listing(
+    page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None, cursor: PageCursor = None
+) -> Response:
+    """What was imported before, the way to the template, and the form that takes a file."""
+    return await _list(page, session, project=project, cursor=cursor)
+
+
+@router.post("")
+async def upload(
+    page: CurrentPage, sent: OneFile, db: Db, storage: FileStorage, clock: Now, project: Annotated[UUID, Query()]
+) -> Response:
+    try:
+        found = await numbering.receive(
+            db,
+            storage,
+            caller=page.caller,
+            project_public_id=project,
+            sheet=numbering.SentSheet.of(sent.name, sent.chunks()),
+            clock=clock,
+            address=page.address,
+        )
+    except DomainError as error:
+        if has_own_page(error) or error.kind is ErrorKind.FORBIDDEN:
+            raise
+        async with db.reading() as session:
+            return await _list(page, session, project=project, error=error)
+    return RedirectResponse(f"/numbers/imports/{found.row.public_id}", status_code=303)
+
+
+@router.get("/{public_id}")
+async def show(public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
+    return await _show(page, session, public_id)
+
+
+@router.post("/{public_id}/commit")
+async def commit(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+    form = await read_form(request)
+
+    async def work(session: AsyncSession) -> None:
+        found = await numbering.import_(session, caller=page.caller, public_id=public_id)
+        await numbering.start_import(
+            session,
+            caller=page.caller,
+            public_id=public_id,
+            moves=_ticked(form, found),
+            now=clock.now(),
+            address=page.address,
+        )
+
+    try:
+        await db.transact(work)
+    except DomainError as error:
+        return await _again(page, db, public_id, error)
+    return RedirectResponse(f"/numbers/imports/{public_id}", status_code=303)
+
+
+def _ticked(form: Any, found: numbering.ImportRow) -> list[numbering.Moved]:
+    """Each box holds the series and the number that was shown beside it; the first one stands for all of them."""
+    if form.get("all") == "1":
+        offered = (found.row.report or {}).get("series", [])
+        return [numbering.Moved(one["series"], one["highest"]) for one in offered if one["jump"]]
+    boxes = [box.partition("|") for box in texts(form, "move")]
+    return [numbering.Moved(series, int(to) if to.isdecimal() else 0) for to, _, series in boxes]
+
+
+async def _again(page: PageRequest, db: Database, public_id: UUID, error: DomainError) -> Response:
+    if has_own_page(error) or error.kind is ErrorKind.FORBIDDEN:
+        raise error
+    async with db.reading() as session:
+        return await _show(page, session, public_id, error=error)
+
+
+async def _list(
+    page: PageRequest,
+    session: AsyncSession,
+    *,
+    project: UUID | None,
+    cursor: str | None = None,
+    error: DomainError | None = None,
+) -> Response:
+    page.caller.require_somewhere(MANAGE_FORMATS)
+    places = await projects_with_permission(page, session, MANAGE_FORMATS)
+    place = chosen_project(places, project or page.project)
+    found = await numbering.imports(
+        session, caller=page.caller, project_public_id=place.public_id, cursor=cursor, limit=ROWS
+    )
+    return page.show(
+        "parts/import_rows.html" if page.is_fragment and cursor else "imports.html",
+        status=status_of(error) if error else 200,
+        rows=[one.row for one in found.items],
+        names={one.row.public_id: one.username for one in found.items},
+        next_cursor=found.next_cursor,
+        place=place,
+        places=places,
+        columns=COLUMNS,
+        faults=form_errors(error, page.language) if error else FormErrors(),
+    )
+
+
+async def _show(
+    page: PageRequest, session: AsyncSession, public_id: UUID, *, error: DomainError | None = None
+) -> Response:
+    found = await numbering.import_(session, caller=page.caller, public_id=public_id)
+    return page.show(
+        "parts/import_state.html" if page.is_fragment else "import.html",
+        status=status_of(error) if error else 200,
+        row=found.row,
+        place=found.project,
+        username=found.username,
+        report=found.row.report or {},
+        headings={column.key: column.heading for column in COLUMNS},
+        faults=form_errors(error, page.language) if error else FormErrors(),
+    )

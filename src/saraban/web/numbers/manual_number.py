@@ -1,0 +1,187 @@
+"""A number stated by hand in the browser: what that would do is shown before it is done."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.kit.clock import Clock, local_date
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
+from saraban.kit.ids import new_id
+from saraban.kit.problem import status_of
+from saraban.kit.schema import SingleLine
+from saraban.numbering import service as numbering
+from saraban.numbering.dependencies import charge_draw, charge_look
+from saraban.numbering.schemas import OverrideIn
+from saraban.projects import service as projects
+from saraban.web.numbers.register import MANAGE_FORMATS, chosen_project, projects_with_permission
+from saraban.web.shell.forms import (
+    FormErrors,
+    await_first_answer,
+    form_errors,
+    has_own_page,
+    id_of,
+    number_or_text,
+    read_form,
+    text,
+    validated,
+)
+from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.session_renewal import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/by-hand")
+
+_OPERATION = "PAGE /numbers/by-hand"
+_REQUEST = set(numbering.NumberRequest.__dataclass_fields__)
+_TEXTS = (
+    *("projectPublicId", "correspondenceTypeCode", "originatorOrganizationPublicId", "contractPublicId"),
+    *("disciplineCode", "rfaTypeCode", "subTypeCode", "revision", "documentNumber", "issuedOn", "reason"),
+)
+
+
+class ManualNumberDraft(OverrideIn):
+    """The same before a reason was given: it is shown, not done."""
+
+    reason: Annotated[str, SingleLine(500, shortest=0)] = ""
+
+
+@router.get("")
+async def show(
+    page: CurrentPage, session: ReadSession, clock: Now, project: Annotated[UUID | None, Query()] = None
+) -> Response:
+    page.caller.require_somewhere(MANAGE_FORMATS)
+    return await _show(page, session, clock, {"projectPublicId": str(project or page.project or "")})
+
+
+@router.post("/check")
+async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Request) -> Response:
+    """What the number would be and what it would do; half a form is no error."""
+    page.caller.require_somewhere(MANAGE_FORMATS)
+    form = await read_form(request)
+    await charge_look(request, page.caller)
+    effect, faults = None, FormErrors()
+    if text(form, "documentNumber") or text(form, "sequence"):
+        try:
+            effect = await _effect(page, session, clock, validated(request, ManualNumberDraft, _payload(form)))
+        except DomainError as error:
+            faults = form_errors(error, page.language)
+    return page.show("parts/stated.html", effect=effect, faults=faults)
+
+
+@router.post("")
+async def state(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+    page.caller.require_somewhere(MANAGE_FORMATS)
+    form = await read_form(request)
+    key = (text(form, "key") or str(new_id()))[:128]
+    try:
+        order: OverrideIn = validated(request, OverrideIn, _payload(form))
+        await charge_draw(request, page.caller)
+        answer = await await_first_answer(lambda: _stated(page, db, clock, order, key=key))
+    except DomainError as error:
+        if has_own_page(error):
+            raise
+        async with db.reading() as session:
+            return await _show(page, session, clock, form, error=error, request=request)
+    return RedirectResponse(f"/numbers/{answer.body['publicId']}?done=stated", status_code=303)
+
+
+async def _stated(page: PageRequest, db: Database, clock: Clock, order: OverrideIn, *, key: str) -> OperationResult:
+    """A form that is sent twice states once."""
+    now, payload = clock.now(), order.model_dump(mode="json", by_alias=True)
+    user = page.caller.public_id
+    token = request_token(key=key, user=user, operation=_OPERATION, payload=payload)
+
+    async def run(remember: Remember) -> OperationResult:
+        async def step(session: AsyncSession) -> OperationResult:
+            issued = await numbering.override(
+                session,
+                caller=page.caller,
+                plan=await _plan(page, session, clock, order),
+                statement=numbering.Statement(order.document_number, order.sequence),
+                reason=order.reason,
+                moves_counter=order.move_counter,
+                confirmed_jump=order.confirmed_jump,
+                token=token,
+                key=key,
+                address=page.address,
+                now=now,
+            )
+            answer = OperationResult(201, {"publicId": str(issued.public_id)})
+            await remember(session, answer)
+            return answer
+
+        return await db.transact(step)
+
+    return await answer_once(db, key=key, user=user, operation=_OPERATION, payload=payload, now=now, run=run)
+
+
+async def _plan(page: PageRequest, session: AsyncSession, clock: Clock, order: OverrideIn) -> numbering.Plan:
+    return await numbering.plan_of_day(
+        session,
+        caller=page.caller,
+        request=numbering.NumberRequest(**order.model_dump(include=_REQUEST)),
+        issued_on=order.issued_on,
+        now=clock.now(),
+        zone=clock.zone,
+    )
+
+
+async def _effect(page: PageRequest, session: AsyncSession, clock: Clock, order: OverrideIn) -> numbering.Effect:
+    plan = await _plan(page, session, clock, order)
+    statement = numbering.Statement(order.document_number, order.sequence)
+    return await numbering.override_effect(session, caller=page.caller, plan=plan, statement=statement)
+
+
+def _payload(form: Any) -> dict[str, Any]:
+    """What was left empty is left out."""
+    payload: dict[str, Any] = {name: typed for name in _TEXTS if (typed := text(form, name))}
+    payload |= {name: number_or_text(typed) for name in ("sequence", "confirmedJump") if (typed := text(form, name))}
+    if recipient := text(form, "to"):
+        payload["recipientOrganizationPublicId"] = recipient
+    return payload | {"moveCounter": text(form, "moveCounter") == "1"}
+
+
+async def _show(
+    page: PageRequest,
+    session: AsyncSession,
+    clock: Clock,
+    form: Any,
+    *,
+    error: DomainError | None = None,
+    request: Request | None = None,
+) -> Response:
+    place = chosen_project(
+        await projects_with_permission(page, session, MANAGE_FORMATS), id_of(text(form, "projectPublicId"))
+    )
+    detail = await projects.read_project(session, caller=page.caller, public_id=place.public_id)
+    where: dict[str, Any] = {"caller": page.caller, "project_public_id": place.public_id}
+    return page.show(
+        "stating.html",
+        status=status_of(error) if error else 200,
+        form=form,
+        place=place,
+        detail=detail,
+        types=await projects.correspondence_types(session),
+        disciplines=await projects.disciplines(session, **where),
+        rfa_types=await projects.rfa_types(session, **where),
+        sub_types=await projects.sub_types(session, **where),
+        effect=await _shown_again(page, session, clock, form, request) if request else None,
+        faults=form_errors(error, page.language) if error else FormErrors(),
+        key=str(new_id()),
+        today=local_date(clock.now(), clock.zone),
+    )
+
+
+async def _shown_again(
+    page: PageRequest, session: AsyncSession, clock: Clock, form: Any, request: Request
+) -> numbering.Effect | None:
+    """Who has no scripts confirms the jump that the refusal shows."""
+    try:
+        return await _effect(page, session, clock, validated(request, ManualNumberDraft, _payload(form)))
+    except DomainError:
+        return None

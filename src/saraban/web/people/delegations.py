@@ -1,0 +1,140 @@
+"""Lending one's own steps while away: what I have lent and was lent, a new delegation, taking one back."""
+
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.kit.clock import local_date
+from saraban.kit.errors import DomainError, Text
+from saraban.kit.http import Db, Now, PageCursor, ReadSession
+from saraban.kit.problem import status_of
+from saraban.projects import service as projects
+from saraban.web.shell import labels
+from saraban.web.shell.document_kinds import BY_NAME
+from saraban.web.shell.forms import FormErrors, form_errors, read_form, submit, text, texts, validated
+from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.session_renewal import PageRoute
+from saraban.workflow.schemas.delegations import DelegationIn
+from saraban.workflow.service import delegating
+from saraban.workflow.service.delegating import Wanted
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/delegations")
+
+ROWS: Final = 50
+HOME: Final = "/delegations"
+# Workflows as people know them: by the documents they carry.
+_CARRIED: Final = {
+    "CORRESPONDENCE_FLOW_V1": "correspondence",
+    "RFA_APPROVAL": "rfa",
+    "TRANSMITTAL_FLOW_V1": "transmittal",
+    "CIRCULATION_FLOW_V1": "circulation",
+}
+_NAMED: Final = {
+    "RFI_FLOW_V1": labels.type_name("RFI"),
+    "SHOP_DRAWING_FLOW_V1": Text("แบบขยาย", "Shop drawings"),
+}
+PERIOD_STATES: Final[dict[str, tuple[Text, str]]] = {
+    "upcoming": (Text("ยังไม่เริ่ม", "Not yet"), "blue"),
+    "active": (Text("มีผลอยู่", "In force"), "green"),
+    "ended": (Text("สิ้นสุดแล้ว", "Over"), "grey"),
+    "revoked": (Text("ยกเลิกแล้ว", "Taken back"), "grey"),
+}
+
+
+@router.get("")
+async def listing(
+    page: CurrentPage,
+    session: ReadSession,
+    clock: Now,
+    cursor: PageCursor = None,
+    done: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    """What the reader has lent and was lent, and the form for a new delegation."""
+    return await _show(page, session, clock, cursor=cursor, done=done, form={})
+
+
+@router.get("/colleagues")
+async def colleagues(
+    page: CurrentPage, session: ReadSession, q: Annotated[str, Query(max_length=100)] = ""
+) -> Response:
+    """The choices of the form that fit what was typed."""
+    found = await delegating.colleagues(session, caller=page.caller, text=q)
+    return page.show("parts/colleagues.html", people=found, chosen="")
+
+
+@router.post("")
+async def delegate(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+    form = await read_form(request)
+
+    async def work(session: AsyncSession) -> None:
+        order: DelegationIn = validated(request, DelegationIn, _payload(form))
+        wanted = Wanted(**order.model_dump())
+        await delegating.delegate(
+            session, caller=page.caller, wanted=wanted, now=clock.now(), zone=clock.zone, address=page.address
+        )
+
+    async def again(session: AsyncSession, error: DomainError) -> Response:
+        return await _show(page, session, clock, form=form, error=error)
+
+    return await submit(db, work, again, f"{HOME}?done=lent")
+
+
+@router.post("/{public_id}/revoke")
+async def revoke(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Response:
+    """Takes a delegation back at once."""
+    await db.transact(
+        lambda session: delegating.revoke(
+            session, caller=page.caller, public_id=public_id, if_match=None, now=clock.now(), address=page.address
+        )
+    )
+    return RedirectResponse(f"{HOME}?done=revoked", status_code=303)
+
+
+def _payload(form: Any) -> dict[str, Any]:
+    """What was left empty is left out: what is needed is then asked for by name."""
+    names = ("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
+    typed = {name: value for name in names if (value := text(form, name))}
+    codes = texts(form, "workflowCodes")
+    return typed | ({"workflowCodes": codes} if codes else {})
+
+
+def name_of(code: str) -> Text:
+    """Return what a workflow is called on the page."""
+    web = BY_NAME.get(_CARRIED.get(code, ""))
+    return web.plural if web else _NAMED.get(code, Text(code, code))
+
+
+async def _show(
+    page: PageRequest,
+    session: AsyncSession,
+    clock: Any,
+    *,
+    form: Any,
+    cursor: str | None = None,
+    done: str = "",
+    error: DomainError | None = None,
+) -> Response:
+    now = clock.now()
+    found = await delegating.listing(session, caller=page.caller, cursor=cursor, limit=ROWS, now=now)
+    mine = page.caller.public_id
+    return page.show(
+        "delegations.html",
+        status=status_of(error) if error else 200,
+        given=[one for one in found.items if one.delegator.public_id == mine],
+        received=[one for one in found.items if one.delegator.public_id != mine],
+        next_cursor=found.next_cursor,
+        older=cursor is not None,
+        people=await delegating.colleagues(session, caller=page.caller),
+        codes=await delegating.known_workflows(session),
+        places=await projects.projects_of(session, caller=page.caller),
+        name_of=name_of,
+        states=PERIOD_STATES,
+        today=local_date(now, clock.zone),
+        picked=set(texts(form, "workflowCodes")) if form else set(),
+        form=form,
+        done=done,
+        faults=form_errors(error, page.language) if error else FormErrors(),
+    )

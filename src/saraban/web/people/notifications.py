@@ -1,0 +1,127 @@
+"""The bell, the list behind it, and the choices about being told."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.errors import Invalid
+from saraban.kit.http import Db, Now, PageCursor, ReadSession
+from saraban.kit.problem import status_of
+from saraban.notifications import service as notifications
+from saraban.notifications.domain.kinds import KINDS, NAMES
+from saraban.notifications.schemas import PreferencesOrder
+from saraban.web.shell.document_kinds import BY_NAME
+from saraban.web.shell.forms import FormErrors, form_errors, read_form, text, validated
+from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.session_renewal import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+ROWS = 25
+IN_BELL = 6
+
+
+@router.get("/notifications")
+async def listing(
+    page: CurrentPage, session: ReadSession, cursor: PageCursor = None, unread: Annotated[str, Query(max_length=5)] = ""
+) -> Response:
+    """Everything the reader was told, or only what is unread."""
+    found = await notifications.listing(
+        session,
+        caller=page.caller,
+        language=page.language,
+        unread=True if unread == "1" else None,
+        cursor=cursor,
+        limit=ROWS,
+    )
+    template = "parts/notification_rows.html" if page.is_fragment and cursor else "notifications.html"
+    return page.show(
+        template, items=found.items, next_cursor=found.next_cursor, by_name=BY_NAME, only_unread=unread == "1"
+    )
+
+
+@router.get("/notifications/bell")
+async def bell(page: CurrentPage, session: ReadSession) -> Response:
+    """The newest few, for the drop-down."""
+    found = await notifications.listing(session, caller=page.caller, language=page.language, limit=IN_BELL)
+    count = await notifications.unread_count(session, caller=page.caller)
+    return page.show("parts/bell.html", items=found.items, count=count, by_name=BY_NAME)
+
+
+@router.post("/notifications/read-all")
+async def read_all(caller: CurrentCaller, db: Db, clock: Now) -> Response:
+    now = clock.now()
+    await db.transact(lambda session: notifications.read_all(session, caller=caller, now=now))
+    return RedirectResponse("/notifications", status_code=303)
+
+
+@router.post("/notifications/{public_id}/open")
+async def open_one(
+    public_id: UUID, caller: CurrentCaller, db: Db, to: Annotated[str, Form(max_length=200)] = "/notifications"
+) -> Response:
+    """Marks it read and goes to what it is about."""
+    await db.transact(lambda session: notifications.read(session, caller=caller, public_id=public_id))
+    kind, _, _ = to.removeprefix("/").partition("/")
+    known = {"webhooks", *(web.path for web in BY_NAME.values())}
+    return RedirectResponse(to if to.startswith("/") and kind in known else "/notifications", status_code=303)
+
+
+@router.get("/notifications/preferences")
+async def preferences(
+    page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = ""
+) -> Response:
+    """What the reader is told, by which channels, and when e-mail comes."""
+    return await _show(page, session, done=done == "1")
+
+
+@router.post("/notifications/preferences")
+async def choose(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+    form, now = await read_form(request), clock.now()
+
+    async def work(session: AsyncSession) -> None:
+        order: PreferencesOrder = validated(request, PreferencesOrder, _payload(form))
+        await notifications.save_preferences(session, caller=page.caller, order=order, now=now)
+
+    try:
+        await db.transact(work)
+    except Invalid as error:
+        async with db.reading() as session:
+            return await _show(page, session, error=error)
+    return RedirectResponse("/notifications/preferences?done=1", status_code=303)
+
+
+def _payload(form: Any) -> dict[str, Any]:
+    hours = {name: _hour(text(form, name)) for name in ("digestHour", "quietFrom", "quietUntil")}
+    channels = [
+        {
+            "kind": kind,
+            "inApp": f"in-{kind}" in form,
+            "email": f"mail-{kind}" in form,
+            "webhook": f"hook-{kind}" in form,
+        }
+        for kind in KINDS
+    ]
+    return hours | {"email": "email" in form, "digest": "digest" in form, "channels": channels}
+
+
+def _hour(typed: str | None) -> int | str | None:
+    return int(typed) if typed is not None and typed.isdecimal() and typed.isascii() else typed
+
+
+async def _show(
+    page: PageRequest, session: AsyncSession, *, done: bool = False, error: Invalid | None = None
+) -> Response:
+    mail_is_on = page.request.app.state.post is not None
+    chosen = await notifications.read_preferences(session, caller=page.caller, mail_is_on=mail_is_on)
+    return page.show(
+        "preferences.html",
+        status=status_of(error) if error else 200,
+        chosen=chosen,
+        names=NAMES,
+        done=done,
+        faults=form_errors(error, page.language) if error else FormErrors(),
+    )

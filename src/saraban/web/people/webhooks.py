@@ -1,0 +1,71 @@
+"""Webhooks in the browser: one's own and those of the projects that one may edit, how they fare, switched on and off."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.identity.domain.permission import Scope
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.projects import service as projects
+from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.session_renewal import PageRoute
+from saraban.webhooks import service as webhooks
+from saraban.webhooks.service import Webhook
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/webhooks")
+
+MANAGE = "project.edit"
+_ROWS = 100  # more than a person or a project may have
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookGroup:
+    """Webhooks of one project, or the reader's own when `code` is None."""
+
+    code: str | None
+    rows: list[Webhook]
+
+
+@router.get("")
+async def listing(page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = "") -> Response:
+    own = await webhooks.listing_own(session, caller=page.caller, cursor=None, limit=_ROWS)
+    groups = [WebhookGroup(None, own.items)]
+    for project in await projects.projects_of(session, caller=page.caller):
+        if page.caller.may(MANAGE, Scope(project=project.id)):
+            found = await webhooks.listing(
+                session, caller=page.caller, project_public_id=project.public_id, cursor=None, limit=_ROWS
+            )
+            groups.append(WebhookGroup(project.code, found.items))
+    return page.show("webhooks.html", groups=groups, done=done)
+
+
+@router.post("/{public_id}/on")
+async def on(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Response:
+    """Also what Saraban itself has switched off because nothing got through."""
+    return await _switched(page, db, clock, public_id, is_active=True)
+
+
+@router.post("/{public_id}/off")
+async def off(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Response:
+    """What happens meanwhile is not told later."""
+    return await _switched(page, db, clock, public_id, is_active=False)
+
+
+async def _switched(page: PageRequest, db: Any, clock: Any, public_id: UUID, *, is_active: bool) -> Response:
+    async def work(session: AsyncSession) -> None:
+        await webhooks.change(
+            session,
+            caller=page.caller,
+            public_id=public_id,
+            change=webhooks.Change(is_active=is_active),
+            if_match=None,
+            now=clock.now(),
+            address=page.address,
+        )
+
+    await db.transact(work)
+    return RedirectResponse(f"/webhooks?done={'on' if is_active else 'off'}", status_code=303)

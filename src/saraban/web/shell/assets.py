@@ -1,0 +1,73 @@
+"""The pages' own scripts, styles and fonts: sent compressed, at an address that changes whenever one of them does."""
+
+import gzip
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import anyio.to_thread
+from starlette.datastructures import Headers
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+FOLDER: Final = Path(__file__).parents[1] / "static"
+MOUNT: Final = "/static"
+TEXT: Final = (".css", ".js", ".svg")
+
+_EDITION: Final = re.compile(r"[0-9a-f]{12}")
+_FOR_EVER: Final = "public, max-age=31536000, immutable"
+_ASK_AGAIN: Final = "public, no-cache"
+
+
+@cache
+def release_digest() -> str:
+    """Return a short name for what the files hold; they are read once, because they come with the release."""
+    digest = hashlib.sha256()
+    for path in sorted(one for one in FOLDER.rglob("*") if one.is_file()):
+        digest.update(path.relative_to(FOLDER).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def address() -> str:
+    """Return where pages find the files of this release; what style sheets name beside them comes from there too."""
+    return f"{MOUNT}/{release_digest()}"
+
+
+@cache
+def _compressed(path: str, _changed: int) -> bytes:
+    """Compressed once for all readers: packing the largest takes longer than everything else of its answer."""
+    return gzip.compress(Path(path).read_bytes(), compresslevel=9, mtime=0)
+
+
+class StaticAssets(StaticFiles):
+    """Below the present edition a file never changes; without one, or below an older one, browsers ask again."""
+
+    def __init__(self) -> None:
+        super().__init__(directory=FOLDER)
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        first, _, rest = path.partition("/")
+        response = await super().get_response(rest if _EDITION.fullmatch(first) else path, scope)
+        response.headers["Cache-Control"] = _FOR_EVER if first == release_digest() else _ASK_AGAIN
+        if not path.endswith(TEXT):
+            return response
+        response.headers["Vary"] = "Accept-Encoding"
+        return await _compressed_response(response) if _accepts_gzip(scope) else response
+
+
+def _accepts_gzip(scope: Scope) -> bool:
+    return scope["method"] == "GET" and "gzip" in Headers(scope=scope).get("accept-encoding", "")
+
+
+async def _compressed_response(response: Response) -> Response:
+    if not isinstance(response, FileResponse) or response.stat_result is None:
+        return response
+    body = await anyio.to_thread.run_sync(_compressed, str(response.path), response.stat_result.st_mtime_ns)
+    headers = {name: value for name, value in response.headers.items() if name != "content-length"}
+    # The tag is weak: it names the content, whichever way it is packed.
+    changed = {"content-encoding": "gzip", "etag": f"W/{response.headers['etag']}"}
+    return Response(body, headers=headers | changed, media_type=response.media_type)

@@ -1,0 +1,65 @@
+"""What a person sees instead of a problem document: the same facts, as a page, a fragment, or the way to the log-in."""
+
+from urllib.parse import quote
+
+import structlog
+from fastapi import Request
+from starlette.responses import RedirectResponse, Response
+
+from saraban.identity.dependencies import current_caller
+from saraban.identity.service import NotSetUp
+from saraban.kit.errors import DomainError, ErrorKind
+from saraban.kit.problem import to_problem
+from saraban.kit.trace import trace_id
+from saraban.web.shell import language as languages
+from saraban.web.shell.page import PageRequest, page_request, render, set_retry_after
+from saraban.web.shell.session_renewal import delete_session_cookies, set_session_cookies
+
+log = structlog.get_logger(__name__)
+
+
+async def answer(request: Request, error: DomainError, status: int) -> Response:
+    """OperationResult an exception of a page; fragments go to the place for notices, so that nothing is lost."""
+    response = (
+        _to_login(request) if error.kind is ErrorKind.UNAUTHENTICATED else await _rendered(request, error, status)
+    )
+    set_session_cookies(request, response)
+    set_retry_after(response, error)
+    return response
+
+
+def _to_login(request: Request) -> Response:
+    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    address = f"/login?next={quote(here)}" if request.method == "GET" and here != "/" else "/login"
+    if "hx-request" in request.headers:
+        response = Response(status_code=401, headers={"HX-Redirect": "/login"})
+    else:
+        response = RedirectResponse(address, status_code=303)
+    delete_session_cookies(response)
+    return response
+
+
+async def _rendered(request: Request, error: DomainError, status: int) -> Response:
+    problem = to_problem(error, language=languages.of(request), trace_id=trace_id()) | {"status": status}
+    if "hx-request" in request.headers:
+        response = render(request, "parts/notice.html", status=status, problem=problem)
+        response.headers["HX-Retarget"] = "#notices"
+        response.headers["HX-Reswap"] = "innerHTML"
+        return response
+    if isinstance(error, NotSetUp):
+        return render(request, "setup.html", status=status)
+    known = await _page_of_caller(request, error)
+    if known is None:
+        return render(request, "failure.html", status=status, problem=problem)
+    return known.show("failed.html", status=status, problem=problem)
+
+
+async def _page_of_caller(request: Request, error: DomainError) -> PageRequest | None:
+    """Give the page of somebody who is signed in, so that the ways on stay where they are."""
+    if error.kind is ErrorKind.BUSY:
+        return None
+    try:
+        return await page_request(request, await current_caller(request), request.app.state.db)
+    except Exception:  # whatever has failed may fail again, and the answer must not
+        log.info("failure_without_navigation", exc_info=True)
+        return None

@@ -1,0 +1,173 @@
+"""
+Puts a page together: the template in the reader's language, the shell around it, the cookies that go with it.
+
+Templates get plain objects; what they show is decided by services.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Annotated, Any, Final
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from fastapi import Depends, Request
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from starlette.responses import HTMLResponse, Response
+
+import saraban
+from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import local_date
+from saraban.kit.errors import DomainError
+from saraban.kit.http import Db, client_address
+from saraban.kit.trace import trace_id
+from saraban.notifications import service as notifications
+from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef
+from saraban.web.shell import assets, labels
+from saraban.web.shell import language as languages
+from saraban.web.shell.document_kinds import KINDS, WebKind
+
+TEMPLATES: Final = Path(__file__).parents[1] / "templates"
+PROJECT_COOKIE: Final = "project"
+PRODUCT: Final = {"th": "สารบรรณ", "en": "Saraban"}
+
+
+@cache
+def environment(language: str) -> Environment:
+    """Return the templates of one language, with its words and its dates."""
+    found = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
+    )
+    texts = languages.catalogue(language)
+    found.install_gettext_callables(texts.gettext, texts.ngettext, newstyle=True)  # type: ignore[attr-defined]
+    found.filters |= {
+        "day": partial(languages.day_text, language=language),
+        "typed_day": partial(languages.typed_day, language=language),
+        "moment": _moment,
+        "moment_day": _moment_day,
+        "moment_clock": _moment_clock,
+        "size": languages.size_text,
+        "say": partial(_say, language),
+        "iso": lambda value: value.isoformat() if value else "",
+    }
+    found.globals |= {
+        "language": language,
+        "product": PRODUCT,
+        "static": assets.address(),
+        "version": saraban.__version__,
+        "kinds": KINDS,
+        "words": labels,
+    }
+    return found
+
+
+@pass_context
+def _moment(context: Context, value: Any) -> str:
+    return languages.moment_text(value, context["language"], context["zone"])
+
+
+@pass_context
+def _moment_day(context: Context, value: datetime) -> str:
+    return languages.day_text(local_date(value, context["zone"]), context["language"])
+
+
+@pass_context
+def _moment_clock(context: Context, value: datetime) -> str:
+    return languages.clock_text(value, context["language"], context["zone"])
+
+
+def _say(language: str, label: Any) -> str:
+    """A label that has both languages, as an object or as a mapping."""
+    text = label.get(language) if isinstance(label, Mapping) else getattr(label, language)
+    return str(text or "")
+
+
+def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """Answer with a template that needs nobody signed in."""
+    language = languages.of(request)
+    shared = {"request": request, "path": request.url.path, "zone": zone_of(request), "trace": trace_id()}
+    text = environment(language).get_template(template).render(shared | values)
+    return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-store", "Vary": "HX-Request"})
+
+
+def set_retry_after(response: Response, error: DomainError | None) -> None:
+    if error is not None and error.retry_after is not None:
+        response.headers["Retry-After"] = str(max(1, round(error.retry_after)))
+
+
+def zone_of(request: Request) -> ZoneInfo:
+    return request.app.state.clock.zone  # type: ignore[no-any-return]
+
+
+def remember_language(response: Response, language: str) -> None:
+    """Keep the language that somebody chose, for the pages and for what the API says to them."""
+    response.set_cookie(languages.COOKIE, language, max_age=365 * 86400, samesite="lax", path="/")
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A request of somebody who is signed in; `show` answers it with a template in the shell."""
+
+    request: Request
+    caller: Caller
+    language: languages.Language
+    unread: int
+    projects: tuple[ProjectRef, ...]
+
+    def show(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+        shell = {
+            "caller": self.caller,
+            "unread": self.unread,
+            "may_create": self.may_create,
+            "may_see_numbers": self.caller.may_anywhere("numbering.view_counters"),
+            "may_see_workflows": self.caller.may_anywhere("workflow.view_definitions"),
+            "may_set_days": self.caller.may_anywhere("project.edit"),
+            "may_see_formats": self.caller.may_anywhere("numbering.view_formats"),
+            "projects": self.projects,
+            "project": self.project,
+        }
+        return render(self.request, template, status=status, **shell, **values)
+
+    @property
+    def may_create(self) -> list[WebKind]:
+        return [kind for kind in KINDS.values() if self.caller.may_anywhere(kind.create)]
+
+    @property
+    def project(self) -> UUID | None:
+        """The project chosen in the top bar; None shows all."""
+        try:
+            return UUID(self.request.cookies.get(PROJECT_COOKIE, ""))
+        except ValueError:
+            return None
+
+    @property
+    def is_fragment(self) -> bool:
+        return "hx-request" in self.request.headers and "hx-boosted" not in self.request.headers
+
+    @property
+    def address(self) -> str:
+        return client_address(self.request)
+
+
+async def page_request(request: Request, caller: CurrentCaller, db: Db) -> PageRequest:
+    """Gather what the shell shows; fragments have no shell."""
+    unread = 0
+    known: tuple[ProjectRef, ...] = ()
+    if "hx-request" not in request.headers:
+        async with db.reading() as session:
+            unread = await notifications.unread_count(session, caller=caller)
+            known = await projects.projects_of(session, caller=caller)
+    return PageRequest(request, caller, languages.of(request), unread, known)
+
+
+CurrentPage = Annotated[PageRequest, Depends(page_request)]

@@ -1,0 +1,1 @@
+"""Pages for administrators of workflows: definitions, assignment, simulation, the editor and migration."""

@@ -1,0 +1,229 @@
+"""Workflows for their administrators: the list with its versions, and one version as text, picture and difference."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Path, Query
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.identity.domain.catalogue import permission_words, role_words
+from saraban.kit.errors import Text
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.workflows.workflow_assignment import assignment_label, rfa_types_named
+from saraban.workflow import service as workflow
+from saraban.workflow.dependencies import Definitions
+from saraban.workflow.domain import dsl, layout
+from saraban.workflow.domain.definition import Definition, Require, Transition
+from saraban.workflow.domain.review import FELL, LABELS
+from saraban.workflow.domain.schema import payload_fields
+from saraban.workflow.domain.writing import written
+from saraban.workflow.service import catalogue, choosing
+from saraban.workflow.service.choosing import Starter, Starters
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows")
+
+VIEW, MANAGE = "workflow.view_definitions", "workflow.manage_definitions"
+Code = Annotated[str, Path(max_length=50, pattern="^[A-Z][A-Z0-9_]*$")]
+Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
+_LONGEST = 400
+
+PARTIES: Final[dict[str, Text]] = {
+    "originator": Text("ผู้ส่ง", "the originator"),
+    "recipient": Text("ผู้รับ", "a recipient"),
+    "assignee": Text("ผู้ได้รับมอบหมาย", "an assignee"),
+}
+ORGANIZATIONS: Final[dict[str, Text]] = {
+    "OWNER": Text("เจ้าของงาน", "the owner"),
+    "DESIGNER": Text("ผู้ออกแบบ", "the designer"),
+    "CONSULTANT": Text("ที่ปรึกษา", "the consultant"),
+    "CONTRACTOR": Text("ผู้รับเหมา", "the contractor"),
+    "OTHER": Text("ฝ่ายอื่น", "another party"),
+}
+_NOT_WRITER = Text("ไม่ใช่ผู้เขียนเอกสาร", "not who wrote it")
+_ONE_PERSON = Text("บุคคลที่ระบุไว้", "one named person")
+_ANYBODY = Text("ทุกคนที่เห็นเอกสาร", "anybody who sees the document")
+_CODE = Text("รหัสคำตอบ", "a response code")
+_COMMENT = Text("ความเห็น", "a comment")
+_FILE = Text("ไฟล์แนบ", "a file")
+_CONDITION = Text("เงื่อนไขเป็นจริง", "a condition holds")
+_ANSWERS = Text("คำตอบของผู้พิจารณา", "the answers of the reviewers")
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSummary:
+    """
+    An action of a state in words, or the verdict of a review.
+
+    :param ends: the states it can lead to, each with the response codes that do
+    :param needs: what has to come with it, or hold
+    """
+
+    label: Text
+    ends: tuple[tuple[str, str], ...]
+    who: tuple[Text, ...]
+    needs: tuple[Text, ...]
+
+
+@router.get("")
+async def listing(page: CurrentPage, session: ReadSession) -> Response:
+    page.caller.require_somewhere(VIEW)
+    found = await catalogue.workflows(session)
+    starters = await choosing.starters(session, caller=page.caller)
+    return page.show(
+        "workflows.html",
+        workflows=found,
+        starters=starters,
+        words_of_starter=await _naming(page, session, *starters.values()),
+        may_manage=page.caller.may_anywhere(MANAGE),
+    )
+
+
+@router.get("/{code}/v{version}")
+async def show(
+    code: Code,
+    version: Version,
+    page: CurrentPage,
+    session: ReadSession,
+    against: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    done: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    page.caller.require_somewhere(VIEW)
+    may_manage = page.caller.may_anywhere(MANAGE)
+    known = await catalogue.workflow(session, code=code)
+    found = await workflow.find_definition(session, code=code, version=version)
+    line = next(one for one in known.versions if one.version == version)
+    older = [one.version for one in known.versions if one.version < version]
+    before = against if against is not None else next(iter(older), None)
+    changes = await workflow.compare_versions(session, code=code, before=before, after=version) if before else []
+    definition = dsl.read(found.dsl, published=True)
+    starters = (await choosing.starters(session, caller=page.caller)).get(code, Starters())
+    return page.show(
+        "workflow.html",
+        workflow=known,
+        line=line,
+        definition=definition,
+        text=written(found.dsl),
+        ways={name: list(action_summaries(definition, name)) for name in definition.states},
+        drawing=layout.draw(definition, language=page.language),
+        mermaid=await workflow.diagram(session, code=code, version=version, language=page.language),
+        before=before,
+        changes=[(one, abbreviated(one.before), abbreviated(one.after)) for one in changes],
+        starters=starters,
+        words_of_starter=await _naming(page, session, starters),
+        under_way=await catalogue.under_way(session, public_id=found.public_id),
+        done=done,
+        may_manage=may_manage,
+        refused=await workflow.refused_today(session, code=code, version=version) if may_manage else (),
+    )
+
+
+@router.post("/{code}/v{version}/activate")
+async def activate(
+    code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions, clock: Now
+) -> Response:
+    """New documents start on it."""
+    await _set_active(page, db, clock, code, version, is_active=True)
+    await definitions.delete(code=code)
+    return RedirectResponse(f"/workflows/{code}/v{version}?done=activated", status_code=303)
+
+
+@router.post("/{code}/v{version}/deactivate")
+async def deactivate(
+    code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions, clock: Now
+) -> Response:
+    """No new document starts on any version; those under way go on."""
+    await _set_active(page, db, clock, code, version, is_active=False)
+    await definitions.delete(code=code)
+    return RedirectResponse(f"/workflows/{code}/v{version}?done=deactivated", status_code=303)
+
+
+async def _set_active(page: PageRequest, db: Any, clock: Any, code: str, version: int, *, is_active: bool) -> None:
+    page.caller.require_somewhere(MANAGE)
+
+    async def work(session: AsyncSession) -> None:
+        await workflow.set_active(
+            session,
+            caller=page.caller,
+            code=code,
+            version=version,
+            is_active=is_active,
+            now=clock.now(),
+            address=page.address,
+        )
+
+    await db.transact(work)
+
+
+async def _naming(page: PageRequest, session: AsyncSession, *several: Starters) -> Callable[[Starter], Text]:
+    """What names the documents that start on workflows, RFA types by what projects call them."""
+    named = await rfa_types_named(session, page.caller, [one for starters in several for one in starters.seen])
+    return partial(assignment_label, rfa_types=named)
+
+
+def action_summaries(definition: Definition, state: str) -> Iterator[ActionSummary]:
+    """Return the actions of a state in words."""
+    here = definition.states[state]
+    for step in here.on.values():
+        ends = tuple((to, ", ".join(code for code, end in step.outcomes if code and end == to)) for to in step.targets)
+        needed = (*_needs(step), *_values(definition, step))
+        yield ActionSummary(step.label, ends, tuple(_who(step.require)) or (_ANYBODY,), needed)
+    if here.review is not None:
+        asked = tuple(branch.label for branch in here.review.branches.values())
+        for verdict, to in here.review.then.items():
+            yield ActionSummary(LABELS[FELL[verdict]], ((to, ""),), asked, (_ANSWERS,))
+
+
+def _needs(step: Transition) -> Iterator[Text]:
+    codes = [code for code, one in step.responses.items() if one.comment_required]
+    always = step.comment_required or (bool(codes) and len(codes) == len(step.responses))
+    some = ", ".join(codes)
+    wanted = (
+        (_CODE, bool(step.responses) and step.usual is None),
+        (_COMMENT, always),
+        (Text(f"{_COMMENT.th} เมื่อตอบ {some}", f"{_COMMENT.en} with {some}"), bool(codes) and not always),
+        (_FILE, step.attachments_required),
+        (_CONDITION, step.condition is not None),
+    )
+    yield from (words for words, holds in wanted if holds)
+
+
+def _values(definition: Definition, step: Transition) -> Iterator[Text]:
+    """Which values its `fields` let it state, or state anew."""
+    schema = definition.context_schema
+    labels = {one.name: one.label for one in payload_fields(schema.raw)} if schema is not None and step.fields else {}
+    named = [labels.get(name) or Text(name, name) for name in step.fields or ()]
+    if named:
+        yield Text(f"ระบุได้: {', '.join(one.th for one in named)}", f"may state: {', '.join(one.en for one in named)}")
+
+
+def _who(require: Require) -> Iterator[Text]:
+    for known, names in ((PARTIES, require.party), (ORGANIZATIONS, require.organization_roles)):
+        if names:
+            yield _either([known[name] for name in known if name in names])
+    if require.roles:
+        role = _either([role_words(name) for name in sorted(require.roles)])
+        yield Text(f"บทบาท{role.th}", f"the role {role.en}")
+    if require.permissions:
+        right = _either([permission_words(name) for name in sorted(require.permissions)])
+        yield Text(f"มีสิทธิ์ “{right.th}”", f"with the permission “{right.en}”")
+    if require.user is not None:
+        yield _ONE_PERSON
+    if require.not_submitter:
+        yield _NOT_WRITER
+
+
+def _either(several: list[Text]) -> Text:
+    return Text(" หรือ ".join(one.th for one in several), " or ".join(one.en for one in several))
+
+
+def abbreviated(value: Any) -> str:
+    """Write a part of a definition on one line, cut where it gets long."""
+    if value is None:
+        return ""
+    text = written(value, room=10**9) if isinstance(value, Mapping | list) else str(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,214 @@
+"""The editor of workflows: a text that is checked while somebody types, and published when nothing is wrong with it."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.idempotency import OperationResult, Remember, answer_once
+from saraban.kit.ids import new_id
+from saraban.kit.problem import status_of
+from saraban.web.shell.forms import FormErrors, form_errors, read_form, text, validated
+from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.workflows.definitions import MANAGE
+from saraban.workflow import service as workflow
+from saraban.workflow.dependencies import Definitions
+from saraban.workflow.domain import dsl, layout
+from saraban.workflow.domain.difference import difference
+from saraban.workflow.domain.writing import written
+from saraban.workflow.schemas import DefinitionIn, DefinitionText
+from saraban.workflow.service import catalogue
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/new")
+
+_OPERATION: Final = "PAGE /workflows/new"
+_TOLD_HERE = {ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.TOO_LARGE}
+# What an empty editor begins with: the smallest workflow that means something.
+STARTER: Final[dict[str, Any]] = {
+    "workflow": "NEW_WORKFLOW",
+    "description": {
+        "th": "สองขั้นตอน: ส่งเอกสาร แล้วผู้รับรับทราบ",
+        "en": "Two steps: a document is sent, and acknowledged by a recipient.",
+    },
+    "states": [
+        {
+            "name": "draft",
+            "label": {"th": "ฉบับร่าง", "en": "Draft"},
+            "initial": True,
+            "editable": True,
+            "on": {
+                "submit": {
+                    "to": "sent",
+                    "label": {"th": "ส่งเอกสาร", "en": "Submit"},
+                    "require": {"party": ["originator"], "permissions": ["correspondence.submit"]},
+                }
+            },
+        },
+        {
+            "name": "sent",
+            "label": {"th": "ส่งแล้ว", "en": "Sent"},
+            "on": {
+                "acknowledge": {
+                    "to": "acknowledged",
+                    "label": {"th": "รับทราบ", "en": "Acknowledge"},
+                    "require": {"party": ["recipient"], "permissions": ["workflow.action_review"]},
+                }
+            },
+        },
+        {"name": "acknowledged", "label": {"th": "รับทราบแล้ว", "en": "Acknowledged"}, "terminal": True},
+    ],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionCheck:
+    """
+    What is to be said of a text.
+
+    :param faults: sentence, line or None, and JSON pointer of each
+    :param raw: what the text says; None where it is no JSON
+    """
+
+    faults: tuple[tuple[str, int | None, str], ...] = ()
+    raw: Any = None
+
+
+@router.get("")
+async def new(
+    page: CurrentPage,
+    session: ReadSession,
+    code: Annotated[str, Query(max_length=50)] = "",
+    version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+) -> Response:
+    """A copy of a version, or the starter."""
+    page.caller.require_somewhere(MANAGE)
+    raw = STARTER
+    if code and version is not None:
+        found = await workflow.find_definition(session, code=code, version=version)
+        raw = {name: value for name, value in (found.dsl or {}).items() if name != "version"}
+    return _show(page, written(raw), code=code, version=version)
+
+
+@router.post("/check")
+async def check(page: CurrentPage, session: ReadSession, request: Request) -> Response:
+    """Every fault with its line, or what publishing would do; typing is never an error."""
+    page.caller.require_somewhere(MANAGE)
+    typed = text(await read_form(request), "text")
+    if typed is None:
+        return page.show("parts/workflow_verdict.html", verdict=DefinitionCheck(), empty=True, ready=None)
+    try:
+        verdict = await _verdict(page, session, request, typed)
+    except DomainError as error:
+        said = [one.text.say(page.language, one.values) for one in error.fields]
+        verdict = DefinitionCheck(
+            tuple((one, None, "") for one in said or [error.words.say(page.language, error.values)])
+        )
+    ready = None if verdict.faults else await _ready(page, session, verdict.raw)
+    return page.show("parts/workflow_verdict.html", verdict=verdict, empty=False, ready=ready)
+
+
+async def _verdict(page: PageRequest, session: AsyncSession, request: Request, typed: str) -> DefinitionCheck:
+    order: DefinitionText = validated(request, DefinitionText, {"text": typed})
+    assert order.text is not None
+    problems, places = await workflow.validate_text(session, text=order.text)
+    faults = tuple(
+        (one.text.say(page.language, one.values), workflow.line_of(one, places), _pointer(one)) for one in problems
+    )
+    return DefinitionCheck(faults, None if faults else json.loads(order.text))
+
+
+def _pointer(fault: FieldProblem) -> str:
+    return fault.pointer.removeprefix("/text")
+
+
+async def _ready(page: PageRequest, session: AsyncSession, raw: dict[str, Any]) -> dict[str, Any]:
+    """What publishing would make of it."""
+    definition = dsl.read(raw, published=True)  # its faults have been looked for
+    known = [one for one in await catalogue.workflows(session) if one.code == definition.code]
+    newest = known[0].versions[0] if known else None
+    changes = None
+    if newest is not None:
+        found = await workflow.find_definition(session, code=newest.code, version=newest.version)
+        changes = len(difference(found.dsl or {}, raw))
+    return {
+        "code": definition.code,
+        "version": newest.version + 1 if newest else 1,
+        "newest": newest.version if newest else None,
+        "changes": changes,
+        "drawing": layout.draw(definition, language=page.language),
+        "definition": definition,
+    }
+
+
+@router.post("")
+async def publish(page: CurrentPage, db: Db, definitions: Definitions, clock: Now, request: Request) -> Response:
+    """Keeps the text as the next version; the page with the faults and the text when it cannot."""
+    page.caller.require_somewhere(MANAGE)
+    form = await read_form(request)
+    typed, activates = text(form, "text") or "", text(form, "activate") == "1"
+    key = (text(form, "key") or str(new_id()))[:128]
+    try:
+        async with db.reading() as session:
+            verdict = await _verdict(page, session, request, typed)
+        if verdict.faults:
+            return _show(page, typed, activates=activates, verdict=verdict, status=422)
+        order: DefinitionIn = validated(request, DefinitionIn, {"dsl": verdict.raw, "activate": activates})
+        answer = await _published(page, db, clock, order, key=key)
+    except DomainError as error:
+        if error.kind not in _TOLD_HERE:
+            raise
+        return _show(page, typed, activates=activates, error=error, status=status_of(error))
+    code, version = answer.body["code"], answer.body["version"]
+    await definitions.delete(code=code, version=version)
+    return RedirectResponse(f"/workflows/{code}/v{version}?done=published", status_code=303)
+
+
+async def _published(page: PageRequest, db: Any, clock: Any, order: DefinitionIn, *, key: str) -> OperationResult:
+    """A form that is sent twice publishes once."""
+    now = clock.now()
+
+    async def run(remember: Remember) -> OperationResult:
+        async def step(session: AsyncSession) -> OperationResult:
+            made = await workflow.create(
+                session, caller=page.caller, raw=order.dsl, activate=order.activate, now=now, address=page.address
+            )
+            answer = OperationResult(201, {"code": made.code, "version": made.version})
+            await remember(session, answer)
+            return answer
+
+        return await db.transact(step)  # type: ignore[no-any-return]
+
+    payload = order.model_dump(mode="json", by_alias=True)
+    return await answer_once(
+        db, key=key, user=page.caller.public_id, operation=_OPERATION, payload=payload, now=now, run=run
+    )
+
+
+def _show(
+    page: PageRequest,
+    typed: str,
+    *,
+    code: str = "",
+    version: int | None = None,
+    activates: bool = False,
+    verdict: DefinitionCheck | None = None,
+    error: DomainError | None = None,
+    status: int = 200,
+) -> Response:
+    return page.show(
+        "workflow_editor.html",
+        status=status,
+        text=typed,
+        code=code,
+        number=version,
+        activates=activates,
+        key=str(new_id()),
+        verdict=verdict,
+        faults=form_errors(error, page.language) if error else FormErrors(),
+    )

@@ -1,0 +1,149 @@
+"""Documents that are under way moved to another version in the browser: first looked at, then moved."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.datastructures import FormData
+from starlette.responses import Response
+
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.problem import status_of
+from saraban.web.shell.forms import FormErrors, form_errors, read_form, text
+from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.workflows.definitions import MANAGE, Code, Version
+from saraban.workflow import service as workflow
+from saraban.workflow.dependencies import RegisteredSubjects
+from saraban.workflow.domain import dsl
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.migrating import WORDS, Outcome
+from saraban.workflow.service import migrating
+from saraban.workflow.service.migrating import Line, Plan
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}/migration")
+
+# One click looks at no more, or moves no more: a page is waited for.
+AT_ONCE: Final = 200
+_TOLD_HERE = {ErrorKind.INVALID, ErrorKind.CONFLICT}
+
+
+@dataclass(frozen=True, slots=True)
+class OccupiedState:
+    """A state in which documents stand on other versions; `label` is that of the newest of them that has it."""
+
+    state: str
+    label: Text
+    count: int
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationResult:
+    """What became of documents, or would: `lines` are those that stay where they are."""
+
+    moved: bool
+    going: int
+    looked_at: int
+    counts: Sequence[tuple[Text, int]]
+    lines: Sequence[tuple[Line, Text]]
+
+
+@router.get("")
+async def show(code: Code, version: Version, page: CurrentPage, session: ReadSession) -> Response:
+    page.caller.require_somewhere(MANAGE)
+    return await _show(page, session, code, version, {})
+
+
+@router.post("")
+async def migrate(
+    code: Code, version: Version, page: CurrentPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+) -> Response:
+    """Says what would become of each document; `do=move` does it to those that can go on."""
+    page.caller.require_somewhere(MANAGE)
+    form = await read_form(request)
+    mapping = await _mapping(db, form, code)
+    moves = text(form, "do") == "move"
+    result, fault = None, None
+    try:
+        batches = migrating.migrate(
+            db,
+            caller=page.caller,
+            subjects=subjects,
+            plan=Plan(code, version, mapping, dry_run=not moves),
+            now=clock.now(),
+            address=page.address,
+            most=AT_ONCE,
+        )
+        result = _result([batch async for batch in batches], moved=moves)
+    except DomainError as error:
+        if error.kind not in _TOLD_HERE:
+            raise
+        fault = error
+    async with db.reading() as session:
+        return await _show(page, session, code, version, mapping, result=result, error=fault)
+
+
+async def _mapping(db: Any, form: FormData, code: str) -> dict[str, str]:
+    async with db.reading() as session:
+        standing = await migrating.standings(session, code=code)
+    names = sorted({state for one in standing for state in one.states})
+    chosen = {name: text(form, f"to-{name}") for name in names}
+    return {name: to for name, to in chosen.items() if to}
+
+
+def _result(batches: Sequence[migrating.Batch], *, moved: bool) -> MigrationResult:
+    lines = [line for batch in batches for line in batch.lines]
+    counts = Counter(line.found.outcome for line in lines)
+    return MigrationResult(
+        moved,
+        sum(line.found.goes for line in lines),
+        sum(batch.looked_at for batch in batches),
+        [(WORDS[outcome], counts[outcome]) for outcome in Outcome if counts[outcome]],
+        [(line, WORDS[line.found.outcome]) for line in lines if not line.found.goes],
+    )
+
+
+async def _show(
+    page: PageRequest,
+    session: AsyncSession,
+    code: str,
+    version: int,
+    mapping: Mapping[str, str],
+    *,
+    result: MigrationResult | None = None,
+    error: DomainError | None = None,
+) -> Response:
+    definition = dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl, published=True)
+    places = await _places(session, definition, code, version)
+    return page.show(
+        "migration.html",
+        status=status_of(error) if error else 200,
+        definition=definition,
+        number=version,
+        places=places,
+        running=sum(place.count for place in places),
+        mapping=mapping,
+        result=result,
+        most=AT_ONCE,
+        faults=form_errors(error, page.language) if error else FormErrors(),
+    )
+
+
+async def _places(session: AsyncSession, definition: Definition, code: str, version: int) -> list[OccupiedState]:
+    counts: Counter[str] = Counter()
+    labels: dict[str, Text] = {}
+    for one in sorted(await migrating.standings(session, code=code), key=lambda each: each.version):
+        if one.version == version or not one.states:
+            continue
+        counts.update(one.states)
+        theirs = dsl.read((await workflow.find_definition(session, code=code, version=one.version)).dsl, published=True)
+        labels |= {state: theirs.state(state).label for state in one.states}
+    return [
+        OccupiedState(state, labels[state], count, state in definition.states)
+        for state, count in sorted(counts.items())
+    ]

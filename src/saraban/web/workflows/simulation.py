@@ -1,0 +1,289 @@
+"""A version tried out in the browser: a story is played through it, or what has ended is held against it; nothing is kept."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.datastructures import FormData
+from starlette.responses import Response
+
+from saraban.identity.domain.catalogue import role_words
+from saraban.kit.errors import DomainError, ErrorKind, invalid
+from saraban.kit.http import Db, ReadSession
+from saraban.kit.problem import status_of
+from saraban.web.shell.forms import FormErrors, form_errors, number_or_text, read_form, read_json, text, validated
+from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.workflows.definitions import MANAGE, ORGANIZATIONS, Code, Version
+from saraban.web.workflows.simulated_facts import CHOICES, NAMES, facts_read, simulated_facts, typed_facts
+from saraban.workflow import service as workflow
+from saraban.workflow.dependencies import RegisteredSubjects
+from saraban.workflow.domain import dsl
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.schema import payload_fields
+from saraban.workflow.schemas import RehearsedStepIn, ReplayIn
+from saraban.workflow.service import catalogue
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}")
+
+MOST: Final = 25
+_TOLD_HERE = {ErrorKind.INVALID}
+_FIELDS = ("what", "party", "organization", "role", "writer", "rights", "comment", "payload", "files")
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationChoice:
+    """
+    Something that can be done in a state.
+
+    :param value: action, response code and branch, as the form sends them
+    """
+
+    value: str
+    label: str
+
+
+@router.get("/rehearsal")
+async def rehearsal(code: Code, version: Version, page: CurrentPage, session: ReadSession) -> Response:
+    page.caller.require_somewhere(MANAGE)
+    definition = await _definition(session, code, version)
+    return await _show(page, session, definition, version, [_first(definition)], typed_facts(FormData()))
+
+
+@router.post("/rehearsal")
+async def play(code: Code, version: Version, page: CurrentPage, session: ReadSession, request: Request) -> Response:
+    """What becomes of each step; one that is refused leaves the document where it is."""
+    page.caller.require_somewhere(MANAGE)
+    definition = await _definition(session, code, version)
+    form = await read_form(request)
+    rows = list(_rows(form))
+    facts = typed_facts(form)
+    try:
+        around = simulated_facts(request, definition, facts)
+        tries = [_try(request, definition, row, index) for index, row in enumerate(rows)]
+        played = await workflow.rehearse(
+            session, code=code, version=version, tries=tries, document=around.document, context=around.context
+        )
+    except DomainError as error:
+        if error.kind not in _TOLD_HERE:
+            raise
+        return await _show(page, session, definition, version, rows, facts, error=error)
+    told = [(row, one, _refusal(one, page.language)) for row, one in zip(rows, played, strict=True)]
+    return await _show(page, session, definition, version, rows, facts, told=told)
+
+
+async def _definition(session: AsyncSession, code: str, version: int) -> Definition:
+    return dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl, published=True)
+
+
+def _rows(form: FormData) -> Iterator[dict[str, str]]:
+    """The steps in which something is done, in their order."""
+    for index in range(MOST):
+        row = {name: text(form, f"{name}-{index}") or "" for name in _FIELDS}
+        if row["what"]:
+            yield row
+
+
+def _first(definition: Definition) -> dict[str, str]:
+    """The step a story most likely begins with."""
+    actions = list(definition.states[definition.initial].on)
+    return dict.fromkeys(_FIELDS, "") | {
+        "what": f"{actions[0]}||" if actions else "",
+        "party": "originator",
+        "organization": "CONTRACTOR",
+        "writer": "1",
+    }
+
+
+def _try(request: Request, definition: Definition, row: Mapping[str, str], index: int) -> workflow.Try:
+    action, response, branch = (*row["what"].split("|"), "", "", "")[:3]
+    order: RehearsedStepIn = validated(
+        request,
+        RehearsedStepIn,
+        {
+            "actor": {
+                "roles": [row["role"]] if row["role"] else [],
+                "party": [row["party"]] if row["party"] else [],
+                "organizationRoles": [row["organization"]] if row["organization"] else [],
+            },
+            "action": action,
+            "comment": row["comment"] or None,
+            "payload": _payload(row["payload"], index),
+            "responseCode": response or None,
+        },
+    )
+    seat = _seat(definition, branch)
+    actor = workflow.Actor(
+        roles=frozenset(order.actor.roles) | seat.pop("roles", frozenset()),
+        permissions=frozenset() if row["rights"] == "none" else permissions_of(definition),
+        party=frozenset(order.actor.party),
+        organization_roles=frozenset(order.actor.organization_roles),
+        is_submitter=row["writer"] == "1",
+        is_assignee=row["party"] == "recipient",
+        **seat,
+    )
+    return workflow.Try(
+        actor,
+        order.action,
+        order.comment,
+        order.payload,
+        with_files=row["files"] == "1",
+        response_code=order.response_code,
+        branch=branch or None,
+    )
+
+
+def _payload(typed: str, index: int) -> Any:
+    if not typed:
+        return {}
+    value, fault = read_json(typed, f"/payload-{index}")
+    if fault is not None:
+        th, en = "ขั้นที่ {step}: ไม่ใช่ JSON", "Step {step}: this is no JSON."
+        raise invalid(fault.pointer, fault.code, th, en, step=index + 1)
+    if not isinstance(value, dict):
+        th, en = "ขั้นที่ {step}: ต้องเป็นออบเจกต์ เช่น {example}", "Step {step}: this is an object, like {example}."
+        raise invalid(f"/payload-{index}", "type", th, en, step=index + 1, example='{"amount": 5}')
+    return value
+
+
+def permissions_of(definition: Definition) -> frozenset[str]:
+    """Return every permission that a definition asks for."""
+    steps = [step for state in definition.states.values() for step in state.on.values()]
+    return frozenset(name for step in steps for name in step.require.permissions)
+
+
+def _seat(definition: Definition, branch: str) -> dict[str, Any]:
+    """Who answers for a branch belongs to it: a rehearsal is about the way, not about who sits where today."""
+    reviews = [state.review for state in definition.states.values() if state.review and branch in state.review.branches]
+    for who in [review.branches[branch].assignee for review in reviews]:
+        match who.kind:
+            case "team":
+                return {"teams": frozenset({who.name})}
+            case "discipline":
+                return {"disciplines": frozenset({who.name})}
+            case "role":
+                return {"roles": frozenset({who.name})}
+            case "user":
+                return {"public_id": UUID(who.name)}
+    return {}
+
+
+def _refusal(one: workflow.Tried, language: str) -> str:
+    if one.refusal is None:
+        return ""
+    said = [fault.text.say(language, fault.values) for fault in one.refusal.fields]
+    return " ".join(said) or one.refusal.words.say(language, one.refusal.values)
+
+
+async def _show(
+    page: PageRequest,
+    session: AsyncSession,
+    definition: Definition,
+    version: int,
+    rows: Sequence[Mapping[str, str]],
+    facts: Mapping[str, Any],
+    *,
+    told: Sequence[Any] = (),
+    error: DomainError | None = None,
+) -> Response:
+    blank = dict.fromkeys(_FIELDS, "")
+    return page.show(
+        "rehearsal.html",
+        status=status_of(error) if error else 200,
+        definition=definition,
+        number=version,
+        rows=[*rows, blank] if told and len(rows) < MOST else list(rows) or [blank],
+        facts=facts,
+        asked=[(name, NAMES[name], CHOICES.get(name)) for name in facts_read(definition)],
+        told=told,
+        choices=simulation_choices(definition, page.language),
+        takes=values_taken(definition, page.language),
+        names={one.value: one.label for _, some in simulation_choices(definition, page.language) for one in some},
+        roles=[(name, role_words(name)) for name in await catalogue.role_names(session)],
+        organizations=ORGANIZATIONS,
+        faults=form_errors(error, page.language) if error else FormErrors(),
+    )
+
+
+def values_taken(definition: Definition, language: str) -> dict[str, list[str]]:
+    """Return the values that what can be done takes, each as `name (label)`; none where the schema names none."""
+    schema = definition.context_schema
+    fields = payload_fields(schema.raw) if schema is not None else ()
+    shown = {one.name: f"{one.name} ({one.label.say(language)})" if one.label else one.name for one in fields}
+    steps = [step for state in definition.states.values() for step in state.on.values()]
+    return {
+        f"{step.action}|{code or ''}|": [shown[name] for name in shown if step.takes(name)]
+        for step in steps
+        for code, _ in step.outcomes
+    }
+
+
+def simulation_choices(definition: Definition, language: str) -> list[tuple[str, list[SimulationChoice]]]:
+    """Return what can be done in each state, with every response code and every answer of a review."""
+    found = []
+    for state in definition.states.values():
+        some = [
+            SimulationChoice(f"{step.action}|{code or ''}|", " ".join(filter(None, (step.label.say(language), code))))
+            for step in state.on.values()
+            for code, _ in step.outcomes
+        ]
+        for branch in state.review.branches.values() if state.review else ():
+            some += [
+                SimulationChoice(
+                    f"{code}||{branch.name}", f"{branch.label.say(language)}: {answer.label.say(language)}"
+                )
+                for code, answer in (state.review.answers.items() if state.review else ())
+            ]
+        if some:
+            found.append((state.label.say(language), some))
+    return found
+
+
+def _before(form: FormData) -> int:
+    """How many were looked at before these; only told, never reckoned with."""
+    counted = number_or_text(text(form, "before") or "")
+    return counted if isinstance(counted, int) else 0
+
+
+@router.get("/replay")
+async def replaying(code: Code, version: Version, page: CurrentPage, session: ReadSession) -> Response:
+    page.caller.require_somewhere(MANAGE)
+    definition = await _definition(session, code, version)
+    return page.show(
+        "replay.html", definition=definition, number=version, limit=200, found=None, faults=FormErrors(), before=0
+    )
+
+
+@router.post("/replay")
+async def replay(
+    code: Code, version: Version, page: CurrentPage, db: Db, subjects: RegisteredSubjects, request: Request
+) -> Response:
+    """Which finished documents would have gone another way through this version, from which step on, and why."""
+    page.caller.require_somewhere(MANAGE)
+    form = await read_form(request)
+    typed, after = text(form, "limit") or "", text(form, "after")
+    found, fault = None, None
+    async with db.reading() as session:
+        definition = await _definition(session, code, version)
+        try:
+            order: ReplayIn = validated(request, ReplayIn, {"limit": number_or_text(typed), "after": after})
+            found = await workflow.replay(
+                session, subjects=subjects, code=code, version=version, limit=order.limit, after=order.after
+            )
+        except DomainError as error:
+            if error.kind not in _TOLD_HERE:
+                raise
+            fault = error
+    return page.show(
+        "replay.html",
+        status=status_of(fault) if fault else 200,
+        definition=definition,
+        number=version,
+        limit=typed,
+        found=found,
+        before=_before(form) if after else 0,
+        faults=form_errors(fault, page.language) if fault else FormErrors(),
+    )

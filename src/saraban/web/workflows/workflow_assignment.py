@@ -1,0 +1,237 @@
+"""Which workflow documents start on, for one project or for the whole installation: what counts, and the form to choose."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, NotFound, Text
+from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.problem import status_of
+from saraban.projects import service as projects
+from saraban.projects.domain.master import type_name
+from saraban.projects.service import ProjectRef
+from saraban.web.shell.document_kinds import BY_NAME
+from saraban.web.shell.forms import FormErrors, Work, form_errors, id_of, project_in, read_form, submit, text, validated
+from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.session_renewal import PageRoute
+from saraban.workflow.domain.registers import REGISTERS
+from saraban.workflow.schemas.choices import ChoiceIn
+from saraban.workflow.service import choosing
+from saraban.workflow.service.choosing import ChoiceView, Offer, Place, Starter
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/choices")
+
+HOME: Final = "/workflows/choices"
+VIEW: Final = "workflow.view_definitions"
+FIRST: Final = "correspondence"
+_EVERYWHERE: Final = "all"  # in addresses and forms: the whole installation, which has no public id
+_BY_DEFAULT = Text("เมื่อไม่ได้เลือกกระบวนงานอื่น", "where no other is chosen")
+_OF_ALL = Text("ทุกโครงการ", "all projects")
+_NONE: Final[Mapping[str, Text]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentRow:
+    """
+    Documents with the workflow that they start on in a place.
+
+    :param choice: what says so; None for the workflow that ships for the kind
+    :param own: it was chosen for this very place, and can be taken back there
+    """
+
+    kind: str
+    type_code: str | None
+    code: str
+    choice: ChoiceView | None
+    own: bool
+
+
+@router.get("")
+async def show(
+    page: CurrentPage,
+    session: ReadSession,
+    project: Annotated[str, Query(max_length=40)] = "",
+    kind: Annotated[str, Query(max_length=20)] = FIRST,
+    done: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    return await _show(page, session, project=project, kind=kind, done=done)
+
+
+@router.post("")
+async def choose(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+    form = await read_form(request)
+    project = _project_of(form)
+
+    async def work(session: AsyncSession) -> None:
+        names = ("kind", "typeCode", "workflowCode")
+        typed = {name: value for name in names if (value := text(form, name))}
+        order: ChoiceIn = validated(request, ChoiceIn, typed | {"projectPublicId": project})
+        place = Place(order.kind, order.type_code, order.project_public_id)
+        await choosing.choose(
+            session,
+            caller=page.caller,
+            place=place,
+            workflow_code=order.workflow_code,
+            now=clock.now(),
+            address=page.address,
+        )
+
+    return await _done(page, db, form, work, project, "chosen")
+
+
+@router.post("/remove")
+async def take_back(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+    form = await read_form(request)
+    project = _project_of(form)
+    place = Place(text(form, "kind") or "", text(form, "typeCode"), project)
+
+    async def work(session: AsyncSession) -> None:
+        await choosing.take_back(session, caller=page.caller, place=place, now=clock.now(), address=page.address)
+
+    return await _done(page, db, form, work, project, "taken")
+
+
+def documents_label(kind: str, type_code: str | None, *, rfa_types: Mapping[str, Text]) -> Text:
+    """Name documents: all of a kind, or those of one type; RFA types are each project's own."""
+    plural = BY_NAME[kind].plural
+    if type_code is None:
+        return plural
+    by_rfa_type = REGISTERS[kind].by_rfa_type
+    name = rfa_types.get(type_code, Text(type_code, type_code)) if by_rfa_type else type_name(type_code, type_code)
+    return Text(f"{plural.th}: {name.th}", f"{plural.en}: {name.en}")
+
+
+def assignment_label(one: Starter, *, rfa_types: Mapping[str, Text]) -> Text:
+    """Return which documents start on a workflow, and where."""
+    what = documents_label(one.kind, one.type_code, rfa_types=rfa_types)
+    if one.project_code is not None:
+        return Text(f"{what.th} โครงการ {one.project_code}", f"{what.en} of project {one.project_code}")
+    where = _BY_DEFAULT if one.by_default else _OF_ALL
+    return Text(f"{what.th} ({where.th})", f"{what.en} ({where.en})")
+
+
+async def rfa_types(session: AsyncSession, caller: Caller, places: Iterable[ProjectRef]) -> dict[str, Text]:
+    """Return what the RFA types of projects are called; of a code that several have, as the first calls it."""
+    found: dict[str, Text] = {}
+    for place in places:
+        for one in await projects.rfa_types(session, caller=caller, project_public_id=place.public_id):
+            found.setdefault(one.code, Text(one.name_th or one.code, one.name_en or one.code))
+    return found
+
+
+async def rfa_types_named(
+    session: AsyncSession, caller: Caller, named: Iterable[AssignmentRow | Starter], known: Mapping[str, Text] = _NONE
+) -> Mapping[str, Text]:
+    """Return what RFA types are called that lines name; the other projects are asked only for unknown ones."""
+    codes = {one.type_code for one in named if one.type_code is not None and REGISTERS[one.kind].by_rfa_type}
+    if codes <= known.keys():
+        return known
+    return await rfa_types(session, caller, await projects.projects_of(session, caller=caller)) | dict(known)
+
+
+def assignment_rows(found: Sequence[ChoiceView], project: UUID | None) -> Iterator[AssignmentRow]:
+    """Return what counts in a place: each kind, and each type of it for which anything was chosen."""
+    known = {(one.project.public_id if one.project else None, one.kind, one.type_code): one for one in found}
+    for kind, register in REGISTERS.items():
+        types = {code for place, of, code in known if of == kind and code and place in {project, None}} | {
+            *dict(register.codes)
+        }
+        for type_code in (None, *sorted(types)):
+            order = ((project, type_code), (project, None), (None, type_code), (None, None))
+            choice = next((known[place, kind, code] for place, code in order if (place, kind, code) in known), None)
+            own = choice is not None and known.get((project, kind, type_code)) is choice
+            yield AssignmentRow(
+                kind, type_code, choice.workflow_code if choice else register.of_type(type_code).code, choice, own
+            )
+
+
+def _project_of(form: Any) -> UUID | None:
+    """
+    The project that a form is about, which no person types; None for the whole installation, which is named as well.
+
+    :raises NotFound: when it names neither
+    """
+    return None if text(form, "project") == _EVERYWHERE else project_in(form)
+
+
+async def _done(page: PageRequest, db: Database, form: Any, work: Work, project: UUID | None, done: str) -> Response:
+    where, kind = project or _EVERYWHERE, text(form, "kind") or FIRST
+
+    async def again(session: AsyncSession, error: DomainError) -> Response:
+        return await _show(page, session, project=str(where), kind=kind, form=form, error=error)
+
+    return await submit(db, work, again, f"{HOME}?project={where}&kind={kind}&done={done}")
+
+
+async def _show(
+    page: PageRequest,
+    session: AsyncSession,
+    *,
+    project: str,
+    kind: str,
+    done: str = "",
+    form: Any = None,
+    error: DomainError | None = None,
+) -> Response:
+    page.caller.require_somewhere(VIEW)
+    kind = kind if kind in REGISTERS else FIRST
+    places = list(page.projects or await projects.projects_of(session, caller=page.caller))
+    here = _here(page, places, project)
+    offers = await choosing.offers(session)
+    found = list(assignment_rows(await choosing.listing(session, caller=page.caller), here.public_id if here else None))
+    own = await rfa_types(session, page.caller, [here] if here else places)
+    named = await rfa_types_named(session, page.caller, found, own)
+    return page.show(
+        "choices.html",
+        status=status_of(error) if error else 200,
+        place=here,
+        places=places,
+        everywhere=_EVERYWHERE,
+        lines=found,
+        known={one.code: one.version for one in offers},
+        kind=kind,
+        kinds_of=[(name, BY_NAME[name].plural) for name in REGISTERS],
+        types=_types(kind, own),
+        offers=_fitting(offers, kind),
+        words_of=partial(documents_label, rfa_types=named),
+        form=form if form is not None else {},
+        done=done,
+        may_choose=choosing.may_choose(page.caller, here),
+        faults=form_errors(error, page.language) if error else FormErrors(),
+    )
+
+
+def _here(page: PageRequest, places: Sequence[ProjectRef], asked: str) -> ProjectRef | None:
+    """
+    The project that is shown, None for the whole installation; who asks for none has the one chosen in the top bar.
+
+    :raises NotFound: when there is no such project, or the reader does not see it
+    """
+    if asked == _EVERYWHERE:
+        return None
+    wanted = id_of(asked) if asked else page.project
+    found = next((one for one in places if one.public_id == wanted), None)
+    if found is None and asked:
+        raise NotFound("There is no such project.")
+    return found or next(iter(places), None)
+
+
+def _fitting(offers: Sequence[Offer], kind: str) -> list[Offer]:
+    return [one for one in offers if kind in one.kinds]
+
+
+def _types(kind: str, rfa_types: Mapping[str, Text]) -> list[tuple[str, Text]]:
+    """The types of a kind that can have a workflow of their own, with their names."""
+    register = REGISTERS[kind]
+    if not register.by_rfa_type:
+        return [(code, type_name(code, code)) for code in register.types]
+    return sorted(rfa_types.items(), key=lambda one: one[0])
