@@ -184,7 +184,7 @@ async def choose(path: str, page: CurrentPage, session: ReadSession, request: Re
     page.caller.require_somewhere(shelf.web.create)
     form = await read_form(request)
     found = await form_choices(session, caller=page.caller, kind=shelf.web, form=form)
-    return page.show("parts/choices.html", kind=shelf.web, choices=found, form=form, faults=FormErrors())
+    return page.show("documents/parts/choices.html", kind=shelf.web, choices=found, form=form, faults=FormErrors())
 
 
 @router.post("/{path}/new/number")
@@ -195,7 +195,10 @@ async def number(path: str, page: CurrentPage, session: ReadSession, clock: Now,
     missing = [name for name in _needed(shelf.web) if not form.get(name)]
     if missing:
         return page.show(
-            "parts/number.html", number=None, missing=[labels.FIELDS[name] for name in missing], faults=FormErrors()
+            "documents/parts/number.html",
+            number=None,
+            missing=[labels.FIELDS[name] for name in missing],
+            faults=FormErrors(),
         )
     try:
         await charge_look(request, page.caller)
@@ -204,8 +207,10 @@ async def number(path: str, page: CurrentPage, session: ReadSession, clock: Now,
         )
         found = await numbering.preview(session, plan=plan)
     except DomainError as error:
-        return page.show("parts/number.html", number=None, missing=[], faults=form_errors(error, page.language))
-    return page.show("parts/number.html", number=found.number, missing=[], faults=FormErrors())
+        return page.show(
+            "documents/parts/number.html", number=None, missing=[], faults=form_errors(error, page.language)
+        )
+    return page.show("documents/parts/number.html", number=found.number, missing=[], faults=FormErrors())
 
 
 def _needed(kind: WebKind) -> list[str]:
@@ -263,7 +268,7 @@ async def _form(
 ) -> Response:
     found = await form_choices(session, caller=page.caller, kind=shelf.web, form=form)
     return page.show(
-        "create.html",
+        "documents/create.html",
         status=status_of(error) if error else 200,
         kind=shelf.web,
         choices=found,

@@ -96,7 +96,7 @@ async def _show(
     )
     happened = labels.DONE.get(done)
     return page.show(
-        "document.html",
+        "documents/document.html",
         status=status_of(error) if error else 200,
         path=f"{shelf.web.url}/{public_id}",
         kind=shelf.web,

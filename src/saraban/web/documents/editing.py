@@ -54,7 +54,7 @@ async def _show(
     form: Any = None,
 ) -> Response:
     return page.show(
-        "edit.html",
+        "documents/edit.html",
         status=status_of(error) if error else 200,
         kind=shelf.web,
         document=found.data,

@@ -90,9 +90,9 @@ async def _register(
         limit=ROWS,
         clock=clock,
     )
-    template = "register.html"
+    template = "documents/register.html"
     if page.is_fragment:
-        template = "parts/register_rows.html" if cursor else "parts/register_list.html"
+        template = "documents/parts/register_rows.html" if cursor else "documents/parts/register_list.html"
     response = page.show(template, kind=shelf.web, lines=found.items, next_cursor=found.next_cursor, asked=asked)
     if page.is_fragment and not cursor:
         response.headers["HX-Push-Url"] = shelf.web.url + (f"?{asked.query}" if asked.query else "")
@@ -132,4 +132,4 @@ async def find(
     """Documents to choose from while a form is filled in."""
     text = "" if control_character(find) is not None else find.strip()
     found = await documents_to_pick(session, caller=page.caller, text=text, clock=clock) if text else []
-    return page.show("parts/found.html", found=found, text=text)
+    return page.show("documents/parts/found.html", found=found, text=text)

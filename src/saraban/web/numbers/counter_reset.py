@@ -78,7 +78,7 @@ async def _show(
         raise Forbidden("Only a Super Admin resets a counter.")
     found = await numbering.account(session, caller=page.caller, project_public_id=project, series=series, limit=1)
     return page.show(
-        "resetting.html",
+        "numbers/counter_reset.html",
         status=status_of(error) if error else 200,
         account=found,
         place=project,

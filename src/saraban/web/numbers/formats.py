@@ -107,7 +107,7 @@ async def listing(page: CurrentPage, session: ReadSession, project: Annotated[UU
     )
     rows = sorted(found.items, key=lambda row: (row.type_code or "", row.format.narrowing))
     may_manage = page.caller.may(MANAGE, Scope(project=place.id))
-    return page.show("formats.html", rows=rows, place=place, places=places, may_manage=may_manage)
+    return page.show("numbers/formats.html", rows=rows, place=place, places=places, may_manage=may_manage)
 
 
 @router.get("/new")
@@ -132,7 +132,7 @@ async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Re
             # Who only reads the format sees its pieces; what saving it would do is not his business.
             said = [] if error.kind is ErrorKind.FORBIDDEN else _words(error, page.language)
     return page.show(
-        "parts/format_effect.html",
+        "numbers/parts/format_effect.html",
         anatomy=found,
         said=said,
         effect=effect,
@@ -314,7 +314,7 @@ async def _show(
     place = await projects.find_project(session, public_id=_uuid(typed.project), pointer="/projectPublicId")
     versions = await numbering.history(session, caller=page.caller, public_id=row.format.public_id) if row else []
     return page.show(
-        "format.html",
+        "numbers/format.html",
         status=status_of(error) if error else 200,
         form=typed,
         saved=row,

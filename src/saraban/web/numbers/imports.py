@@ -112,7 +112,7 @@ async def _list(
         session, caller=page.caller, project_public_id=place.public_id, cursor=cursor, limit=ROWS
     )
     return page.show(
-        "parts/import_rows.html" if page.is_fragment and cursor else "imports.html",
+        "numbers/parts/import_rows.html" if page.is_fragment and cursor else "numbers/imports.html",
         status=status_of(error) if error else 200,
         rows=[one.row for one in found.items],
         names={one.row.public_id: one.username for one in found.items},
@@ -129,7 +129,7 @@ async def _show(
 ) -> Response:
     found = await numbering.import_(session, caller=page.caller, public_id=public_id)
     return page.show(
-        "parts/import_state.html" if page.is_fragment else "import.html",
+        "numbers/parts/import_state.html" if page.is_fragment else "numbers/import.html",
         status=status_of(error) if error else 200,
         row=found.row,
         place=found.project,

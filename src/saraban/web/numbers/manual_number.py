@@ -70,7 +70,7 @@ async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Re
             effect = await _effect(page, session, clock, validated(request, ManualNumberDraft, _payload(form)))
         except DomainError as error:
             faults = form_errors(error, page.language)
-    return page.show("parts/stated.html", effect=effect, faults=faults)
+    return page.show("numbers/parts/manual_number_effect.html", effect=effect, faults=faults)
 
 
 @router.post("")
@@ -161,7 +161,7 @@ async def _show(
     detail = await projects.read_project(session, caller=page.caller, public_id=place.public_id)
     where: dict[str, Any] = {"caller": page.caller, "project_public_id": place.public_id}
     return page.show(
-        "stating.html",
+        "numbers/manual_number.html",
         status=status_of(error) if error else 200,
         form=form,
         place=place,

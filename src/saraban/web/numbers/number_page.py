@@ -151,7 +151,7 @@ async def _show(
 ) -> Response:
     found = await numbering.biography(session, caller=page.caller, public_id=public_id)
     return page.show(
-        "number.html",
+        "numbers/number.html",
         status=status_of(error) if error else 200,
         life=found,
         entry=found.entry,

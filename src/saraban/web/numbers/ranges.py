@@ -139,7 +139,7 @@ async def _show(
     may_manage = page.caller.may(MANAGE, Scope(project=place.id))
     known = (await numbering.series(session, **where, limit=_PROPOSED)).items if may_manage else []
     return page.show(
-        "parts/range_rows.html" if page.is_fragment and cursor else "ranges.html",
+        "numbers/parts/range_rows.html" if page.is_fragment and cursor else "numbers/ranges.html",
         status=status_of(error) if error else 200,
         rows=found.items,
         next_cursor=found.next_cursor,

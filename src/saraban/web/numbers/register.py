@@ -44,9 +44,9 @@ async def listing(
         cursor=cursor,
         limit=ROWS,
     )
-    template = "numbers.html"
+    template = "numbers/register.html"
     if page.is_fragment:
-        template = "parts/series_rows.html" if cursor else "parts/series_list.html"
+        template = "numbers/parts/series_rows.html" if cursor else "numbers/parts/series_list.html"
     return page.show(
         template,
         rows=found.items,
@@ -79,9 +79,9 @@ async def account(
         cursor=cursor,
         limit=ROWS,
     )
-    template = "parts/account_rows.html" if page.is_fragment and cursor else "account.html"
+    template = "numbers/parts/ledger_rows.html" if page.is_fragment and cursor else "numbers/ledger.html"
     if page.is_fragment and not cursor:
-        template = "parts/account_list.html"
+        template = "numbers/parts/ledger_list.html"
     manages = any(one.public_id == project for one in await projects_with_permission(page, session, MANAGE_FORMATS))
     return page.show(
         template,

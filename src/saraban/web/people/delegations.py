@@ -62,7 +62,7 @@ async def colleagues(
 ) -> Response:
     """The choices of the form that fit what was typed."""
     found = await delegating.colleagues(session, caller=page.caller, text=q)
-    return page.show("parts/colleagues.html", people=found, chosen="")
+    return page.show("people/parts/people_options.html", people=found, chosen="")
 
 
 @router.post("")
@@ -121,7 +121,7 @@ async def _show(
     found = await delegating.listing(session, caller=page.caller, cursor=cursor, limit=ROWS, now=now)
     mine = page.caller.public_id
     return page.show(
-        "delegations.html",
+        "people/delegations.html",
         status=status_of(error) if error else 200,
         given=[one for one in found.items if one.delegator.public_id == mine],
         received=[one for one in found.items if one.delegator.public_id != mine],

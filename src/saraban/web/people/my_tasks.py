@@ -27,9 +27,9 @@ async def inbox(
     """The whole page, or for htmx the list alone or its next rows (`cursor`)."""
     now = clock.now()
     found = await workflow.inbox(session, caller=page.caller, subjects=subjects, cursor=cursor, limit=ROWS, now=now)
-    template = "inbox.html"
+    template = "people/my_tasks.html"
     if page.is_fragment:
-        template = "parts/inbox_rows.html" if cursor else "parts/inbox_list.html"
+        template = "people/parts/task_rows.html" if cursor else "people/parts/task_list.html"
     return page.show(
         template,
         items=found.items,

@@ -38,7 +38,7 @@ async def listing(
         cursor=cursor,
         limit=ROWS,
     )
-    template = "parts/notification_rows.html" if page.is_fragment and cursor else "notifications.html"
+    template = "people/parts/notification_rows.html" if page.is_fragment and cursor else "people/notifications.html"
     return page.show(
         template, items=found.items, next_cursor=found.next_cursor, by_name=BY_NAME, only_unread=unread == "1"
     )
@@ -49,7 +49,7 @@ async def bell(page: CurrentPage, session: ReadSession) -> Response:
     """The newest few, for the drop-down."""
     found = await notifications.listing(session, caller=page.caller, language=page.language, limit=IN_BELL)
     count = await notifications.unread_count(session, caller=page.caller)
-    return page.show("parts/bell.html", items=found.items, count=count, by_name=BY_NAME)
+    return page.show("people/parts/bell.html", items=found.items, count=count, by_name=BY_NAME)
 
 
 @router.post("/notifications/read-all")
@@ -118,7 +118,7 @@ async def _show(
     mail_is_on = page.request.app.state.post is not None
     chosen = await notifications.read_preferences(session, caller=page.caller, mail_is_on=mail_is_on)
     return page.show(
-        "preferences.html",
+        "people/preferences.html",
         status=status_of(error) if error else 200,
         chosen=chosen,
         names=NAMES,

@@ -111,7 +111,7 @@ async def _invited(request: Request, token: str, db: Db, clock: Now, error: Doma
     language = languages.of(request)
     response = render(
         request,
-        "invitation.html",
+        "people/invitation.html",
         status=status_of(error) if error else 200,
         person=person,
         faults=form_errors(error, language) if error else FormErrors(),
@@ -122,6 +122,6 @@ async def _invited(request: Request, token: str, db: Db, clock: Now, error: Doma
 
 def _own(page: PageRequest, *, done: str = "", error: DomainError | None = None) -> Response:
     faults = form_errors(error, page.language) if error else FormErrors()
-    response = page.show("password.html", status=status_of(error) if error else 200, done=done, faults=faults)
+    response = page.show("people/password.html", status=status_of(error) if error else 200, done=done, faults=faults)
     set_retry_after(response, error)
     return response

@@ -193,7 +193,7 @@ async def _show(
     found = await projects.read_calendar(session, caller=page.caller, project_public_id=place.public_id, year=asked)
     plan = await notifications.read_reminders(session, caller=page.caller, project_public_id=place.public_id)
     return page.show(
-        "calendar.html",
+        "people/project_calendar.html",
         status=status_of(error) if error else 200,
         place=place,
         places=places,

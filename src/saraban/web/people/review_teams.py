@@ -61,7 +61,7 @@ async def people(
 ) -> Response:
     """The choices of the form that fit what was typed."""
     found = await projects.participants(session, caller=page.caller, project_public_id=project, search=q)
-    return page.show("parts/colleagues.html", people=found, chosen="")
+    return page.show("people/parts/people_options.html", people=found, chosen="")
 
 
 @router.post("")
@@ -219,7 +219,7 @@ async def _list(
 ) -> Response:
     here, places = await _place(page, session, project)
     return page.show(
-        "teams.html",
+        "people/review_teams.html",
         status=status_of(error) if error else 200,
         place=here,
         places=places,
@@ -251,7 +251,7 @@ async def _show(
     disciplines = {one.code: one for one in await projects.disciplines(session, **asked)}
     may_manage = page.caller.may(MANAGE, Scope(project=here.id))
     return page.show(
-        "team.html",
+        "people/review_team.html",
         status=status_of(error) if error else 200,
         place=here,
         team=team,

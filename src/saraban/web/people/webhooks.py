@@ -40,7 +40,7 @@ async def listing(page: CurrentPage, session: ReadSession, done: Annotated[str, 
                 session, caller=page.caller, project_public_id=project.public_id, cursor=None, limit=_ROWS
             )
             groups.append(WebhookGroup(project.code, found.items))
-    return page.show("webhooks.html", groups=groups, done=done)
+    return page.show("people/webhooks.html", groups=groups, done=done)
 
 
 @router.post("/{public_id}/on")

@@ -42,16 +42,16 @@ def _to_login(request: Request) -> Response:
 async def _rendered(request: Request, error: DomainError, status: int) -> Response:
     problem = to_problem(error, language=languages.of(request), trace_id=trace_id()) | {"status": status}
     if "hx-request" in request.headers:
-        response = render(request, "parts/notice.html", status=status, problem=problem)
+        response = render(request, "shell/parts/notice.html", status=status, problem=problem)
         response.headers["HX-Retarget"] = "#notices"
         response.headers["HX-Reswap"] = "innerHTML"
         return response
     if isinstance(error, NotSetUp):
-        return render(request, "setup.html", status=status)
+        return render(request, "shell/setup.html", status=status)
     known = await _page_of_caller(request, error)
     if known is None:
-        return render(request, "failure.html", status=status, problem=problem)
-    return known.show("failed.html", status=status, problem=problem)
+        return render(request, "shell/failure.html", status=status, problem=problem)
+    return known.show("shell/failed.html", status=status, problem=problem)
 
 
 async def _page_of_caller(request: Request, error: DomainError) -> PageRequest | None:

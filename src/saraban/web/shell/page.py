@@ -48,6 +48,7 @@ def environment(language: str) -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
     )
+    found.policies["ext.i18n.trimmed"] = True  # as the catalogue is extracted: a text may be broken into lines
     texts = languages.catalogue(language)
     found.install_gettext_callables(texts.gettext, texts.ngettext, newstyle=True)  # type: ignore[attr-defined]
     found.filters |= {

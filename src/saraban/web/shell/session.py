@@ -157,7 +157,7 @@ def _form(
     settings = request.app.state.settings
     response = render(
         request,
-        "login.html",
+        "shell/login.html",
         status=status_of(error) if error else 200,
         next=next,
         username=username,

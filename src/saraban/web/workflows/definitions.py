@@ -75,7 +75,7 @@ async def listing(page: CurrentPage, session: ReadSession) -> Response:
     found = await catalogue.workflows(session)
     starters = await choosing.starters(session, caller=page.caller)
     return page.show(
-        "workflows.html",
+        "workflows/definitions.html",
         workflows=found,
         starters=starters,
         words_of_starter=await _naming(page, session, *starters.values()),
@@ -103,7 +103,7 @@ async def show(
     definition = dsl.read(found.dsl, published=True)
     starters = (await choosing.starters(session, caller=page.caller)).get(code, Starters())
     return page.show(
-        "workflow.html",
+        "workflows/definition.html",
         workflow=known,
         line=line,
         definition=definition,

@@ -101,7 +101,7 @@ async def check(page: CurrentPage, session: ReadSession, request: Request) -> Re
     page.caller.require_somewhere(MANAGE)
     typed = text(await read_form(request), "text")
     if typed is None:
-        return page.show("parts/workflow_verdict.html", verdict=DefinitionCheck(), empty=True, ready=None)
+        return page.show("workflows/parts/check_result.html", verdict=DefinitionCheck(), empty=True, ready=None)
     try:
         verdict = await _verdict(page, session, request, typed)
     except DomainError as error:
@@ -110,7 +110,7 @@ async def check(page: CurrentPage, session: ReadSession, request: Request) -> Re
             tuple((one, None, "") for one in said or [error.words.say(page.language, error.values)])
         )
     ready = None if verdict.faults else await _ready(page, session, verdict.raw)
-    return page.show("parts/workflow_verdict.html", verdict=verdict, empty=False, ready=ready)
+    return page.show("workflows/parts/check_result.html", verdict=verdict, empty=False, ready=ready)
 
 
 async def _verdict(page: PageRequest, session: AsyncSession, request: Request, typed: str) -> DefinitionCheck:
@@ -202,7 +202,7 @@ def _show(
     status: int = 200,
 ) -> Response:
     return page.show(
-        "workflow_editor.html",
+        "workflows/editor.html",
         status=status,
         text=typed,
         code=code,

@@ -121,7 +121,7 @@ async def _show(
     definition = dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl, published=True)
     places = await _places(session, definition, code, version)
     return page.show(
-        "migration.html",
+        "workflows/migration.html",
         status=status_of(error) if error else 200,
         definition=definition,
         number=version,

@@ -191,7 +191,7 @@ async def _show(
 ) -> Response:
     blank = dict.fromkeys(_FIELDS, "")
     return page.show(
-        "rehearsal.html",
+        "workflows/simulation.html",
         status=status_of(error) if error else 200,
         definition=definition,
         number=version,
@@ -253,7 +253,13 @@ async def replaying(code: Code, version: Version, page: CurrentPage, session: Re
     page.caller.require_somewhere(MANAGE)
     definition = await _definition(session, code, version)
     return page.show(
-        "replay.html", definition=definition, number=version, limit=200, found=None, faults=FormErrors(), before=0
+        "workflows/replay.html",
+        definition=definition,
+        number=version,
+        limit=200,
+        found=None,
+        faults=FormErrors(),
+        before=0,
     )
 
 
@@ -278,7 +284,7 @@ async def replay(
                 raise
             fault = error
     return page.show(
-        "replay.html",
+        "workflows/replay.html",
         status=status_of(fault) if fault else 200,
         definition=definition,
         number=version,

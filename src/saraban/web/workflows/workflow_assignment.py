@@ -191,7 +191,7 @@ async def _show(
     own = await rfa_types(session, page.caller, [here] if here else places)
     named = await rfa_types_named(session, page.caller, found, own)
     return page.show(
-        "choices.html",
+        "workflows/workflow_assignment.html",
         status=status_of(error) if error else 200,
         place=here,
         places=places,
