@@ -9,11 +9,11 @@ from saraban.app import API, create_app
 from saraban.config import Settings
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, async_dependency
-from saraban.numbering.dependencies import DRAWS, KeptRoute, Numbers
+from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers, RecordedRoute
 from saraban.numbering.schemas import GenerateIn
 from saraban.ops.queries import known_content, known_queries
 
-router = APIRouter(route_class=KeptRoute)
+router = APIRouter(route_class=RecordedRoute)
 ANSWER = {
     "publicId": "019505a1-7c3e-7000-8000-abc123def456",
     "documentNumber": "คคง.-ผรม.2-0001-2569",
@@ -23,7 +23,7 @@ ANSWER = {
 }
 
 
-@router.post("/bench/nothing", dependencies=DRAWS, status_code=201, include_in_schema=False)
+@router.post("/bench/nothing", dependencies=ISSUE_LIMIT, status_code=201, include_in_schema=False)
 async def nothing(
     body: GenerateIn,  # noqa: ARG001  taking all this is what is measured
     caller: CurrentCaller,  # noqa: ARG001

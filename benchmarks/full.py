@@ -116,7 +116,7 @@ async def _check(url: str) -> None:
         nonlocal rows, most
         rows, most = done, max(most, _resident())
 
-    async for _ in numbering.verify(db, carriers=carriers(), progress=progress):
+    async for _ in numbering.check_consistency(db, carriers=carriers(), progress=progress):
         found += 1
     await db.close()
     sys.stdout.write(orjson.dumps([rows, time.monotonic() - started, found, most]).decode())

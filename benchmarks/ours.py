@@ -20,8 +20,8 @@ from saraban.kit import migrations
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import Locks, RedisLocks
-from saraban.numbering.domain.template import stored
-from saraban.numbering.service.planning import Plan, Printing
+from saraban.numbering.domain.template import stored_template
+from saraban.numbering.service.planning import Plan, PreparedTemplate
 from tests.conftest import seeded, settings_in
 from tests.numbering_world import World, world_of
 from tests.people import cheap_passwords
@@ -67,14 +67,14 @@ def _like(plan: Plan, number: int) -> Plan:
     from dataclasses import replace
 
     values = {**plan.values, "RECIPIENT": f"B{number}"}
-    template = stored(plan.template.text)
+    template = stored_template(plan.template.text)
     name = template.series(values, resets=True)
     return replace(
         plan,
         values=values,
         series=name,
         lock_name=f"docnum:bench:0:{name}",
-        printing=Printing.of(template, values, plan.revision),
+        printing=PreparedTemplate.of(template, values, plan.revision),
     )
 
 

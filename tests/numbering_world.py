@@ -17,7 +17,7 @@ from saraban.kit.db import Code, Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import DatabaseLocks, Locks
 from saraban.numbering import service as numbering
-from saraban.numbering.domain.examination import Carried
+from saraban.numbering.domain.examination import NumberedDocument
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter
 from saraban.projects.models import Contract, Project
 
@@ -37,7 +37,7 @@ class World:
 
     def allocator(self, locks: Locks | None = None, **budget: Any) -> numbering.Allocator:
         return numbering.Allocator(
-            self.db, locks or DatabaseLocks(), budget=numbering.Budget(**budget), lock_timeout=30.0
+            self.db, locks or DatabaseLocks(), budget=numbering.RetryBudget(**budget), lock_timeout=30.0
         )
 
     def letter(
@@ -156,7 +156,7 @@ async def check_accounts(world: World) -> None:
         assert sorted(sequences) == list(range(1, len(sequences) + 1)), f"{series} has a hole or a duplicate"
         assert counters[series] == len(sequences), f"{series}: the counter and the ledger disagree"
     assert all(last == len(by_series.get(series, [])) for series, last in counters.items())
-    found = [one async for one in numbering.verify(world.db, carriers=[Documents()])]
+    found = [one async for one in numbering.check_consistency(world.db, carriers=[Documents()])]
     assert found == [], found
 
 
@@ -178,14 +178,16 @@ class Documents:
     async def change(self, session: AsyncSession, public_id: UUID, **values: Any) -> None:
         await session.execute(sa.update(DOCUMENTS).where(DOCUMENTS.c.public_id == public_id).values(**values))
 
-    async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> list[Carried]:
+    async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> list[NumberedDocument]:
         rows = await session.execute(_CARRIED.where(DOCUMENTS.c.public_id.in_(public_ids)))
-        return [Carried(*row[1:]) for row in rows.all()]
+        return [NumberedDocument(*row[1:]) for row in rows.all()]
 
-    async def page(self, session: AsyncSession, *, after: int, limit: int) -> tuple[list[tuple[str, Carried]], int]:
+    async def page(
+        self, session: AsyncSession, *, after: int, limit: int
+    ) -> tuple[list[tuple[str, NumberedDocument]], int]:
         found = await session.execute(_CARRIED.where(DOCUMENTS.c.id > after).order_by(DOCUMENTS.c.id).limit(limit))
         rows = found.all()
-        return [("LCBP3-C2", Carried(*row[1:])) for row in rows], rows[-1].id if rows else after
+        return [("LCBP3-C2", NumberedDocument(*row[1:])) for row in rows], rows[-1].id if rows else after
 
     async def count(self, session: AsyncSession) -> int:
         return await session.scalar(sa.select(sa.func.count()).select_from(DOCUMENTS)) or 0

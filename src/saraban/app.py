@@ -32,7 +32,7 @@ from saraban.kit.validation import field_problems
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailWork, remind
 from saraban.numbering import endpoints as numbering
-from saraban.numbering.service import ImportWork
+from saraban.numbering.service import ImportWorker
 from saraban.ops import deliveries, logs, openapi, problems, readiness, switchboard
 from saraban.ops.endpoints import router as ops_router
 from saraban.ops.frame import Frame
@@ -150,7 +150,7 @@ def new_worker(system: System) -> Worker:
     timers += seal_timers(db=system.db, sealer=system.sealer)
     timers.append(Timer("reminders", timedelta(minutes=10), _reminders(system)))
     turn = timedelta(seconds=settings.import_lease)
-    imports = ImportWork(system.db, system.storage, clock=system.clock, lease=turn)
+    imports = ImportWorker(system.db, system.storage, clock=system.clock, lease=turn)
     jobs = [Job("number_imports", imports.round)]
     if system.post is not None:
         jobs.append(Job("mail", MailWork(system.db, system.post, clock=system.clock).round))

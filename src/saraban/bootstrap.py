@@ -43,7 +43,7 @@ from saraban.kit.worker_notifier import WorkerNotifier
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
 from saraban.notifications.service import Post
-from saraban.numbering.service import Allocator, Budget, Carriers, Rates
+from saraban.numbering.service import Allocator, NumberedDocuments, NumberRateLimits, RetryBudget
 from saraban.ops.readiness import Dependency, dependencies
 from saraban.projects.service import seed as projects_seed
 from saraban.setup import service as setup
@@ -100,7 +100,7 @@ class System:
     uploads: UploadRules
     readers: AccessRules
     allocator: Allocator
-    rates: Rates
+    rates: NumberRateLimits
     sealer: Sealer
     subjects: Subjects
     steps: Steps
@@ -232,7 +232,7 @@ def _redis(settings: Settings, url: str) -> Redis:
 
 
 def _allocator(settings: Settings, db: Database, masters: list[Redis]) -> Allocator:
-    budget = Budget(
+    budget = RetryBudget(
         lock=settings.lock_retries,
         conflict=settings.conflict_retries,
         connection=settings.database_retries,
@@ -244,9 +244,9 @@ def _allocator(settings: Settings, db: Database, masters: list[Redis]) -> Alloca
     return Allocator(db, locks, budget=budget, lock_timeout=settings.lock_timeout)
 
 
-def _rates(settings: Settings) -> Rates:
+def _rates(settings: Settings) -> NumberRateLimits:
     limiter = RateLimiter(settings.redis_url, timeout=settings.redis_timeout, rest=settings.redis_breaker)
-    return Rates(
+    return NumberRateLimits(
         limiter,
         user=settings.draw_limit_user,
         address=settings.draw_limit_address,
@@ -259,7 +259,7 @@ def _followers() -> Followers:
     return [circulations.follower()]
 
 
-def carriers() -> list[Carriers]:
+def carriers() -> list[NumberedDocuments]:
     """Return the registers whose documents carry numbers, for `number verify`."""
     return [documents.CARRIED, circulations.CARRIED]
 

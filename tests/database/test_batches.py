@@ -311,7 +311,7 @@ class TestFormat:
         allocator = world.allocator()
         plan = await world.plan(world.letter())
         await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
-        wanted = numbering.Wanted(
+        wanted = numbering.FormatDraft(
             template="{ORIGINATOR}/{RECIPIENT}/{SEQ:5}/{YEAR:A.D.}",
             description=None,
             resets=None,
@@ -319,7 +319,7 @@ class TestFormat:
             reason="The owner's new letter numbers.",
         )
         await world.db.transact(
-            lambda session: numbering.save(
+            lambda session: numbering.save_format(
                 session,
                 caller=world.caller,
                 project_public_id=world.project,

@@ -16,7 +16,7 @@ from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
 from saraban.numbering import service as numbering
-from saraban.numbering.domain.examination import Carried
+from saraban.numbering.domain.examination import NumberedDocument
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter, NumberRendering
 from saraban.numbering.repository import books
 from saraban.numbering.service import importing, verifying
@@ -36,7 +36,7 @@ async def world(any_demo_url: str) -> AsyncIterator[World]:
 
 
 async def check(world: World, *registers: Any) -> list[tuple[str, str, str]]:
-    found = numbering.verify(world.db, carriers=registers or carriers())
+    found = numbering.check_consistency(world.db, carriers=registers or carriers())
     return [(one.what.value, one.about, one.detail) async for one in found]
 
 
@@ -56,11 +56,11 @@ async def stated(world: World, *sequences: int, **more: Any) -> list[numbering.I
     plan = await world.plan(world.letter(**more))
     return [
         await world.db.transact(
-            lambda session, sequence=sequence: numbering.override(
+            lambda session, sequence=sequence: numbering.issue_manually(
                 session,
                 caller=world.caller,
                 plan=plan,
-                statement=numbering.Statement(None, sequence),
+                statement=numbering.ManualNumber(None, sequence),
                 reason=REASON,
                 moves_counter=False,
                 confirmed_jump=None,
@@ -75,7 +75,7 @@ async def stated(world: World, *sequences: int, **more: Any) -> list[numbering.I
 
 async def set_back(world: World, to: int) -> None:
     await world.db.transact(
-        lambda session: numbering.reset(
+        lambda session: numbering.reset_counter(
             session,
             caller=world.caller,
             project_public_id=world.project,
@@ -91,17 +91,17 @@ async def set_back(world: World, to: int) -> None:
 
 async def listed(world: World, **more: Any) -> Page[numbering.SeriesRow]:
     async with world.db.reading() as session:
-        return await numbering.series(session, caller=world.caller, project_public_id=world.project, **more)
+        return await numbering.list_series(session, caller=world.caller, project_public_id=world.project, **more)
 
 
-async def accounted(world: World, series: str, **more: Any) -> numbering.Account:
+async def accounted(world: World, series: str, **more: Any) -> numbering.SeriesLedger:
     async with world.db.reading() as session:
-        return await numbering.account(
+        return await numbering.series_ledger(
             session, caller=world.caller, project_public_id=world.project, series=series, **more
         )
 
 
-def told(account: numbering.Account) -> list[tuple[int, int, str]]:
+def told(account: numbering.SeriesLedger) -> list[tuple[int, int, str]]:
     return [(line.first, line.last, line.gap.why.value if line.gap else "NUMBER") for line in account.lines]
 
 
@@ -193,7 +193,7 @@ class TestBooks:
         class Meanwhile:
             """A register that draws numbers while the books are read."""
 
-            async def named(self, _session: Any, _ids: Any) -> list[Carried]:
+            async def named(self, _session: Any, _ids: Any) -> list[NumberedDocument]:
                 return []
 
             async def page(self, _session: Any, *, after: int, limit: int) -> tuple[list[Any], int]:
@@ -211,7 +211,7 @@ class TestDocuments:
         """The register says what a document carries; the ledger must say the same of the number."""
         first, second, _ = await three(world)
         mine, yours, gone = (
-            Carried(new_id(), number, "?", cancelled=False)
+            NumberedDocument(new_id(), number, "?", cancelled=False)
             for number in (
                 first.public_id,
                 second.public_id,
@@ -227,7 +227,7 @@ class TestDocuments:
             )
 
         class Register:
-            async def named(self, _session: Any, ids: Any) -> list[Carried]:
+            async def named(self, _session: Any, ids: Any) -> list[NumberedDocument]:
                 return [one for one in (mine, yours) if one.public_id in ids]
 
             async def page(self, _session: Any, *, after: int, limit: int) -> tuple[list[Any], int]:
@@ -374,7 +374,7 @@ class TestReset:
 
     async def test_frees_a_sequence_that_prints_otherwise_now(self, world: World) -> None:
         await three(world)
-        wanted = numbering.Wanted(
+        wanted = numbering.FormatDraft(
             template="{ORIGINATOR}-{RECIPIENT}-{SEQ:3}-{YEAR:B.E.}",
             description=None,
             resets=None,
@@ -382,7 +382,7 @@ class TestReset:
             reason=REASON,
         )
         await world.db.transact(
-            lambda session: numbering.save(
+            lambda session: numbering.save_format(
                 session,
                 caller=world.caller,
                 project_public_id=world.project,
@@ -472,7 +472,7 @@ class TestAccount:
         plan = await world.plan(world.letter())
         rows = [
             await world.db.transact(
-                lambda session, first=first, last=last, kind=kind: numbering.close(
+                lambda session, first=first, last=last, kind=kind: numbering.create_range(
                     session,
                     caller=world.caller,
                     plan=plan,
@@ -491,7 +491,7 @@ class TestAccount:
             await world.take(allocator, world.letter())  # 4, 7
         for row in rows[1:]:
             await world.db.transact(
-                lambda session, row=row: numbering.release(
+                lambda session, row=row: numbering.release_range(
                     session, caller=world.caller, public_id=row.range.public_id, reason=REASON, now=NOW, address=""
                 )
             )

@@ -186,7 +186,7 @@ class TestHeldLock:
         plan = await world.plan(world.letter())
         async with redis_locks(redis_url, ttl=30) as locks:
             allocator = numbering.Allocator(
-                world.db, locks, budget=numbering.Budget(lock=1, deadline=5), lock_timeout=0.1
+                world.db, locks, budget=numbering.RetryBudget(lock=1, deadline=5), lock_timeout=0.1
             )
             async with locks.hold(plan.lock_name, within=1):
                 refused = await asyncio.gather(
@@ -387,7 +387,7 @@ class TestLinearizability:
                         numbering.Allocator(
                             db,
                             await stack.enter_async_context(redis_locks(redis.url, ttl=1)),
-                            budget=numbering.Budget(pause=0.1, deadline=10, connection=6),
+                            budget=numbering.RetryBudget(pause=0.1, deadline=10, connection=6),
                             lock_timeout=2,
                         )
                         for db in databases
@@ -429,7 +429,7 @@ class TestMeasurements:
         plan = await world.plan(world.letter())
         async with redis_locks(redis_url) as locks, locks.hold(plan.lock_name, within=1):
             allocator = numbering.Allocator(
-                world.db, locks, budget=numbering.Budget(lock=1, pause=0.01), lock_timeout=0.1
+                world.db, locks, budget=numbering.RetryBudget(lock=1, pause=0.01), lock_timeout=0.1
             )
             with pytest.raises(NumberingBusy):
                 await allocator.draw(plan, caller=world.caller, token=new_id(), address="")

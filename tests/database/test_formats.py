@@ -33,12 +33,14 @@ async def world(any_demo_url: str) -> AsyncIterator[World]:
 
 async def save(world: World, template: str, *, resets: bool | None = None) -> numbering.FormatRow:
     return await world.db.transact(
-        lambda session: numbering.save(
+        lambda session: numbering.save_format(
             session,
             caller=world.caller,
             project_public_id=world.project,
             type_code="MEMO",
-            wanted=numbering.Wanted(template=template, description=None, resets=resets, overflow="widen", reason=WHY),
+            wanted=numbering.FormatDraft(
+                template=template, description=None, resets=resets, overflow="widen", reason=WHY
+            ),
             now=NOW,
             address="",
         )
@@ -49,7 +51,7 @@ async def change(
     world: World, row: numbering.FormatRow, template: str, *, session: AsyncSession
 ) -> numbering.FormatRow:
     """By somebody who has seen its first version."""
-    return await numbering.change(
+    return await numbering.change_format(
         session,
         caller=world.caller,
         public_id=row.format.public_id,
@@ -109,7 +111,7 @@ class TestPeriods:
         kept = await allocator.draw(plan, caller=world.caller, token=new_id(), address="", lasts=timedelta(days=36500))
 
         bound = await world.db.transact(
-            lambda session: numbering.confirm(
+            lambda session: numbering.confirm_reservation(
                 session, caller=world.caller, token=kept.public_id, now=OCTOBER, address=""
             )
         )
@@ -132,7 +134,7 @@ class TestTwoWhoSave:
         with pytest.raises(FormatStale):
             await second
         async with world.db.reading() as session:
-            versions = await numbering.history(session, caller=world.caller, public_id=row.format.public_id)
+            versions = await numbering.format_history(session, caller=world.caller, public_id=row.format.public_id)
         assert [(one.version, one.template) for one in versions] == [(2, "M{SEQ:3}"), (1, "M{SEQ:2}")]
 
 

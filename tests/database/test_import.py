@@ -12,7 +12,7 @@ from saraban.kit.db import Database
 from saraban.numbering import service as numbering
 from saraban.numbering.models import LedgerEntry, NumberCounter, NumberImport, NumberRendering
 from saraban.numbering.service import importing
-from saraban.numbering.service.importing import Cells, Outcome, SourceFile
+from saraban.numbering.service.importing import Cells, ImportOutcome, SourceFile
 from tests.numbering_world import BANGKOK, NOW, World, world_of
 
 pytestmark = pytest.mark.servers
@@ -35,7 +35,7 @@ def lines(first: int, last: int) -> Iterator[Cells]:
         yield sequence + 1, [number, "LETTER", "คคง.", "ผรม.1", *[None] * 9]
 
 
-async def bring(world: World, given: Iterator[Cells], **more: Any) -> Outcome:
+async def bring(world: World, given: Iterator[Cells], **more: Any) -> ImportOutcome:
     return await importing.import_rows(
         world.db,
         caller=world.caller,
@@ -54,7 +54,7 @@ async def count(world: World, model: Any, *where: Any) -> int:
 
 
 async def discrepancies(world: World) -> list[Any]:
-    return [found async for found in numbering.verify(world.db, carriers=carriers())]
+    return [found async for found in numbering.check_consistency(world.db, carriers=carriers())]
 
 
 class TestBatches:
@@ -104,7 +104,7 @@ class TestDrawing:
     async def test_meanwhile_takes_a_number_from_the_file(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """The number is drawn after the look at the ledger; the line is refused, the others come in."""
         allocator = world.allocator()
-        look = importing.taken
+        look = importing.compare_with_ledger
         drawn = []
 
         async def then_draw(*words: Any) -> Any:
@@ -113,7 +113,7 @@ class TestDrawing:
                 drawn.append(await world.take(allocator, world.letter()))
             return seen
 
-        monkeypatch.setattr(importing, "taken", then_draw)
+        monkeypatch.setattr(importing, "compare_with_ledger", then_draw)
 
         outcome = await bring(world, lines(1, 5))
 

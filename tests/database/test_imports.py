@@ -19,7 +19,7 @@ from saraban.kit.db import Database
 from saraban.numbering import service as numbering
 from saraban.numbering.models import LedgerEntry, NumberImport
 from saraban.numbering.repository import imports as rows
-from saraban.numbering.service import ImportWork
+from saraban.numbering.service import ImportWorker
 from saraban.numbering.service.import_work import LEASE
 from tests.conftest import PASSWORD
 from tests.numbering_world import BANGKOK, NOW, World, world_of
@@ -36,8 +36,8 @@ class Works:
         self.storage = FolderStorage(folder)
         self.clock = FixedClock(NOW, BANGKOK)
 
-    def worker(self) -> ImportWork:
-        return ImportWork(self.db, self.storage, clock=self.clock, beat=0.02)
+    def worker(self) -> ImportWorker:
+        return ImportWorker(self.db, self.storage, clock=self.clock, beat=0.02)
 
     async def send(self, last: int, first: int = 1) -> None:
         async def chunks() -> AsyncIterator[bytes]:
@@ -45,12 +45,12 @@ class Works:
             for sequence in range(first, last + 1):
                 yield f"คคง.-ผรม.1-{sequence:04}-2569,LETTER,คคง.,ผรม.1\n".encode()
 
-        await numbering.receive(
+        await numbering.upload_import(
             self.db,
             self.storage,
             caller=self.world.caller,
             project_public_id=self.world.project,
-            sheet=numbering.SentSheet.of("old.csv", chunks()),
+            sheet=numbering.ImportFile.of("old.csv", chunks()),
             clock=self.clock,
             address="",
         )
@@ -69,7 +69,7 @@ class Works:
         """Take a turn and never be heard of again."""
         key, now = (await self.row()).id, self.clock.now()
         assert await self.db.transact(
-            lambda session: rows.take(session, key=key, lease=self.world.project, until=now + LEASE, now=now)
+            lambda session: rows.acquire_lease(session, key=key, lease=self.world.project, until=now + LEASE, now=now)
         )
         self.clock.at = now + LEASE + timedelta(seconds=1)
 
@@ -105,7 +105,7 @@ class TestTurns:
         await works.started(50)
         key = (await works.row()).id
         await works.db.transact(
-            lambda session: rows.take(session, key=key, lease=works.world.project, until=NOW + LEASE, now=NOW)
+            lambda session: rows.acquire_lease(session, key=key, lease=works.world.project, until=NOW + LEASE, now=NOW)
         )
 
         assert await works.worker().round() is False
@@ -147,7 +147,7 @@ class TestTurns:
         row = await works.row()
         assert 0 < written < 4_000
         assert (row.state, row.rows_written, row.report["there"] if row.report else None) == ("DONE", 4_000, 0)
-        assert [found async for found in numbering.verify(works.db, carriers=carriers())] == []
+        assert [found async for found in numbering.check_consistency(works.db, carriers=carriers())] == []
 
 
 class TestServer:

@@ -34,7 +34,9 @@ async def reserve(world: World, lasts: timedelta = FIVE_MINUTES) -> numbering.Is
 
 async def confirm(world: World, issued: numbering.Issued) -> numbering.Issued:
     return await world.db.transact(
-        lambda session: numbering.confirm(session, caller=world.caller, token=issued.public_id, now=NOW, address="")
+        lambda session: numbering.confirm_reservation(
+            session, caller=world.caller, token=issued.public_id, now=NOW, address=""
+        )
     )
 
 
@@ -44,7 +46,7 @@ async def expire(world: World) -> int:
 
 async def void(world: World, issued: numbering.Issued) -> numbering.Issued:
     return await world.db.transact(
-        lambda session: numbering.void(
+        lambda session: numbering.void_number(
             session, caller=world.caller, public_id=issued.public_id, reason=REASON, now=NOW, address=""
         )
     )
@@ -53,7 +55,7 @@ async def void(world: World, issued: numbering.Issued) -> numbering.Issued:
 async def close(world: World, first: int, last: int) -> numbering.RangeRow:
     plan = await world.plan(world.letter())
     return await world.db.transact(
-        lambda session: numbering.close(
+        lambda session: numbering.create_range(
             session,
             caller=world.caller,
             plan=plan,
@@ -101,13 +103,13 @@ class TestConfirm:
 
         assert await world.db.transact(lambda session: numbering.expire_reservations(session, now=later)) == 1
         kept = await world.db.transact(
-            lambda session: numbering.confirm(
+            lambda session: numbering.confirm_reservation(
                 session, caller=world.caller, token=issued.public_id, now=later, address=""
             )
         )
         try:
             await world.db.transact(
-                lambda session: numbering.confirm(
+                lambda session: numbering.confirm_reservation(
                     session, caller=world.caller, token=over.public_id, now=before, address=""
                 )
             )
@@ -150,7 +152,7 @@ class TestVoid:
         plan = await world.plan(world.letter())
 
         async def then(session: Any, new: numbering.Issued) -> numbering.Issued:
-            return await numbering.replace(
+            return await numbering.replace_number(
                 session,
                 caller=world.caller,
                 public_id=issued.public_id,
@@ -181,7 +183,7 @@ class TestReservation:
         async def bind() -> numbering.Issued:
             holder = numbering.Holder("letter", new_id())
             return await world.db.transact(
-                lambda session: numbering.bind(
+                lambda session: numbering.bind_reservation(
                     session,
                     caller=world.caller,
                     token=issued.public_id,
@@ -213,7 +215,7 @@ class TestReservation:
         holder = numbering.Holder("letter", new_id())
 
         bound = await world.db.transact(
-            lambda session: numbering.bind(
+            lambda session: numbering.bind_reservation(
                 session,
                 caller=world.caller,
                 token=old.public_id,

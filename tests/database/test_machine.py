@@ -30,7 +30,7 @@ from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.kit.locks import LockBusy, LockServiceDown
 from saraban.numbering import service as numbering
-from saraban.numbering.domain.template import stored
+from saraban.numbering.domain.template import stored_template
 from saraban.numbering.models import LedgerEntry, NumberCounter
 from saraban.numbering.service import importing
 from tests.numbering_model import Model, Series
@@ -198,7 +198,9 @@ class Product:
 
     async def confirm(self, *, name: str, key: str) -> str:
         token = self.ids[name, key]
-        return (await self.once(lambda session: numbering.confirm(session, token=token, **self._common))).status
+        return (
+            await self.once(lambda session: numbering.confirm_reservation(session, token=token, **self._common))
+        ).status
 
     async def give_up(self, *, name: str, key: str) -> str:
         words = {"token": self.ids[name, key], "reason": REASON, **self._common}
@@ -209,7 +211,7 @@ class Product:
         words = {"token": self.ids[name, key], "plan": self.plans[name], "holder": holder, "fields": {}}
 
         async def work(session: AsyncSession) -> str:
-            issued = await numbering.bind(session, **words, **self._common)
+            issued = await numbering.bind_reservation(session, **words, **self._common)
             await self.documents.write(session, holder, issued)
             return issued.status
 
@@ -224,23 +226,23 @@ class Product:
 
     async def void(self, *, name: str, key: str) -> str:
         words = {"public_id": self.ids[name, key], "reason": REASON, **self._common}
-        return (await self.once(lambda session: numbering.void(session, **words))).status
+        return (await self.once(lambda session: numbering.void_number(session, **words))).status
 
     async def replace(self, *, name: str, key: str) -> int:
         words = {"public_id": self.ids[name, key], "project_id": self.plans[name].project.id, "reason": REASON}
         return await self.issue(
             name,
-            lambda session, issued: numbering.replace(session, replacement=issued, **words, **self._common),
+            lambda session, issued: numbering.replace_number(session, replacement=issued, **words, **self._common),
         )
 
     async def state(self, *, name: str, sequence: int, moves: bool) -> int:
-        statement = numbering.Statement(None, sequence)
+        statement = numbering.ManualNumber(None, sequence)
         words: dict[str, Any] = {"caller": self.world.caller, "plan": self.plans[name], "statement": statement}
 
         async def work(session: AsyncSession) -> int:
-            jump = (await numbering.override_effect(session, **words)).jump if moves else None
+            jump = (await numbering.manual_number_effect(session, **words)).jump if moves else None
             more: dict[str, Any] = {"reason": REASON, "token": new_id(), "key": None, "address": ""}
-            issued = await numbering.override(session, moves_counter=moves, confirmed_jump=jump, **words, **more)
+            issued = await numbering.issue_manually(session, moves_counter=moves, confirmed_jump=jump, **words, **more)
             return issued.sequence
 
         return await self.once(work)
@@ -270,7 +272,7 @@ class Product:
             await self.documents.lock(session, document)
             old = await session.scalar(sa.select(DOCUMENTS.c.number).where(DOCUMENTS.c.public_id == document))
             words = {"holder": holder, "number": old, "replacement": issued, "reason": REASON, **self._common}
-            await numbering.replace_held(session, **words)
+            await numbering.replace_held_number(session, **words)
             await self.documents.change(session, document, number=issued.public_id, printed=issued.number)
 
         return await self.issue(name, then, holder)
@@ -287,7 +289,7 @@ class Product:
 
         async def work(session: AsyncSession) -> str:
             await self.documents.lock(session, document)
-            await numbering.cancel(session, **words)
+            await numbering.cancel_number(session, **words)
             await self.documents.change(session, document, cancelled=True)
             return "CANCELLED"
 
@@ -298,7 +300,7 @@ class Product:
 
         async def work(session: AsyncSession) -> str:
             await self.documents.lock(session, document)
-            printed = await numbering.revise(session, **words)
+            printed = await numbering.revise_number(session, **words)
             await self.documents.change(session, document, printed=printed)
             return label
 
@@ -306,24 +308,24 @@ class Product:
 
     async def reset(self, *, name: str, to: int) -> int:
         words = {"project_public_id": self.world.project, "series": self.plans[name].series, "to": to, "key": None}
-        await self.once(lambda session: numbering.reset(session, reason=REASON, **words, **self._common))
+        await self.once(lambda session: numbering.reset_counter(session, reason=REASON, **words, **self._common))
         return to
 
     async def close(self, *, name: str, mark: UUID, first: int, last: int, is_kept: bool) -> str:
         words: dict[str, Any] = {"plan": self.plans[name], "first": first, "last": last, "organization": None}
         words |= {"caller": self.world.caller, "kind": "KEPT" if is_kept else "BARRED", "reason": REASON}
-        row = await self.once(lambda session: numbering.close(session, address="", **words))
+        row = await self.once(lambda session: numbering.create_range(session, address="", **words))
         self.ranges[mark] = row.range.public_id
         return "CLOSED"
 
     async def release(self, *, name: str, mark: UUID) -> str:
         assert name
         words = {"public_id": self.ranges[mark], "reason": REASON, **self._common}
-        await self.once(lambda session: numbering.release(session, **words))
+        await self.once(lambda session: numbering.release_range(session, **words))
         return "RELEASED"
 
     async def save(self, width: int) -> None:
-        wanted = numbering.Wanted(
+        wanted = numbering.FormatDraft(
             template=f"{{ORIGINATOR}}-{{RECIPIENT}}-{{SEQ:{width}}}-{{YEAR:B.E.}}",
             description=None,
             resets=None,
@@ -331,7 +333,7 @@ class Product:
             reason=REASON,
         )
         words = {"project_public_id": self.world.project, "type_code": "LETTER", "wanted": wanted, **self._common}
-        await self.db.transact(lambda session: numbering.save(session, **words))
+        await self.db.transact(lambda session: numbering.save_format(session, **words))
 
     async def picture(self) -> tuple[dict[Any, Any], dict[str, int], dict[UUID, Any]]:
         """The books as the model sees them; the public ids of all numbers are noted on the way."""
@@ -341,7 +343,10 @@ class Product:
             counters = (await session.execute(sa.select(NumberCounter).where(NumberCounter.range == 0))).scalars().all()
             carried = (await session.execute(sa.select(DOCUMENTS))).all()
         keys = {
-            row.public_id: (names[row.series], str(row.sequence_number).zfill(stored(row.format_template).width))
+            row.public_id: (
+                names[row.series],
+                str(row.sequence_number).zfill(stored_template(row.format_template).width),
+            )
             for row in ledger
         }
         assert len(set(keys.values())) == len(ledger), "a number was issued twice"
@@ -391,7 +396,7 @@ class Numbers(RuleBasedStateMachine):
             self.forget()
 
     async def _check(self) -> None:
-        found = [one async for one in numbering.verify(self.db, carriers=[Documents()])]
+        found = [one async for one in numbering.check_consistency(self.db, carriers=[Documents()])]
         assert found == []
 
     @initialize()

@@ -188,7 +188,7 @@ class TestRedis:
         locks = redis_locks(redis_url)
         plan = await maria_world.plan(maria_world.letter())
         allocator = numbering.Allocator(
-            maria_world.db, locks, budget=numbering.Budget(lock=1, deadline=5), lock_timeout=0.1
+            maria_world.db, locks, budget=numbering.RetryBudget(lock=1, deadline=5), lock_timeout=0.1
         )
         async with locks.hold(plan.lock_name, within=1):
             with pytest.raises(NumberingBusy) as caught:
@@ -235,7 +235,7 @@ class TestCounter:
         request = maria_world.letter()
         await maria_world.draw(maria_world.allocator(redis_locks(redis_url)), request)
         allocator = maria_world.allocator(redis_locks(redis_url))  # one that remembers nothing, and so reads
-        read = repository.standing
+        read = repository.counter_state
         lost: list[bool] = []
 
         async def read_and_be_overtaken(connected: Any, place: Any, **kwargs: Any) -> Any:
@@ -246,7 +246,7 @@ class TestCounter:
                     await other.execute(sa.update(NumberCounter).values(version=NumberCounter.version + 1))
             return seen
 
-        monkeypatch.setattr(repository, "standing", read_and_be_overtaken)
+        monkeypatch.setattr(repository, "counter_state", read_and_be_overtaken)
         issued = await maria_world.draw(allocator, request)
 
         assert issued.sequence == 2
@@ -444,13 +444,13 @@ class TestPool:
 
 class TestFormat:
     async def test_that_two_save_first_at_the_same_moment_is_saved_once(self, world: World) -> None:
-        wanted = numbering.Wanted(
+        wanted = numbering.FormatDraft(
             template="{ORIGINATOR}-M-{SEQ:3}", description=None, resets=None, overflow="widen", reason="For memos."
         )
 
         async def save() -> int:
             async def work(session: AsyncSession) -> int:
-                row = await numbering.save(
+                row = await numbering.save_format(
                     session,
                     caller=world.caller,
                     project_public_id=world.project,
@@ -470,7 +470,7 @@ class TestFormat:
         assert 1 in versions
         assert all(isinstance(outcome, int | FormatStale) for outcome in outcomes), outcomes
         async with world.db.reading() as session:
-            page = await numbering.formats(
+            page = await numbering.list_formats(
                 session, caller=world.caller, project_public_id=world.project, cursor=None, limit=50
             )
         assert [row.type_code for row in page.items].count("MEMO") == 1

@@ -11,7 +11,7 @@ from saraban.cli.outcome import say, with_system
 if TYPE_CHECKING:
     from saraban.audit.service import AuditEntry
     from saraban.bootstrap import System
-    from saraban.numbering.service import FormatChoice, Trace
+    from saraban.numbering.service import FormatChoice, NumberOperation
 
 
 def register(app: typer.Typer) -> None:
@@ -98,12 +98,12 @@ def _show_number(number: str) -> None:
         typer.echo(f"{say('รูปแบบ', 'format')}: {choice.template} ({say(choice.words.th, choice.words.en)})")
 
 
-async def _traces(system: "System", number: str) -> "tuple[list[Trace], list[FormatChoice]]":
+async def _traces(system: "System", number: str) -> "tuple[list[NumberOperation], list[FormatChoice]]":
     """Several projects may have the number, each with a format of its own."""
     from saraban.numbering import service as numbering
 
     async with system.db.reading() as session:
-        traces = await numbering.traces(session, number=number)
+        traces = await numbering.audit_trail(session, number=number)
         numbers = dict.fromkeys(one.audit.reservation_uuid for one in traces if one.audit.reservation_uuid)
         choices = [await numbering.format_choice(session, one) for one in numbers]
         return traces, [one for one in choices if one is not None]

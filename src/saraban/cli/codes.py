@@ -70,7 +70,7 @@ async def number_named(session: "AsyncSession", caller: "Caller", project: str, 
     from saraban.numbering import service as numbering
 
     place = await project_named(session, project)
-    found = await numbering.find(session, caller=caller, project_public_id=place, number=number)
+    found = await numbering.resolve_number(session, caller=caller, project_public_id=place, number=number)
     return found.asked.public_id
 
 

@@ -14,7 +14,7 @@ from saraban.cli.outcome import cannot_tell, say, with_system
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
-    from saraban.numbering.service import Account, Discrepancy, Line, NumberRow, SeriesRow
+    from saraban.numbering.service import Discrepancy, LedgerLine, NumberRow, SeriesLedger, SeriesRow
     from saraban.numbering.service.verifying import Progress
 
 DISAGREES = 1
@@ -51,7 +51,7 @@ async def _series(system: "System", project: str, text: str | None) -> "list[Ser
     async with system.db.reading() as session:
         caller, place = await system_at(session, project)
         return await every(
-            lambda cursor: numbering.series(
+            lambda cursor: numbering.list_series(
                 session, caller=caller, project_public_id=place, text=text, cursor=cursor, limit=PAGE
             )
         )
@@ -79,7 +79,7 @@ def account(
             caller, place = await system_at(session, project)
             cursor: str | None = None
             while True:
-                page = await numbering.account(
+                page = await numbering.series_ledger(
                     session,
                     caller=caller,
                     project_public_id=place,
@@ -97,13 +97,13 @@ def account(
     with_system(work)
 
 
-def _print(page: "Account", zone: ZoneInfo, *, holes: bool) -> None:
+def _print(page: "SeriesLedger", zone: ZoneInfo, *, holes: bool) -> None:
     for line in page.lines:
         if line.entry is None or not holes:
             typer.echo(_line(line, zone))
 
 
-def _line(line: "Line[NumberRow]", zone: ZoneInfo) -> str:
+def _line(line: "LedgerLine[NumberRow]", zone: ZoneInfo) -> str:
     entry, gap = line.entry, line.gap
     if entry is not None:
         at, who, reason = entry.issued_at, entry.username, entry.reason or ""
@@ -146,7 +146,7 @@ async def _verify(system: "System") -> tuple[int, int]:
             rows = done
             shown(done, total)
 
-        async for found in numbering.verify(system.db, carriers=carriers(), progress=progress):
+        async for found in numbering.check_consistency(system.db, carriers=carriers(), progress=progress):
             count += 1
             sys.stderr.write(f"saraban: {_says(found)}\n")
     return count, rows

@@ -11,7 +11,7 @@ from saraban.cli.outcome import say, with_system
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
-    from saraban.numbering.service import ErrorRow
+    from saraban.numbering.service import NumberErrorRow
 
 
 class Kind(StrEnum):
@@ -55,7 +55,7 @@ def errors(
 
 async def _errors(
     system: "System", kind: Kind | None, username: str | None, trace: str | None, since: datetime | None, limit: int
-) -> "list[ErrorRow]":
+) -> "list[NumberErrorRow]":
     from saraban.identity.service import system_caller
     from saraban.numbering import service as numbering
 
@@ -63,7 +63,7 @@ async def _errors(
     async with system.db.reading() as session:
         caller = await system_caller(session)
         return await every(
-            lambda cursor: numbering.errors(
+            lambda cursor: numbering.list_errors(
                 session,
                 caller=caller,
                 kind=kind.value if kind else None,
@@ -77,7 +77,7 @@ async def _errors(
         )
 
 
-def _line(row: "ErrorRow") -> str:
+def _line(row: "NumberErrorRow") -> str:
     kept = row.error
     context = kept.context_data or {}
     where = context.get("series") or context.get("request") or "-"

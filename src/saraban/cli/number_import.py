@@ -15,8 +15,8 @@ from saraban.cli.outcome import language, say, stop, with_system
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
-    from saraban.numbering.service.importing import Outcome
-    from saraban.numbering.service.lines import Read
+    from saraban.numbering.service.importing import ImportOutcome
+    from saraban.numbering.service.lines import CheckedRow
 
 REFUSED = 3
 SHOWN = 20
@@ -88,7 +88,7 @@ async def _import(
     async with system.db.reading() as session:
         caller = await caller_named(session, account)
         place = await project_named(session, project)
-    total = sum(1 for _ in workbook.lines_of(file))
+    total = sum(1 for _ in workbook.rows_of(file))
     told: dict[str, Any] = {
         "caller": caller,
         "project_public_id": place,
@@ -103,26 +103,26 @@ async def _import(
         raise stop("ยังไม่ได้นำเข้า", "Nothing was imported.")
     with _bar(total) as progress:
         outcome = await importing.import_rows(
-            system.db, lines=workbook.lines_of(file), file=source, moves=moves, progress=progress, **told
+            system.db, lines=workbook.rows_of(file), file=source, moves=moves, progress=progress, **told
         )
     _report(outcome, commit=True)
     return outcome.refused
 
 
-async def _dry_run(system: "System", file: Path, result: Path | None, total: int, told: dict[str, Any]) -> "Outcome":
+async def _dry_run(
+    system: "System", file: Path, result: Path | None, total: int, told: dict[str, Any]
+) -> "ImportOutcome":
     from saraban.numbering.service import importing, workbook
 
     faults = _Faults()
-    with workbook.ResultSheet(_sheet(result)) if result else nullcontext() as sheet, _bar(total) as progress:
+    with workbook.ResultWorkbook(_sheet(result)) if result else nullcontext() as sheet, _bar(total) as progress:
 
-        def each(read: "Read", state: str) -> None:
+        def each(read: "CheckedRow", state: str) -> None:
             faults.add(read)
             if sheet is not None:
                 sheet.add(read, state)
 
-        outcome = await importing.examine(
-            system.db, lines=workbook.lines_of(file), each=each, progress=progress, **told
-        )
+        outcome = await importing.dry_run(system.db, lines=workbook.rows_of(file), each=each, progress=progress, **told)
     faults.end()
     _report(outcome, commit=False)
     return outcome
@@ -134,7 +134,7 @@ class _Faults:
     def __init__(self) -> None:
         self._refused = 0
 
-    def add(self, read: "Read") -> None:
+    def add(self, read: "CheckedRow") -> None:
         if read.number is not None:
             return
         self._refused += 1
@@ -150,7 +150,7 @@ class _Faults:
             sys.stderr.write(say(f"saraban: และอีก {more:,} แถว\n", f"saraban: and {more:,} more lines\n"))
 
 
-def _report(outcome: "Outcome", *, commit: bool) -> None:
+def _report(outcome: "ImportOutcome", *, commit: bool) -> None:
     done = say("นำเข้าแล้ว", "imported") if commit else say("จะนำเข้า", "to import")
     there, refused = say("มีอยู่แล้ว", "already there"), say("ไม่รับ", "refused")
     typer.echo(f"{done} {outcome.ready:,}, {there} {outcome.there:,}, {refused} {outcome.refused:,}")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from saraban.bootstrap import System
     from saraban.identity.domain.caller import Caller
-    from saraban.numbering.service import Effect, Plan
+    from saraban.numbering.service import ManualNumberEffect, Plan
 
 
 def register(noun: typer.Typer) -> None:
@@ -54,7 +54,9 @@ def void(
         from saraban.numbering import service as numbering
 
         named = await number_named(session, caller, project, number)
-        issued = await numbering.void(session, caller=caller, public_id=named, reason=reason, now=now, address="")
+        issued = await numbering.void_number(
+            session, caller=caller, public_id=named, reason=reason, now=now, address=""
+        )
         return issued.number
 
     voided = done_as(account, step)
@@ -78,7 +80,7 @@ def reset(
     async def step(session: "AsyncSession", caller: "Caller", now: datetime) -> tuple[int, int]:
         from saraban.numbering import service as numbering
 
-        return await numbering.reset(
+        return await numbering.reset_counter(
             session,
             caller=caller,
             project_public_id=await project_named(session, project),
@@ -151,13 +153,13 @@ def override(
         from saraban.numbering import service as numbering
 
         now, day = system.clock.now(), issued_on.date() if issued_on else None
-        statement = numbering.Statement(number, sequence)
+        statement = numbering.ManualNumber(number, sequence)
 
         async def planned(session: "AsyncSession") -> "tuple[Caller, Plan]":
             caller = await caller_named(session, account)
             request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
             zone = system.clock.zone
-            return caller, await numbering.plan_of_day(
+            return caller, await numbering.plan_on(
                 session, caller=caller, request=request, issued_on=day, now=now, zone=zone
             )
 
@@ -165,12 +167,12 @@ def override(
         if move_counter:
             async with system.db.reading() as session:
                 caller, plan = await planned(session)
-                effect = await numbering.override_effect(session, caller=caller, plan=plan, statement=statement)
+                effect = await numbering.manual_number_effect(session, caller=caller, plan=plan, statement=statement)
             jump = _confirmed(effect, yes=yes)
 
         async def step(session: "AsyncSession") -> str:
             caller, plan = await planned(session)
-            issued = await numbering.override(
+            issued = await numbering.issue_manually(
                 session,
                 caller=caller,
                 plan=plan,
@@ -190,7 +192,7 @@ def override(
     typer.echo(with_system(work))
 
 
-def _confirmed(effect: "Effect", *, yes: bool) -> int:
+def _confirmed(effect: "ManualNumberEffect", *, yes: bool) -> int:
     """Show how far the counter would jump, and return the jump when somebody has said yes to it."""
     after = effect.counter + effect.jump
     typer.echo(

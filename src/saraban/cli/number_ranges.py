@@ -65,7 +65,9 @@ async def _ranges(system: "System", project: str) -> "tuple[list[RangeRow], dict
         caller = await system_caller(session)
         place, members = await members_of(session, caller, project)
         rows = await every(
-            lambda cursor: numbering.ranges(session, caller=caller, project_public_id=place, cursor=cursor, limit=PAGE)
+            lambda cursor: numbering.list_ranges(
+                session, caller=caller, project_public_id=place, cursor=cursor, limit=PAGE
+            )
         )
     return rows, {public_id: code for code, public_id in members.items()}
 
@@ -131,7 +133,9 @@ def create(
 
         async def step(session: "AsyncSession") -> "RangeRow":
             wanted = await asked(session)
-            return await numbering.close(session, **wanted, reason=reason, address="", confirmed_size=effect.size)
+            return await numbering.create_range(
+                session, **wanted, reason=reason, address="", confirmed_size=effect.size
+            )
 
         return await system.db.transact(step)
 
@@ -167,7 +171,7 @@ def release(
     async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
         from saraban.numbering import service as numbering
 
-        await numbering.release(session, caller=caller, public_id=range_, reason=reason, now=now, address="")
+        await numbering.release_range(session, caller=caller, public_id=range_, reason=reason, now=now, address="")
 
     done_as(account, step)
     typer.echo(say("ปลดช่วงเลขแล้ว", "The range is released."))

@@ -109,7 +109,7 @@ def confirm(
         from saraban.numbering import service as numbering
 
         token = await _token(session, caller, project, number)
-        return (await numbering.confirm(session, caller=caller, token=token, now=now, address="")).number
+        return (await numbering.confirm_reservation(session, caller=caller, token=token, now=now, address="")).number
 
     confirmed = done_as(account, step)
     typer.echo(say(f"ยืนยัน {confirmed} แล้ว", f"{confirmed} is confirmed."))

@@ -16,8 +16,8 @@ from saraban.kit.errors import DomainError, Invalid
 from saraban.kit.http import async_dependency, client_address
 from saraban.kit.rate_limits import RateLimitResult
 from saraban.numbering.domain.retry import NumberingFailed
-from saraban.numbering.service import Allocator, RateLimited, Rates, metrics
-from saraban.numbering.service.rates import check
+from saraban.numbering.service import Allocator, NumberRateLimits, RateLimited, metrics
+from saraban.numbering.service.rates import require_within_limits
 
 
 def allocator(request: Request) -> Allocator:
@@ -27,7 +27,7 @@ def allocator(request: Request) -> Allocator:
 Numbers = Annotated[Allocator, Depends(async_dependency(allocator))]
 
 
-async def charge_draw(request: Request, caller: CurrentCaller) -> None:
+async def limit_issuing(request: Request, caller: CurrentCaller) -> None:
     """
     Every door that draws a number passes here, before anything is read or locked (ruling N13).
 
@@ -38,12 +38,12 @@ async def charge_draw(request: Request, caller: CurrentCaller) -> None:
     await _told(request, await _rates(request).draw(caller, client_address(request)))
 
 
-async def charge_look(request: Request, caller: CurrentCaller) -> None:
+async def limit_reading(request: Request, caller: CurrentCaller) -> None:
     """The same for previews and reads, which have a wide count of their own."""
     await _told(request, await _rates(request).look(caller))
 
 
-def _rates(request: Request) -> Rates:
+def _rates(request: Request) -> NumberRateLimits:
     return request.app.state.rates  # type: ignore[no-any-return]
 
 
@@ -51,17 +51,17 @@ async def _told(request: Request, result: RateLimitResult | None) -> None:
     if result is not None:
         request.state.headers = result.headers  # on every answer, a refusal too
     try:
-        check(result)
+        require_within_limits(result)
     except RateLimited as refusal:
         await _keep(request, refusal)  # doors outside numbering have no `KeptRoute`
         raise
 
 
-DRAWS = [Depends(charge_draw)]
-LOOKS = [Depends(charge_look)]
+ISSUE_LIMIT = [Depends(limit_issuing)]
+READ_LIMIT = [Depends(limit_reading)]
 
 
-class KeptRoute(APIRoute):
+class RecordedRoute(APIRoute):
     """Every refusal of a call about numbering is kept, whoever refuses it, if the caller is signed in."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -43,7 +43,7 @@ def standard_timers(
     db: Database,
     storage: Storage,
     ops_webhook_url: str,
-    keep_errors: timedelta = numbering.KEEP_ERRORS,
+    keep_errors: timedelta = numbering.ERROR_RETENTION,
     handlers: events.Handlers | None = None,
 ) -> list[Timer]:
     """
@@ -71,7 +71,7 @@ def standard_timers(
         await db.transact(lambda session: partitions.ensure_partitions(session, now=now))
 
     async def forget_errors(session: AsyncSession, *, now: datetime) -> int:
-        return await numbering.forget_errors(session, now=now, keep=keep_errors)
+        return await numbering.delete_old_errors(session, now=now, keep=keep_errors)
 
     return [
         Timer("outbox_measure", timedelta(seconds=10), measure),

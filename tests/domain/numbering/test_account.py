@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.numbering.domain.account import Gap, Why, account_lines
-from saraban.numbering.domain.stretch import Stretch
+from saraban.numbering.domain.account import Gap, GapReason, ledger_lines
+from saraban.numbering.domain.stretch import SequenceRange
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Number:
 def told(
     sequences: list[int], *, counter: int, gaps: list[Gap] | None = None, after: int = 0
 ) -> list[tuple[int, int, str]]:
-    lines = account_lines([Number(one) for one in sequences], after=after, counter=counter, gaps=gaps or [])
+    lines = ledger_lines([Number(one) for one in sequences], after=after, counter=counter, gaps=gaps or [])
     return [(line.first, line.last, line.gap.why if line.gap else "NUMBER") for line in lines]
 
 
@@ -38,7 +38,7 @@ class TestAccount:
         assert told([1], counter=1) == [(1, 1, "NUMBER")]
 
     def test_of_a_series_that_never_counted_leaves_no_hole_without_a_reason(self) -> None:
-        gaps = [Gap(Stretch(3, 3), Why.BARRED)]
+        gaps = [Gap(SequenceRange(3, 3), GapReason.BARRED)]
 
         assert told([1, 5], counter=0, gaps=gaps) == [
             (1, 1, "NUMBER"),
@@ -49,12 +49,12 @@ class TestAccount:
         ]
 
     def test_cuts_a_hole_where_its_reason_changes(self) -> None:
-        gaps = [Gap(Stretch(3, 4), Why.BARRED), Gap(Stretch(5, 20), Why.KEPT)]
+        gaps = [Gap(SequenceRange(3, 4), GapReason.BARRED), Gap(SequenceRange(5, 20), GapReason.KEPT)]
 
         assert told([1, 9], counter=9, gaps=gaps)[1:-1] == [(2, 2, "UNEXPLAINED"), (3, 4, "BARRED"), (5, 8, "KEPT")]
 
     def test_takes_the_first_reason_that_covers_a_sequence(self) -> None:
-        gaps = [Gap(Stretch(2, 2), Why.SKIPPED), Gap(Stretch(1, 3), Why.BARRED)]
+        gaps = [Gap(SequenceRange(2, 2), GapReason.SKIPPED), Gap(SequenceRange(1, 3), GapReason.BARRED)]
 
         assert [why for *_, why in told([], counter=3, gaps=gaps)] == ["BARRED", "SKIPPED", "BARRED"]
 
@@ -69,7 +69,7 @@ class TestAccount:
     def test_covers_every_sequence_up_to_the_counter_and_the_last_number_exactly_once(
         self, sequences: set[int], counter: int, stretches: list[tuple[int, int]]
     ) -> None:
-        gaps = [Gap(Stretch(first, first + more), Why.SKIPPED) for first, more in stretches]
+        gaps = [Gap(SequenceRange(first, first + more), GapReason.SKIPPED) for first, more in stretches]
 
         lines = told(sorted(sequences), counter=counter, gaps=gaps)
 

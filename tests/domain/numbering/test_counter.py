@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from saraban.kit.errors import Invalid
-from saraban.numbering.domain.counter import Codes, printed_values, stated_year, values_of, year_of_issue
+from saraban.numbering.domain.counter import PrintedCodes, ad_year, printed_values, token_values, year_of_issue
 from saraban.numbering.domain.period import Period
 from saraban.numbering.domain.stretch import open_sequences
 from saraban.numbering.domain.template import Template
@@ -28,22 +28,24 @@ class TestYear:
 
     @pytest.mark.parametrize(("stated", "year"), [(2568, 2025), (2025, 2025), (2693, 2150), (1950, 1950)])
     def test_may_be_stated_in_either_era(self, stated: int, year: int) -> None:
-        assert stated_year(stated) == year
+        assert ad_year(stated) == year
 
     @pytest.mark.parametrize("stated", [0, 1, 1949, 2151, 2399, 2400, 2492, 2694, 9999])
     def test_is_refused_where_no_project_was_or_will_be(self, stated: int) -> None:
         with pytest.raises(Invalid):
-            stated_year(stated)
+            ad_year(stated)
 
 
 class TestValues:
     def test_print_gen_where_there_is_no_discipline(self) -> None:
-        values = values_of(Codes(project="P", originator="O", type="LETTER"), period=Period(2026, 11))
+        values = token_values(PrintedCodes(project="P", originator="O", type="LETTER"), period=Period(2026, 11))
 
         assert (values["DISCIPLINE"], values["YEAR:B.E."], values["YEAR:A.D."]) == ("GEN", "2569", "2026")
 
     def test_keep_only_what_is_printed(self) -> None:
-        values = values_of(Codes(project="P", originator="O", type="LETTER", recipient="R"), period=Period(2026, 11))
+        values = token_values(
+            PrintedCodes(project="P", originator="O", type="LETTER", recipient="R"), period=Period(2026, 11)
+        )
 
         kept = printed_values(Template.parse("{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"), values)
 

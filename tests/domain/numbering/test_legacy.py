@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from saraban.numbering.domain import legacy
-from saraban.numbering.domain.legacy import KEYS, Line
+from saraban.numbering.domain.legacy import KEYS, RegisterRow
 
 
 def cells(**values: object) -> list[object]:
@@ -14,22 +14,22 @@ def cells(**values: object) -> list[object]:
 
 
 def faults(**values: object) -> list[tuple[str, str]]:
-    found = legacy.read(cells(**values))
+    found = legacy.parse_row(cells(**values))
     assert isinstance(found, list)
     return [(one.pointer, one.code) for one in found]
 
 
 class TestRead:
     def test_takes_what_a_sheet_gives(self) -> None:
-        line = legacy.read(cells(recipient=" ผรม.1 ", year=2567.0, issued=date(2024, 5, 31), sequence="42"))
+        line = legacy.parse_row(cells(recipient=" ผรม.1 ", year=2567.0, issued=date(2024, 5, 31), sequence="42"))
 
-        assert isinstance(line, Line)
+        assert isinstance(line, RegisterRow)
         assert (line.codes.recipient, line.year, line.issued, line.sequence) == ("ผรม.1", 2024, date(2024, 5, 31), 42)
 
     def test_joins_the_two_spellings_of_sara_am(self) -> None:
-        line = legacy.read(cells(number="ท\u0e4d\u0e32-1"))
+        line = legacy.parse_row(cells(number="ท\u0e4d\u0e32-1"))
 
-        assert isinstance(line, Line)
+        assert isinstance(line, RegisterRow)
         assert line.number == "ท\u0e33-1"
 
     def test_says_everything_that_is_wrong_with_a_line(self) -> None:
@@ -56,7 +56,7 @@ class TestRead:
         assert faults(**{column: value}) == [(f"/{column}", code)]
 
     def test_a_short_line_lacks_what_it_does_not_have(self) -> None:
-        found = legacy.read(["1"])
+        found = legacy.parse_row(["1"])
 
         assert isinstance(found, list)
         assert [one.pointer for one in found] == ["/type", "/originator"]
@@ -72,11 +72,11 @@ class TestLiteral:
         ],
     )
     def test_prints_the_number_again(self, number: str, sequence: int, text: str) -> None:
-        template = legacy.literal(number, sequence)
+        template = legacy.literal_template(number, sequence)
 
         assert template is not None
         assert template.text == text
         assert template.render({}, sequence=sequence, revision="A") == number
 
     def test_needs_the_sequence_in_the_number(self) -> None:
-        assert legacy.literal("OLD/0042", 43) is None
+        assert legacy.literal_template("OLD/0042", 43) is None

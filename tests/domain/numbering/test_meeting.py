@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.numbering.domain.meeting import Shape, can_meet
+from saraban.numbering.domain.meeting import TemplateShape, can_collide
 from saraban.numbering.domain.template import Template
 
 CODES = {
@@ -14,8 +14,8 @@ CODES = {
 }
 
 
-def shape(text: str) -> Shape:
-    return Shape(Template.parse(text, drawing=True), CODES)
+def shape(text: str) -> TemplateShape:
+    return TemplateShape(Template.parse(text, drawing=True), CODES)
 
 
 class TestCanMeet:
@@ -30,8 +30,8 @@ class TestCanMeet:
         ],
     )
     def test_finds_formats_that_print_alike(self, one: str, other: str) -> None:
-        assert can_meet(shape(one), shape(other))
-        assert can_meet(shape(other), shape(one))
+        assert can_collide(shape(one), shape(other))
+        assert can_collide(shape(other), shape(one))
 
     @pytest.mark.parametrize(
         ("one", "other"),
@@ -43,4 +43,4 @@ class TestCanMeet:
         ],
     )
     def test_lets_formats_pass_that_never_do(self, one: str, other: str) -> None:
-        assert not can_meet(shape(one), shape(other))
+        assert not can_collide(shape(one), shape(other))

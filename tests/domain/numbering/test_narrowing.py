@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.numbering.domain.narrowing import DEFAULT, FormatKey, Narrowing, fitting_keys, reason_text
+from saraban.numbering.domain.narrowing import DEFAULT_FORMAT, FormatKey, Narrowing, matching_format_keys, reason_text
 from saraban.numbering.service.format_choice import reason_of
 
 TYPE = 3
@@ -11,15 +11,15 @@ ALL = Narrowing("MAT", "SDW", "STR")
 
 def chosen(saved: list[Narrowing | None], document: Narrowing, *, default: bool = True) -> FormatKey | None:
     """:param saved: None is the type's own format"""
-    formats = {FormatKey(TYPE, one or Narrowing()) for one in saved} | ({DEFAULT} if default else set())
-    return next((key for key in fitting_keys(TYPE, document) if key in formats), None)
+    formats = {FormatKey(TYPE, one or Narrowing()) for one in saved} | ({DEFAULT_FORMAT} if default else set())
+    return next((key for key in matching_format_keys(TYPE, document) if key in formats), None)
 
 
 class TestFittingKeys:
     @pytest.mark.parametrize(
         ("saved", "document", "wins"),
         [
-            ([], ALL, DEFAULT),
+            ([], ALL, DEFAULT_FORMAT),
             ([None], ALL, None),
             ([None, Narrowing(discipline="STR")], ALL, Narrowing(discipline="STR")),
             ([Narrowing(discipline="STR"), Narrowing(rfa_type="SDW")], ALL, Narrowing(rfa_type="SDW")),
@@ -33,7 +33,7 @@ class TestFittingKeys:
             ([None, Narrowing("MAT", "", "STR"), Narrowing("MAT")], Narrowing("MAT", "", "ELE"), Narrowing("MAT")),
             ([Narrowing(rfa_type="SDW"), Narrowing(discipline="STR")], ALL._replace(sub_type=""), Narrowing("", "SDW")),
             ([None], Narrowing(), None),
-            ([Narrowing("MAT")], Narrowing(), DEFAULT),
+            ([Narrowing("MAT")], Narrowing(), DEFAULT_FORMAT),
         ],
     )
     def test_puts_the_format_first_that_names_most(
@@ -48,7 +48,7 @@ class TestFittingKeys:
 
     def test_names_each_key_once(self) -> None:
         for document in (Narrowing(), Narrowing("MAT"), Narrowing("", "SDW", "STR"), ALL):
-            keys = fitting_keys(TYPE, document)
+            keys = matching_format_keys(TYPE, document)
             assert len(set(keys)) == len(keys) == 2 ** sum(map(bool, document)) + 1
 
 

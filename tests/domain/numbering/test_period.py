@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.numbering.domain.counter import Codes, values_of
+from saraban.numbering.domain.counter import PrintedCodes, token_values
 from saraban.numbering.domain.period import Period
 from saraban.numbering.domain.template import PERIODS, Template
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 MIDNIGHT = timedelta(hours=7)  # in Bangkok it is seven hours later than in UTC
 INSTANT = timedelta(milliseconds=1)
-CODES = Codes(project="P", originator="O", type="LETTER")
+CODES = PrintedCodes(project="P", originator="O", type="LETTER")
 
 
 def at(year: int, month: int, day: int) -> datetime:
@@ -45,7 +45,7 @@ class TestPeriod:
 
 
 def series(text: str, moment: datetime, *, resets: bool = True) -> str:
-    return Template.parse(text).series(values_of(CODES, period=Period.of(moment, BANGKOK)), resets=resets)
+    return Template.parse(text).series(token_values(CODES, period=Period.of(moment, BANGKOK)), resets=resets)
 
 
 class TestSeries:
@@ -77,9 +77,9 @@ class TestSeries:
         template = Template.parse("{SEQ:4}" + "".join(f"-{{{name}}}" for name in sorted(names)))
         moments = [moment.replace(tzinfo=UTC) for moment in (one, other)]
         printed = [
-            template.render(values_of(CODES, period=_of(moment)), sequence=1, revision="A") for moment in moments
+            template.render(token_values(CODES, period=_of(moment)), sequence=1, revision="A") for moment in moments
         ]
-        named = [template.series(values_of(CODES, period=_of(moment)), resets=True) for moment in moments]
+        named = [template.series(token_values(CODES, period=_of(moment)), resets=True) for moment in moments]
 
         assert (printed[0] == printed[1]) == (named[0] == named[1])
 

@@ -2,28 +2,28 @@
 
 import pytest
 
-from saraban.numbering.domain.states import TABLE, State, Who, source_of
+from saraban.numbering.domain.states import TRANSITIONS, NumberActor, NumberState, required_state
 
 
 class TestTable:
     def test_is_the_rulings(self) -> None:
-        steps = {(step.source, step.target) for step in TABLE}
+        steps = {(step.source, step.target) for step in TRANSITIONS}
 
         assert steps == {
-            (State.RESERVED, State.CONFIRMED),
-            (State.RESERVED, State.CANCELLED),
-            (State.RESERVED, State.EXPIRED),
-            (State.CONFIRMED, State.VOID),
-            (State.CONFIRMED, State.CANCELLED),
+            (NumberState.RESERVED, NumberState.CONFIRMED),
+            (NumberState.RESERVED, NumberState.CANCELLED),
+            (NumberState.RESERVED, NumberState.EXPIRED),
+            (NumberState.CONFIRMED, NumberState.VOID),
+            (NumberState.CONFIRMED, NumberState.CANCELLED),
         }
 
-    @pytest.mark.parametrize("ended", [State.CANCELLED, State.EXPIRED, State.VOID])
-    def test_lets_nothing_out_of_a_state_that_ends(self, ended: State) -> None:
-        assert [step for step in TABLE if step.source is ended] == []
+    @pytest.mark.parametrize("ended", [NumberState.CANCELLED, NumberState.EXPIRED, NumberState.VOID])
+    def test_lets_nothing_out_of_a_state_that_ends(self, ended: NumberState) -> None:
+        assert [step for step in TRANSITIONS if step.source is ended] == []
 
     def test_has_one_source_for_each_step_of_each_party(self) -> None:
-        assert len({(step.target, step.who) for step in TABLE}) == len(TABLE)
+        assert len({(step.target, step.who) for step in TRANSITIONS}) == len(TRANSITIONS)
 
     def test_knows_no_step_that_is_not_written(self) -> None:
         with pytest.raises(KeyError):
-            source_of(State.EXPIRED, Who.ADMINISTRATOR)
+            required_state(NumberState.EXPIRED, NumberActor.ADMINISTRATOR)

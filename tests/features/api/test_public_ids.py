@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from saraban import bootstrap
 from saraban.config import Settings
 from saraban.kit.clock import local_date
-from saraban.numbering.service import ImportWork
+from saraban.numbering.service import ImportWorker
 from tests.conftest import SignIn
 from tests.features.api.walking import Operation, operations
 
@@ -130,7 +130,7 @@ async def send_a_sheet(admin: httpx.AsyncClient, system: Any) -> None:
         files={"file": ("old.csv", rows.encode())},
     )
     assert sent.status_code == 202, sent.text
-    assert await ImportWork(system.db, system.storage, clock=system.clock).round()
+    assert await ImportWorker(system.db, system.storage, clock=system.clock).round()
 
 
 async def add_a_webhook(admin: httpx.AsyncClient) -> None:

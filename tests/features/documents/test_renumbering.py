@@ -90,7 +90,7 @@ class TestSheet:
         assert (found["documentPublicId"], found["documentNumber"]) == (sheet["publicId"], new)
         history = (await admin.get(f"{address}/history")).json()["items"]
         assert history[0]["action"] == "circulation.renumber"
-        assert [wrong async for wrong in numbering.verify(app.state.db, carriers=carriers())] == []
+        assert [wrong async for wrong in numbering.check_consistency(app.state.db, carriers=carriers())] == []
 
     async def test_that_was_renumbered_goes_round_and_is_cancelled_with_its_new_number(
         self, desk: Desk, app: FastAPI

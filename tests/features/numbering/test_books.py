@@ -195,7 +195,10 @@ class TestVerify:
         done: list[int] = []
 
         found = [
-            one async for one in numbering.verify(system.db, carriers=carriers(), progress=lambda n, _: done.append(n))
+            one
+            async for one in numbering.check_consistency(
+                system.db, carriers=carriers(), progress=lambda n, _: done.append(n)
+            )
         ]
 
         assert found == []

@@ -105,14 +105,14 @@ class TestReason:
             )
             plan = await numbering.plan(session, caller=caller, request=wanted, now=now, zone=zone)
             if verb == "void":
-                await numbering.void(session, public_id=UUID(drawn["publicId"]), now=now, **common)
+                await numbering.void_number(session, public_id=UUID(drawn["publicId"]), now=now, **common)
             elif verb == "cancel":
                 await numbering.cancel_reservation(session, token=UUID(drawn["publicId"]), now=now, **common)
             elif verb == "override":
-                await numbering.override(
+                await numbering.issue_manually(
                     session,
                     plan=plan,
-                    statement=numbering.Statement(None, 7),
+                    statement=numbering.ManualNumber(None, 7),
                     moves_counter=False,
                     confirmed_jump=None,
                     token=new_id(),
@@ -120,9 +120,11 @@ class TestReason:
                     **common,
                 )
             elif verb == "close":
-                await numbering.close(session, plan=plan, kind="BARRED", first=9, last=9, organization=None, **common)
+                await numbering.create_range(
+                    session, plan=plan, kind="BARRED", first=9, last=9, organization=None, **common
+                )
             else:
-                await numbering.reset(
+                await numbering.reset_counter(
                     session,
                     project_public_id=UUID(project.id),
                     series=plan.series,
@@ -297,8 +299,8 @@ class TestAudit:
         async with db.reading() as session:
             caller = await identity.find_caller(session, username="padmin")
             assert caller is not None
-            life = await numbering.biography(session, caller=caller, public_id=UUID(stated["publicId"]))
-            again = await numbering.same_again(session, caller=caller, public_id=UUID(stated["publicId"]))
+            life = await numbering.number_history(session, caller=caller, public_id=UUID(stated["publicId"]))
+            again = await numbering.request_like(session, caller=caller, public_id=UUID(stated["publicId"]))
 
         assert life.may_replace
         assert again.originator_organization_public_id == UUID(project.organizations["คคง."])

@@ -28,7 +28,7 @@ def letter(sequence: int) -> list[object]:
 
 
 def written(path: Path, *lines: Sequence[object], head: list[str] | None = None) -> Path:
-    with workbook.Sheet(path, head or HEAD) as sheet:
+    with workbook.SheetWriter(path, head or HEAD) as sheet:
         for line in lines:
             sheet.add(line)
     return path
@@ -51,7 +51,7 @@ class TestTemplate:
     def test_can_be_filled_in_and_read(self, command: Command, tmp_path: Path, name: str) -> None:
         assert command("template", tmp_path / name)[0] == 0
 
-        assert list(workbook.lines_of(tmp_path / name)) == []
+        assert list(workbook.rows_of(tmp_path / name)) == []
 
     def test_explains_its_columns_on_a_second_sheet(self, command: Command, tmp_path: Path) -> None:
         command("template", tmp_path / "t.xlsx")
@@ -280,4 +280,4 @@ class TestDownload:
         answer = await client.get(f"{BASE}/imports/template", params={"format": form})
 
         (tmp_path / f"a.{form}").write_bytes(answer.content)
-        assert list(workbook.lines_of(tmp_path / f"a.{form}")) == []
+        assert list(workbook.rows_of(tmp_path / f"a.{form}")) == []

@@ -14,7 +14,7 @@ from saraban.attachments.adapters import FolderStorage
 from saraban.audit.models import AuditLog
 from saraban.kit.db import Database
 from saraban.numbering.models import LedgerEntry, NumberCounter, NumberImport
-from saraban.numbering.service import ImportWork, import_work
+from saraban.numbering.service import ImportWorker, import_work
 from tests.conftest import SignIn
 from tests.features.numbering.test_endpoints import read_project
 from tests.features.numbering.test_import import letter, sheet_of, written
@@ -24,8 +24,8 @@ URL = f"{BASE}/imports"
 SERIES = "คคง.-ผรม.1-{SEQ}-2567"
 
 
-def work_of(app: FastAPI, **more: Any) -> ImportWork:
-    return ImportWork(app.state.db, app.state.storage, clock=app.state.clock, **more)
+def work_of(app: FastAPI, **more: Any) -> ImportWorker:
+    return ImportWorker(app.state.db, app.state.storage, clock=app.state.clock, **more)
 
 
 async def count(db: Database) -> int:

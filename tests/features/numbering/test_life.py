@@ -295,7 +295,7 @@ class TestOverride:
         assert entry.confirmed_at.astimezone(ZoneInfo("Asia/Bangkok")).date().isoformat() == "2024-10-01"
         (row,) = await audited(db, "OVERRIDE")
         assert [present() - at < timedelta(minutes=5) for at in (entry.created_at, row.created_at)] == [True, True]
-        assert [found async for found in numbering.verify(db, carriers=carriers())] == []
+        assert [found async for found in numbering.check_consistency(db, carriers=carriers())] == []
 
     async def test_of_a_day_moves_only_the_counter_of_its_month(self, signed_in: SignIn) -> None:
         admin = await signed_in("padmin")

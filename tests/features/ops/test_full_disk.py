@@ -164,7 +164,7 @@ class TestImport:
             raise FileCreateError(OSError(errno.ENOSPC, "No space left on device"))
 
         monkeypatch.setattr(Workbook, "close", fails)
-        with pytest.raises(OSError, match="No space"), workbook.Sheet(tmp_path / "a.xlsx", ["a"]) as sheet:
+        with pytest.raises(OSError, match="No space"), workbook.SheetWriter(tmp_path / "a.xlsx", ["a"]) as sheet:
             sheet.add(["b"])
         monkeypatch.undo()
         sheet._book.close()

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from saraban.numbering.service import ImportWork
+from saraban.numbering.service import ImportWorker
 from tests.features.numbering.test_import import letter, written
 from tests.features.web.conftest import Sit
 
@@ -17,7 +17,7 @@ FORM = re.compile(r'action="(/numbers/imports\?project=[^"]+)"')
 
 
 async def work(app: FastAPI) -> None:
-    assert await ImportWork(app.state.db, app.state.storage, clock=app.state.clock).round()
+    assert await ImportWorker(app.state.db, app.state.storage, clock=app.state.clock).round()
 
 
 async def send(browser: httpx.AsyncClient, path: Path) -> httpx.Response:

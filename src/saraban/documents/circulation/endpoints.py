@@ -33,7 +33,7 @@ from saraban.kit.http import (
     async_dependency,
     to_response,
 )
-from saraban.numbering.dependencies import DRAWS, Numbers
+from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
 from saraban.workflow.schemas import WorkflowEnvelope
 
 router = APIRouter(prefix="/circulations", tags=["Circulations"])
@@ -73,7 +73,9 @@ def _document(answer: SheetEnvelope) -> Response:
     return OrjsonResponse(body, headers={"ETag": circulations.etag(answer)})
 
 
-@router.post("", dependencies=DRAWS, status_code=201, response_model=SheetEnvelope, summary="Write a circulation sheet")
+@router.post(
+    "", dependencies=ISSUE_LIMIT, status_code=201, response_model=SheetEnvelope, summary="Write a circulation sheet"
+)
 async def create(
     body: NewCirculation, caller: Author, db: Db, numbers: Numbers, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
@@ -165,7 +167,9 @@ async def cancel(
     return to_response(answer)
 
 
-@router.post("/{publicId}/renumber", dependencies=DRAWS, response_model=SheetEnvelope, summary="Give it another number")
+@router.post(
+    "/{publicId}/renumber", dependencies=ISSUE_LIMIT, response_model=SheetEnvelope, summary="Give it another number"
+)
 async def renumber(
     public_id: PathId,
     body: Cancellation,

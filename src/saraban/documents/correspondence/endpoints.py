@@ -12,7 +12,7 @@ from saraban.documents.correspondence.service import REGISTER
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, to_response
-from saraban.numbering.dependencies import DRAWS, Numbers
+from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
 from saraban.workflow.schemas import WorkflowEnvelope
 
 router = register_routes(
@@ -24,7 +24,7 @@ Author = Annotated[Caller, guarded("correspondence.create")]
 
 @router.post(
     "",
-    dependencies=DRAWS,
+    dependencies=ISSUE_LIMIT,
     status_code=201,
     response_model=WorkflowEnvelope[DocumentAnswer],
     summary="Write a letter, memo or RFI",

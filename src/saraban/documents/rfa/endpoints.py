@@ -11,7 +11,7 @@ from saraban.documents.rfa.service import REGISTER
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, to_response
-from saraban.numbering.dependencies import DRAWS, Numbers
+from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
 from saraban.workflow.schemas import WorkflowEnvelope
 
 router = register_routes(
@@ -23,7 +23,7 @@ Author = Annotated[Caller, guarded("rfa.create")]
 
 @router.post(
     "",
-    dependencies=DRAWS,
+    dependencies=ISSUE_LIMIT,
     status_code=201,
     response_model=WorkflowEnvelope[RfaAnswer],
     summary="Write a request for approval",

@@ -11,7 +11,7 @@ from saraban.documents.transmittal.service import REGISTER
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, to_response
-from saraban.numbering.dependencies import DRAWS, Numbers
+from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
 from saraban.workflow.schemas import WorkflowEnvelope
 
 router = register_routes(REGISTER, page=TransmittalPage, words=Words("Transmittals", "transmittals", "transmittal"))
@@ -21,7 +21,7 @@ Author = Annotated[Caller, guarded("transmittal.create")]
 
 @router.post(
     "",
-    dependencies=DRAWS,
+    dependencies=ISSUE_LIMIT,
     status_code=201,
     response_model=WorkflowEnvelope[TransmittalAnswer],
     summary="Write a transmittal",

@@ -6,10 +6,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
-from saraban.numbering.domain.stretch import Stretch
+from saraban.numbering.domain.stretch import SequenceRange
 
 
-class Why(StrEnum):
+class GapReason(StrEnum):
     """Why a sequence was never issued."""
 
     SKIPPED = "SKIPPED"  # taken by another series, or leapt over by hand: the audit has a row about it
@@ -24,26 +24,26 @@ class Why(StrEnum):
 class Gap:
     """A stretch that may have no numbers, and the reason."""
 
-    stretch: Stretch
-    why: Why
+    stretch: SequenceRange
+    why: GapReason
     reason: str | None = None
     username: str | None = None
     at: datetime | None = None
 
 
-class Numbered(Protocol):
+class HasSequence(Protocol):
     """A row that stands for one sequence."""
 
     @property
     def sequence(self) -> int: ...
 
 
-N = TypeVar("N", bound=Numbered)
+N = TypeVar("N", bound=HasSequence)
 _NO_END = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Line(Generic[N]):
+class LedgerLine(Generic[N]):
     """One number, or one stretch of the same hole; exactly one of `entry` and `gap` is there."""
 
     first: int
@@ -52,9 +52,9 @@ class Line(Generic[N]):
     gap: Gap | None = None
 
 
-def account_lines(
+def ledger_lines(
     entries: Iterable[N], *, after: int, counter: int, gaps: Sequence[Gap], upto: int | None = None
-) -> Iterator[Line[N]]:
+) -> Iterator[LedgerLine[N]]:
     """
     Return the lines of the sequences above `after`, in order.
 
@@ -63,22 +63,22 @@ def account_lines(
     :param gaps: the first that covers a sequence explains it
     :param upto: where the holes behind the last entry end; None: where the counter stands
     """
-    gaps = [*gaps, Gap(Stretch(counter + 1, _NO_END), Why.NOT_ISSUED)]
+    gaps = [*gaps, Gap(SequenceRange(counter + 1, _NO_END), GapReason.NOT_ISSUED)]
     seen = after
     for entry in entries:
-        yield from _holes(Stretch(seen + 1, entry.sequence - 1), gaps)
-        yield Line(entry.sequence, entry.sequence, entry=entry)
+        yield from _holes(SequenceRange(seen + 1, entry.sequence - 1), gaps)
+        yield LedgerLine(entry.sequence, entry.sequence, entry=entry)
         seen = max(seen, entry.sequence)
-    yield from _holes(Stretch(seen + 1, counter if upto is None else upto), gaps)
+    yield from _holes(SequenceRange(seen + 1, counter if upto is None else upto), gaps)
 
 
-def _holes(hole: Stretch, gaps: Sequence[Gap]) -> Iterator[Line[N]]:
+def _holes(hole: SequenceRange, gaps: Sequence[Gap]) -> Iterator[LedgerLine[N]]:
     """Cut a hole where its explanation changes."""
     first = hole.first
     while first <= hole.last:
         place = next((place for place, one in enumerate(gaps) if first in one.stretch), len(gaps))
         better = [one.stretch.first for one in gaps[:place] if first < one.stretch.first]
-        gap = gaps[place] if place < len(gaps) else Gap(hole, Why.UNEXPLAINED)
+        gap = gaps[place] if place < len(gaps) else Gap(hole, GapReason.UNEXPLAINED)
         last = min([gap.stretch.last, hole.last, *(begin - 1 for begin in better)])
-        yield Line(first, last, gap=gap)
+        yield LedgerLine(first, last, gap=gap)
         first = last + 1

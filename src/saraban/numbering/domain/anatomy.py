@@ -6,9 +6,9 @@ from typing import Final
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.text import fold
 from saraban.numbering.domain import template as tokens
-from saraban.numbering.domain.template import Template, TemplateInvalid, read_piece, token_places
+from saraban.numbering.domain.template import Template, TemplateInvalid, parse_part, token_spans
 
-MEANINGS: Final[dict[str, tuple[Text, str]]] = {
+TOKEN_MEANINGS: Final[dict[str, tuple[Text, str]]] = {
     tokens.PROJECT: (Text("รหัสโครงการ", "Code of the project"), "LCBP3-C2"),
     tokens.ORIGINATOR: (Text("รหัสองค์กรผู้ส่ง", "Code of the sending organization"), "คคง."),
     tokens.RECIPIENT: (Text("รหัสองค์กรผู้รับหลัก", "Code of the main recipient"), "สคฉ.3"),
@@ -32,7 +32,7 @@ MEANINGS: Final[dict[str, tuple[Text, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TemplatePiece:
     """
     A stretch of the template.
 
@@ -48,7 +48,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Anatomy:
+class ParsedTemplate:
     """
     :param text: the template as it is read, with one spelling for each character: places refer to it
     :param template: None while something is wrong
@@ -56,17 +56,17 @@ class Anatomy:
     """
 
     text: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TemplatePiece, ...]
     template: Template | None
     faults: tuple[FieldProblem, ...]
 
 
-def anatomy(text: str, *, drawing: bool = False, pointer: str = "/template") -> Anatomy:
+def parse_template(text: str, *, drawing: bool = False, pointer: str = "/template") -> ParsedTemplate:
     """Take a template apart, whatever is wrong with it; nothing is raised."""
     folded = fold(text)
-    pieces: list[Piece] = []
+    pieces: list[TemplatePiece] = []
     end = 0
-    for start, stop in token_places(folded):
+    for start, stop in token_spans(folded):
         if start > end:
             pieces.append(_piece(folded, end, start, drawing=drawing, pointer=pointer))
         pieces.append(_piece(folded, start, stop, drawing=drawing, pointer=pointer))
@@ -75,17 +75,17 @@ def anatomy(text: str, *, drawing: bool = False, pointer: str = "/template") -> 
         pieces.append(_piece(folded, end, len(folded), drawing=drawing, pointer=pointer))
     faults = tuple(piece.fault for piece in pieces if piece.fault is not None)
     if faults:
-        return Anatomy(folded, tuple(pieces), None, faults)
+        return ParsedTemplate(folded, tuple(pieces), None, faults)
     try:
         template = Template.parse(folded, drawing=drawing, pointer=pointer)
     except TemplateInvalid as fault:
-        return Anatomy(folded, tuple(pieces), None, tuple(fault.fields))
-    return Anatomy(folded, tuple(pieces), template, ())
+        return ParsedTemplate(folded, tuple(pieces), None, tuple(fault.fields))
+    return ParsedTemplate(folded, tuple(pieces), template, ())
 
 
-def _piece(text: str, start: int, end: int, *, drawing: bool, pointer: str) -> Piece:
+def _piece(text: str, start: int, end: int, *, drawing: bool, pointer: str) -> TemplatePiece:
     try:
-        part = read_piece(text, start, end, drawing=drawing, pointer=pointer)
+        part = parse_part(text, start, end, drawing=drawing, pointer=pointer)
     except TemplateInvalid as fault:
-        return Piece(start, end, text[start:end], fault=fault.fields[0])
-    return Piece(start, end, text[start:end], token=getattr(part, "name", None))
+        return TemplatePiece(start, end, text[start:end], fault=fault.fields[0])
+    return TemplatePiece(start, end, text[start:end], token=getattr(part, "name", None))

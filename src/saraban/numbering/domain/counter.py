@@ -34,7 +34,7 @@ class CounterKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Codes:
+class PrintedCodes:
     """The codes that a template can print; empty where the document has none."""
 
     project: str
@@ -47,7 +47,7 @@ class Codes:
     category: str = ""
 
 
-def values_of(codes: Codes, *, period: Period) -> dict[str, str]:
+def token_values(codes: PrintedCodes, *, period: Period) -> dict[str, str]:
     """Return the value of every token but `SEQ` and `REV`."""
     return {
         tokens.PROJECT: codes.project,
@@ -72,7 +72,7 @@ def year_of_issue(moment: datetime, zone: ZoneInfo) -> int:
     return moment.astimezone(zone).year
 
 
-def stated_year(year: int) -> int:
+def ad_year(year: int) -> int:
     """
     Return the A.D. year of a year stated in either era: 2400 and above is B.E. (ruling N5).
 

@@ -8,12 +8,12 @@ from typing import Any
 from uuid import UUID
 
 from saraban.kit.errors import DomainError
-from saraban.numbering.domain.account import Line, Why
-from saraban.numbering.domain.states import State
-from saraban.numbering.domain.template import stored
+from saraban.numbering.domain.account import GapReason, LedgerLine
+from saraban.numbering.domain.states import NumberState
+from saraban.numbering.domain.template import stored_template
 
 
-class Wrong(StrEnum):
+class DiscrepancyKind(StrEnum):
     """What two of the books disagree about."""
 
     AUDIT_MISSING = "AUDIT_MISSING"
@@ -37,14 +37,14 @@ class Wrong(StrEnum):
 class Discrepancy:
     """One thing that does not add up; `about` is a number, a series or a public id, `detail` what was found there."""
 
-    what: Wrong
+    what: DiscrepancyKind
     project: str
     about: str
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AuditedOperation:
     """A row of the audit about one number; `id` says what came before what."""
 
     id: int
@@ -56,7 +56,7 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class NumberedDocument:
     """A document as it stands in its register: which number it holds, what it prints, whether it is cancelled."""
 
     public_id: UUID
@@ -66,7 +66,7 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerNumber:
     """A row of the ledger, with what the other books have about it."""
 
     id: int
@@ -90,29 +90,29 @@ class Entry:
 ORIGIN = {"DRAW": ("GENERATE", "RESERVE"), "OVERRIDE": ("OVERRIDE",), "IMPORT": ("IMPORT",), "MIGRATED": ()}
 _ORIGINS = frozenset(operation for operations in ORIGIN.values() for operation in operations)
 _LEADS_TO = {
-    "GENERATE": State.CONFIRMED,
-    "RESERVE": State.RESERVED,
-    "OVERRIDE": State.CONFIRMED,
-    "IMPORT": State.CONFIRMED,
-    "CONFIRM": State.CONFIRMED,
-    "CANCEL": State.CANCELLED,
-    "EXPIRE": State.EXPIRED,
-    "VOID": State.VOID,
+    "GENERATE": NumberState.CONFIRMED,
+    "RESERVE": NumberState.RESERVED,
+    "OVERRIDE": NumberState.CONFIRMED,
+    "IMPORT": NumberState.CONFIRMED,
+    "CONFIRM": NumberState.CONFIRMED,
+    "CANCEL": NumberState.CANCELLED,
+    "EXPIRE": NumberState.EXPIRED,
+    "VOID": NumberState.VOID,
 }
 
 
-def issue_of(deeds: Iterable[Deed]) -> int | None:
+def issuing_operation(deeds: Iterable[AuditedOperation]) -> int | None:
     """:returns: the audit row that issued the number these deeds are about"""
     return next((deed.id for deed in deeds if deed.operation in _ORIGINS), None)
 
 
-def examine(
-    entry: Entry,
+def check_number(
+    entry: LedgerNumber,
     *,
-    deeds: Sequence[Deed],
+    deeds: Sequence[AuditedOperation],
     renderings: Iterable[str],
     links: Mapping[UUID, tuple[UUID | None, UUID | None]],
-    carried: Carried | None,
+    carried: NumberedDocument | None,
 ) -> Iterator[Discrepancy]:
     """
     Compare one number with what the other books say of it.
@@ -123,44 +123,44 @@ def examine(
     :param carried: its document
     """
 
-    def wrong(what: Wrong, detail: str = "") -> Discrepancy:
+    def wrong(what: DiscrepancyKind, detail: str = "") -> Discrepancy:
         return Discrepancy(what, entry.project, entry.number, detail)
 
     yield from (wrong(what, detail) for what, detail in _audit(entry, deeds))
     if entry.number not in renderings:
-        yield wrong(Wrong.RENDERING_MISSING)
+        yield wrong(DiscrepancyKind.RENDERING_MISSING)
     if (printed := _printed(entry)) is not None:
-        yield wrong(Wrong.PRINTS_DIFFERENTLY, printed)
+        yield wrong(DiscrepancyKind.PRINTS_DIFFERENTLY, printed)
     if entry.replaced_by is not None and links.get(entry.replaced_by, (None, None))[0] != entry.public_id:
-        yield wrong(Wrong.LINK_BROKEN, str(entry.replaced_by))
+        yield wrong(DiscrepancyKind.LINK_BROKEN, str(entry.replaced_by))
     if entry.replaces is not None and links.get(entry.replaces, (None, None))[1] != entry.public_id:
-        yield wrong(Wrong.LINK_BROKEN, str(entry.replaces))
+        yield wrong(DiscrepancyKind.LINK_BROKEN, str(entry.replaces))
     yield from (wrong(what, detail) for what, detail in _held(entry, carried))
 
 
-def _audit(entry: Entry, deeds: Sequence[Deed]) -> Iterator[tuple[Wrong, str]]:
+def _audit(entry: LedgerNumber, deeds: Sequence[AuditedOperation]) -> Iterator[tuple[DiscrepancyKind, str]]:
     origins = [deed for deed in deeds if deed.operation in _ORIGINS]
     wanted = ORIGIN[entry.source]
     if wanted and not any(deed.operation in wanted for deed in origins):
-        yield Wrong.AUDIT_MISSING, " / ".join(wanted)
+        yield DiscrepancyKind.AUDIT_MISSING, " / ".join(wanted)
     if len(origins) > 1:
-        yield Wrong.AUDIT_TWICE, ", ".join(deed.operation for deed in origins)
+        yield DiscrepancyKind.AUDIT_TWICE, ", ".join(deed.operation for deed in origins)
     for deed in origins:
         if (deed.series, deed.sequence) != (entry.series, entry.sequence):
-            yield Wrong.AUDIT_DIFFERS, f"{deed.operation}: {deed.series} {deed.sequence}"
+            yield DiscrepancyKind.AUDIT_DIFFERS, f"{deed.operation}: {deed.series} {deed.sequence}"
     printed = [deed.new if deed.operation == "REVISE" else deed.number for deed in deeds if deed.number]
     if printed and printed[-1] != entry.number:
-        yield Wrong.AUDIT_DIFFERS, f"{deeds[-1].operation}: {printed[-1]}"
+        yield DiscrepancyKind.AUDIT_DIFFERS, f"{deeds[-1].operation}: {printed[-1]}"
     states = [_LEADS_TO[deed.operation] for deed in deeds if deed.operation in _LEADS_TO]
-    state = states[-1] if states else State.CONFIRMED
+    state = states[-1] if states else NumberState.CONFIRMED
     if state != entry.status and (states or wanted):
-        yield Wrong.STATE_DIFFERS, f"ledger {entry.status}, audit {state}"
+        yield DiscrepancyKind.STATE_DIFFERS, f"ledger {entry.status}, audit {state}"
 
 
-def _printed(entry: Entry) -> str | None:
+def _printed(entry: LedgerNumber) -> str | None:
     """:returns: what the stored format prints, where that is not the number of the ledger"""
     try:
-        template = stored(entry.template)
+        template = stored_template(entry.template)
         number = template.render(entry.values, sequence=entry.sequence, revision=entry.revision)
         base = template.base(entry.values, sequence=entry.sequence)
     except DomainError as error:
@@ -170,20 +170,20 @@ def _printed(entry: Entry) -> str | None:
     return base if base != entry.base else None
 
 
-def _held(entry: Entry, carried: Carried | None) -> Iterator[tuple[Wrong, str]]:
+def _held(entry: LedgerNumber, carried: NumberedDocument | None) -> Iterator[tuple[DiscrepancyKind, str]]:
     if entry.holder is None:
         return
     if carried is None:
-        yield Wrong.HOLDER_MISSING, str(entry.holder)
+        yield DiscrepancyKind.HOLDER_MISSING, str(entry.holder)
     elif entry.replaced_by is None:
         if carried.number != entry.public_id or carried.printed != entry.number:
-            yield Wrong.HOLDER_DIFFERS, carried.printed
-        elif carried.cancelled != (entry.status == State.CANCELLED):
-            yield Wrong.STATE_DIFFERS, "document " + ("cancelled" if carried.cancelled else "not cancelled")
+            yield DiscrepancyKind.HOLDER_DIFFERS, carried.printed
+        elif carried.cancelled != (entry.status == NumberState.CANCELLED):
+            yield DiscrepancyKind.STATE_DIFFERS, "document " + ("cancelled" if carried.cancelled else "not cancelled")
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
+class SeriesCounter:
     """
     Where a series stands.
 
@@ -196,58 +196,43 @@ class Counter:
     resets: Sequence[int] = ()
 
 
-class SeriesWalk:
+class SeriesCheck:
     """Follows the numbers of one counter in order and says what the counter cannot explain."""
 
-    def __init__(self, counter: Counter) -> None:
+    def __init__(self, counter: SeriesCounter) -> None:
         self._counter = counter
-        self._before: tuple[Entry, float] | None = None
+        self._before: tuple[LedgerNumber, float] | None = None
 
-    def along(self, lines: Iterable[Line[Entry]], issued: Mapping[UUID, int]) -> Iterator[Discrepancy]:
+    def along(self, lines: Iterable[LedgerLine[LedgerNumber]], issued: Mapping[UUID, int]) -> Iterator[Discrepancy]:
         """:param issued: the audit row of each number's issue"""
         for line in lines:
             if line.entry is not None:
                 # Without such a row no reset can excuse the number.
                 yield from self._number(line.entry, issued.get(line.entry.public_id, inf))
-            elif line.gap is not None and line.gap.why is Why.UNEXPLAINED:
+            elif line.gap is not None and line.gap.why is GapReason.UNEXPLAINED:
                 where = str(line.first) if line.first == line.last else f"{line.first}-{line.last}"
-                yield Discrepancy(Wrong.HOLE, self._counter.project, self._counter.series, where)
+                yield Discrepancy(DiscrepancyKind.HOLE, self._counter.project, self._counter.series, where)
 
-    def _number(self, entry: Entry, issue: float) -> Iterator[Discrepancy]:
+    def _number(self, entry: LedgerNumber, issue: float) -> Iterator[Discrepancy]:
         counter = self._counter
         if entry.source != "DRAW":
             return
         if entry.sequence > counter.last and not any(issue < reset for reset in counter.resets):
-            yield Discrepancy(Wrong.COUNTER_BEHIND, counter.project, entry.number, f"counter {counter.last}")
+            yield Discrepancy(DiscrepancyKind.COUNTER_BEHIND, counter.project, entry.number, f"counter {counter.last}")
         before, self._before = self._before, (entry, issue)
         if before is None or before[0].sequence != entry.sequence:
             return
         # Set back in between, and printed in another width, the sequence is free again (ruling N14).
         first, second = sorted((before[1], issue))
         if not any(first < reset < second for reset in counter.resets):
-            yield Discrepancy(Wrong.ISSUED_TWICE, counter.project, entry.number, before[0].number)
+            yield Discrepancy(DiscrepancyKind.ISSUED_TWICE, counter.project, entry.number, before[0].number)
 
 
-def document_without_number(project: str, carried: Carried, holder: UUID | None) -> Iterator[Discrepancy]:
+def document_without_number(project: str, carried: NumberedDocument, holder: UUID | None) -> Iterator[Discrepancy]:
     """
     Return when a document names a number that is not its own.
 
     :param holder: whom the ledger says the number belongs to; None: it has no such number, or it is nobody's
     """
     if holder != carried.public_id:
-        yield Discrepancy(Wrong.DOCUMENT_WITHOUT_NUMBER, project, carried.printed, str(carried.public_id))
-
-
-__all__ = [
-    "ORIGIN",
-    "Carried",
-    "Counter",
-    "Deed",
-    "Discrepancy",
-    "Entry",
-    "SeriesWalk",
-    "Wrong",
-    "document_without_number",
-    "examine",
-    "issue_of",
-]
+        yield Discrepancy(DiscrepancyKind.DOCUMENT_WITHOUT_NUMBER, project, carried.printed, str(carried.public_id))

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from saraban.kit.errors import DomainError, FieldProblem, Text
 from saraban.kit.text import control_character, fold
-from saraban.numbering.domain.counter import stated_year
+from saraban.numbering.domain.counter import ad_year
 from saraban.numbering.domain.sequence import LARGEST_STATED
 from saraban.numbering.domain.template import LONGEST, Template
 
 
-class Column(NamedTuple):
+class RegisterColumn(NamedTuple):
     """A column of the sheet; its heading may be the key, the Thai or the English name, or both names."""
 
     key: str
@@ -32,8 +32,8 @@ class Column(NamedTuple):
         return f"{self.heading.th} / {self.heading.en}"
 
 
-def _column(key: str, th: str, en: str, about_th: str, about_en: str, *, longest: int = 50) -> Column:
-    return Column(key, Text(th, en), longest, key in {"number", "type", "originator"}, Text(about_th, about_en))
+def _column(key: str, th: str, en: str, about_th: str, about_en: str, *, longest: int = 50) -> RegisterColumn:
+    return RegisterColumn(key, Text(th, en), longest, key in {"number", "type", "originator"}, Text(about_th, about_en))
 
 
 COLUMNS = (
@@ -74,7 +74,7 @@ KEYS = tuple(column.key for column in COLUMNS)
 _RUN = re.compile(r"[0-9]+")
 
 
-class Codes(NamedTuple):
+class RowCodes(NamedTuple):
     """What a line has in common with many others; all that decides which series it belongs to."""
 
     type: str
@@ -89,21 +89,21 @@ class Codes(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RegisterRow:
     """A line that is well formed. `year` is A.D."""
 
     number: str
-    codes: Codes
+    codes: RowCodes
     issued: date | None
     year: int | None
     sequence: int | None
 
 
-def fault(column: str, code: str, th: str, en: str, **values: object) -> FieldProblem:
+def row_problem(column: str, code: str, th: str, en: str, **values: object) -> FieldProblem:
     return FieldProblem(f"/{column}", code, Text(th, en), values)
 
 
-def read(cells: Sequence[object]) -> Line | list[FieldProblem]:
+def parse_row(cells: Sequence[object]) -> RegisterRow | list[FieldProblem]:
     """
     Read a line.
 
@@ -118,7 +118,7 @@ def read(cells: Sequence[object]) -> Line | list[FieldProblem]:
     found = _beside(tuple(rest), tuple(map(type, rest)))
     faults = _wrong(COLUMNS[0], number)
     if isinstance(found, tuple) and not faults:
-        return Line(number, *found)
+        return RegisterRow(number, *found)
     return faults + (found if isinstance(found, list) else [])
 
 
@@ -126,21 +126,21 @@ def read(cells: Sequence[object]) -> Line | list[FieldProblem]:
 def _beside(
     cells: tuple[object, ...],
     _types: tuple[type, ...],  # 1, 1.0 and TRUE are equal, and three things in a sheet
-) -> tuple[Codes, date | None, int | None, int | None] | list[FieldProblem]:
+) -> tuple[RowCodes, date | None, int | None, int | None] | list[FieldProblem]:
     texts = [_text(cell) for cell in cells]
     faults = [one for column, text in zip(COLUMNS[1:], texts, strict=True) for one in _wrong(column, text)]
     if faults:
         return faults
     issued, year, sequence = _date(texts[9], faults), _year(texts[10], faults), _sequence(texts[11], faults)
-    return faults or (Codes(*texts[:9]), issued, year, sequence)
+    return faults or (RowCodes(*texts[:9]), issued, year, sequence)
 
 
-def _wrong(column: Column, text: str) -> list[FieldProblem]:
+def _wrong(column: RegisterColumn, text: str) -> list[FieldProblem]:
     if column.needed and not text:
-        return [fault(column.key, "required", "ต้องกรอกช่องนี้", "This must be filled in.")]
+        return [row_problem(column.key, "required", "ต้องกรอกช่องนี้", "This must be filled in.")]
     if len(text) > column.longest:
         return [
-            fault(
+            row_problem(
                 column.key,
                 "too_long",
                 "ยาวเกิน {most} ตัวอักษร",
@@ -149,7 +149,7 @@ def _wrong(column: Column, text: str) -> list[FieldProblem]:
             )
         ]
     if not text.isprintable() and control_character(text) is not None:
-        return [fault(column.key, "character", "มีอักขระที่ใช้ไม่ได้", "It contains a character that cannot be used.")]
+        return [row_problem(column.key, "character", "มีอักขระที่ใช้ไม่ได้", "It contains a character that cannot be used.")]
     return []
 
 
@@ -170,15 +170,15 @@ def _date(text: str, faults: list[FieldProblem]) -> date | None:
         return None
     try:
         day = date.fromisoformat(text)
-        stated_year(day.year)
+        ad_year(day.year)
     except (ValueError, DomainError):
         faults.append(
-            fault("issued", "malformed", "วันที่ต้องเป็น ค.ศ. แบบ 2024-05-31", "Write the day as 2024-05-31, A.D.")
+            row_problem("issued", "malformed", "วันที่ต้องเป็น ค.ศ. แบบ 2024-05-31", "Write the day as 2024-05-31, A.D.")
         )
         return None
     if day.year >= 2400:
         faults.append(
-            fault("issued", "malformed", "วันที่ต้องเป็น ค.ศ. แบบ 2024-05-31", "Write the day as 2024-05-31, A.D.")
+            row_problem("issued", "malformed", "วันที่ต้องเป็น ค.ศ. แบบ 2024-05-31", "Write the day as 2024-05-31, A.D.")
         )
         return None
     return day
@@ -188,9 +188,9 @@ def _year(text: str, faults: list[FieldProblem]) -> int | None:
     if not text:
         return None
     try:
-        return stated_year(int(text))
+        return ad_year(int(text))
     except (ValueError, DomainError):
-        faults.append(fault("year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not a possible one."))
+        faults.append(row_problem("year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not a possible one."))
         return None
 
 
@@ -199,13 +199,15 @@ def _sequence(text: str, faults: list[FieldProblem]) -> int | None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_STATED)) and int(text) >= 1):
         faults.append(
-            fault("sequence", "malformed", "ลำดับต้องเป็นจำนวนเต็มตั้งแต่ 1", "The sequence is a whole number from 1 on.")
+            row_problem(
+                "sequence", "malformed", "ลำดับต้องเป็นจำนวนเต็มตั้งแต่ 1", "The sequence is a whole number from 1 on."
+            )
         )
         return None
     return int(text)
 
 
-def literal(number: str, sequence: int) -> Template | None:
+def literal_template(number: str, sequence: int) -> Template | None:
     """
     Return the format that prints exactly this number: all of it literal but the last figure that is the sequence.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from saraban.numbering.domain import template as tokens
-from saraban.numbering.domain.template import Literal, Template, Token
+from saraban.numbering.domain.template import Template, TemplateText, TemplateToken
 
 _DIGIT = "\0digit"
 _LETTER = "\0letter"
@@ -20,7 +20,7 @@ _MOST_PAIRS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TemplateShape:
     """
     A template with what its tokens can print.
 
@@ -34,7 +34,7 @@ class Shape:
 class _Automaton:
     """States are integers; `edges[state]` lists (character class, next state); the last state accepts."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: TemplateShape) -> None:
         self.edges: list[list[tuple[str, int]]] = [[]]
         for part in shape.template.parts:
             self._append(part, shape.codes)
@@ -43,8 +43,8 @@ class _Automaton:
     def accepting(self) -> int:
         return len(self.edges) - 1
 
-    def _append(self, part: Literal | Token, codes: Mapping[str, frozenset[str]]) -> None:
-        if isinstance(part, Literal):
+    def _append(self, part: TemplateText | TemplateToken, codes: Mapping[str, frozenset[str]]) -> None:
+        if isinstance(part, TemplateText):
             self._words([part.text])
         elif part.name == tokens.SEQ:
             self._repeat(_DIGIT, least=part.width)
@@ -76,7 +76,7 @@ class _Automaton:
             self.edges[self.accepting].append((character, self.accepting))
 
 
-def can_meet(one: Shape, other: Shape) -> bool:
+def can_collide(one: TemplateShape, other: TemplateShape) -> bool:
     """Return whether some number could be printed by both; formats too big to compare count as meeting."""
     left, right = _Automaton(one), _Automaton(other)
     seen = {(0, 0)}

@@ -64,14 +64,14 @@ def reason_text(reason: FormatReason, *, type_code: str, narrowing: Narrowing) -
     return Text(text.say("th", values), text.say("en", values))
 
 
-DEFAULT = FormatKey()
+DEFAULT_FORMAT = FormatKey()
 # More codes before fewer, and of as many those with the sub type, then those with the RFA type.
 _CHOICES = sorted(product((True, False), repeat=len(_NAMED)), key=lambda named: (sum(named), named), reverse=True)
 
 
-def fitting_keys(type_id: int, document: Narrowing) -> tuple[FormatKey, ...]:
+def matching_format_keys(type_id: int, document: Narrowing) -> tuple[FormatKey, ...]:
     """Give the keys of the formats that fit a document, the best first; where none is saved the system's fallback holds."""
     narrowings = dict.fromkeys(
         Narrowing(*(code if named else "" for code, named in zip(document, choice, strict=True))) for choice in _CHOICES
     )
-    return (*(FormatKey(type_id, narrowing) for narrowing in narrowings), DEFAULT)
+    return (*(FormatKey(type_id, narrowing) for narrowing in narrowings), DEFAULT_FORMAT)

@@ -49,7 +49,7 @@ class NumberingFailed(DomainError):
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class RetryBudget:
     """
     How often each class of failure is tried again; every figure is a setting.
 
@@ -76,7 +76,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RetryDelay:
     """Try once more, `delay` seconds from now."""
 
     delay: float
@@ -90,7 +90,7 @@ class Attempts:
     :param met: what kept its series last, whoever's attempt it was
     """
 
-    budget: Budget
+    budget: RetryBudget
     failures: Counter[Failure] = field(default_factory=Counter)
     met: Failure | None = None
 
@@ -103,7 +103,7 @@ class Attempts:
         """Return the seconds that may still be spent waiting."""
         return max(self.budget.deadline - elapsed, 0.0)
 
-    def after(self, failure: Failure, *, elapsed: float) -> Again:
+    def after(self, failure: Failure, *, elapsed: float) -> RetryDelay:
         """
         Return when to try again.
 
@@ -118,7 +118,7 @@ class Attempts:
         delay = _delay(failure, count, self.budget.pause)
         if elapsed + delay >= self.budget.deadline:
             raise self.too_late()
-        return Again(delay)
+        return RetryDelay(delay)
 
     def too_late(self) -> DomainError:
         """Return what a request is told at its deadline: a database that does not answer is not "busy"."""

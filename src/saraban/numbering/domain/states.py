@@ -6,7 +6,7 @@ from enum import StrEnum
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
 
 
-class State(StrEnum):
+class NumberState(StrEnum):
     """A number's state in the ledger. Only the first two can still change."""
 
     RESERVED = "RESERVED"
@@ -16,7 +16,7 @@ class State(StrEnum):
     VOID = "VOID"
 
 
-class Who(StrEnum):
+class NumberActor(StrEnum):
     """Who takes a step."""
 
     RESERVER = "the one who reserved it"
@@ -26,29 +26,29 @@ class Who(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    source: State
-    target: State
-    who: Who
+class NumberTransition:
+    source: NumberState
+    target: NumberState
+    who: NumberActor
 
 
-TABLE = (
-    Step(State.RESERVED, State.CONFIRMED, Who.RESERVER),
-    Step(State.RESERVED, State.CANCELLED, Who.RESERVER),
-    Step(State.RESERVED, State.EXPIRED, Who.TIMER),
-    Step(State.CONFIRMED, State.VOID, Who.ADMINISTRATOR),
-    Step(State.CONFIRMED, State.VOID, Who.DOCUMENT),
-    Step(State.CONFIRMED, State.CANCELLED, Who.DOCUMENT),
+TRANSITIONS = (
+    NumberTransition(NumberState.RESERVED, NumberState.CONFIRMED, NumberActor.RESERVER),
+    NumberTransition(NumberState.RESERVED, NumberState.CANCELLED, NumberActor.RESERVER),
+    NumberTransition(NumberState.RESERVED, NumberState.EXPIRED, NumberActor.TIMER),
+    NumberTransition(NumberState.CONFIRMED, NumberState.VOID, NumberActor.ADMINISTRATOR),
+    NumberTransition(NumberState.CONFIRMED, NumberState.VOID, NumberActor.DOCUMENT),
+    NumberTransition(NumberState.CONFIRMED, NumberState.CANCELLED, NumberActor.DOCUMENT),
 )
 
 
-def source_of(target: State, who: Who) -> State:
+def required_state(target: NumberState, who: NumberActor) -> NumberState:
     """
     Return the state a number must be in for `who` to take it to `target`.
 
     :raises KeyError: for a step that the table does not have: a fault of ours
     """
-    return {(step.target, step.who): step.source for step in TABLE}[target, who]
+    return {(step.target, step.who): step.source for step in TRANSITIONS}[target, who]
 
 
 class ReservationExpired(DomainError):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Stretch:
+class SequenceRange:
     """Sequences `first` to `last`, both included."""
 
     first: int
@@ -15,7 +15,7 @@ class Stretch:
         return self.first <= sequence <= self.last
 
 
-def open_sequences(after: int, *, closed: Sequence[Stretch], taken: Collection[int] = ()) -> Iterator[int]:
+def open_sequences(after: int, *, closed: Sequence[SequenceRange], taken: Collection[int] = ()) -> Iterator[int]:
     """
     Return the sequences above `after` that may be issued, without end.
 
@@ -34,12 +34,12 @@ def open_sequences(after: int, *, closed: Sequence[Stretch], taken: Collection[i
         sequence += 1
 
 
-def stretches(sequences: Collection[int]) -> list[Stretch]:
+def sequence_ranges(sequences: Collection[int]) -> list[SequenceRange]:
     """Fold single sequences into stretches, in order."""
-    folded: list[Stretch] = []
+    folded: list[SequenceRange] = []
     for sequence in sorted(sequences):
         if folded and folded[-1].last == sequence - 1:
-            folded[-1] = Stretch(folded[-1].first, sequence)
+            folded[-1] = SequenceRange(folded[-1].first, sequence)
         else:
-            folded.append(Stretch(sequence, sequence))
+            folded.append(SequenceRange(sequence, sequence))
     return folded

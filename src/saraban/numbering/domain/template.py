@@ -73,12 +73,12 @@ class NumberUnprintable(DomainError):
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class TemplateText:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TemplateToken:
     """A placeholder; `width` is the least number of digits of `SEQ`, 0 for all others."""
 
     name: str
@@ -94,7 +94,7 @@ class Template:
     """A template that passed the grammar. `text` is its one spelling: folded, aliases replaced."""
 
     text: str
-    parts: tuple[Literal | Token, ...]
+    parts: tuple[TemplateText | TemplateToken, ...]
 
     @classmethod
     def parse(cls, text: str, *, drawing: bool = False, pointer: str = "/template") -> Self:
@@ -108,15 +108,15 @@ class Template:
         folded = fold(text)
         parts = tuple(_read(folded, drawing=drawing, pointer=pointer))
         _check_whole(folded, parts, pointer)
-        return cls("".join(part.text if isinstance(part, Literal) else str(part) for part in parts), parts)
+        return cls("".join(part.text if isinstance(part, TemplateText) else str(part) for part in parts), parts)
 
     @property
     def tokens(self) -> frozenset[str]:
-        return frozenset(part.name for part in self.parts if isinstance(part, Token))
+        return frozenset(part.name for part in self.parts if isinstance(part, TemplateToken))
 
     @property
     def width(self) -> int:
-        return next(part.width for part in self.parts if isinstance(part, Token) and part.name == SEQ)
+        return next(part.width for part in self.parts if isinstance(part, TemplateToken) and part.name == SEQ)
 
     @property
     def prints_period(self) -> bool:
@@ -153,7 +153,7 @@ class Template:
     def _print(self, values: Mapping[str, str], *, sequence: str, revision: str, resets: bool) -> str:
         printed: list[str] = []
         for part in self.parts:
-            if isinstance(part, Literal):
+            if isinstance(part, TemplateText):
                 printed.append(part.text)
             elif part.name == SEQ:
                 printed.append(sequence)
@@ -180,7 +180,7 @@ _FIELD_OF = {
 }
 
 
-def _missing(token: Token) -> str:
+def _missing(token: TemplateToken) -> str:
     raise NumberUnprintable(
         f"{token} at position {token.position + 1} has no value.",
         fields=[
@@ -205,24 +205,24 @@ def _refuse(pointer: str, code: str, th: str, en: str, *, position: int, token: 
     return TemplateInvalid(problem.text.say("en", problem.values), fields=[problem])
 
 
-def _read(text: str, *, drawing: bool, pointer: str) -> Iterator[Literal | Token]:
+def _read(text: str, *, drawing: bool, pointer: str) -> Iterator[TemplateText | TemplateToken]:
     end = 0
-    for start, stop in token_places(text):
+    for start, stop in token_spans(text):
         if start > end:
             yield _literal(text, end, start, pointer)
-        yield read_piece(text, start, stop, drawing=drawing, pointer=pointer)
+        yield parse_part(text, start, stop, drawing=drawing, pointer=pointer)
         end = stop
     if end < len(text):
         yield _literal(text, end, len(text), pointer)
 
 
-def token_places(text: str) -> Iterator[tuple[int, int]]:
+def token_spans(text: str) -> Iterator[tuple[int, int]]:
     """Return start and end of whatever stands in braces."""
     for match in _TOKEN.finditer(text):
         yield match.start(), match.end()
 
 
-def read_piece(text: str, start: int, end: int, *, drawing: bool, pointer: str) -> Literal | Token:
+def parse_part(text: str, start: int, end: int, *, drawing: bool, pointer: str) -> TemplateText | TemplateToken:
     """
     Read one stretch of a template: a token with its braces, or what stands between two.
 
@@ -234,7 +234,7 @@ def read_piece(text: str, start: int, end: int, *, drawing: bool, pointer: str) 
     return _token(match[1], start, drawing=drawing, pointer=pointer)
 
 
-def _literal(text: str, start: int, end: int, pointer: str) -> Literal:
+def _literal(text: str, start: int, end: int, pointer: str) -> TemplateText:
     for position in range(start, end):
         character = text[position]
         if character in "{}":
@@ -253,16 +253,16 @@ def _literal(text: str, start: int, end: int, pointer: str) -> Literal:
                 "The character at position {position} cannot stand in a number.",
                 position=position,
             )
-    return Literal(text[start:end])
+    return TemplateText(text[start:end])
 
 
-def _token(name: str, position: int, *, drawing: bool, pointer: str) -> Token:
+def _token(name: str, position: int, *, drawing: bool, pointer: str) -> TemplateToken:
     name = _ALIASES.get(name, name)
     sequence = _SEQ.match(name)
     if sequence:
-        return Token(SEQ, position, int(sequence[1]))
+        return TemplateToken(SEQ, position, int(sequence[1]))
     if name in KNOWN and (name != CATEGORY or drawing):
-        return Token(name, position)
+        return TemplateToken(name, position)
     if name == CATEGORY:
         raise _refuse(
             pointer,
@@ -291,7 +291,7 @@ def _token(name: str, position: int, *, drawing: bool, pointer: str) -> Token:
     )
 
 
-def _check_whole(text: str, parts: tuple[Literal | Token, ...], pointer: str) -> None:
+def _check_whole(text: str, parts: tuple[TemplateText | TemplateToken, ...], pointer: str) -> None:
     if len(text) > LONGEST:
         raise _refuse(
             pointer,
@@ -309,7 +309,7 @@ def _check_whole(text: str, parts: tuple[Literal | Token, ...], pointer: str) ->
             "The template begins or ends with a blank (position {position}).",
             position=position,
         )
-    sequences = [part for part in parts if isinstance(part, Token) and part.name == SEQ]
+    sequences = [part for part in parts if isinstance(part, TemplateToken) and part.name == SEQ]
     if len(sequences) != 1:
         raise _refuse(
             pointer,
@@ -322,6 +322,6 @@ def _check_whole(text: str, parts: tuple[Literal | Token, ...], pointer: str) ->
 
 
 @lru_cache(maxsize=1024)
-def stored(text: str) -> Template:
+def stored_template(text: str) -> Template:
     """Return the parsed form of a template that was checked when it was saved."""
     return Template.parse(text, drawing=True)

@@ -8,15 +8,15 @@ from fastapi import APIRouter, Query
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import PageCursor, PageLimit, ReadSession
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import LOOKS, KeptRoute
+from saraban.numbering.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.domain.sequence import LARGEST_STATED
-from saraban.numbering.schemas import AccountLineOut, AccountOut, SeriesListOut, SeriesOut
+from saraban.numbering.schemas import LedgerLineOut, SeriesLedgerOut, SeriesListOut, SeriesOut
 
-router = APIRouter(route_class=KeptRoute)
+router = APIRouter(route_class=RecordedRoute)
 Project = Annotated[UUID, Query(alias="projectPublicId")]
 
 
-@router.get("/series", dependencies=LOOKS, summary="List the series of a project")
+@router.get("/series", dependencies=READ_LIMIT, summary="List the series of a project")
 async def list_series(
     session: ReadSession,
     caller: CurrentCaller,
@@ -26,13 +26,13 @@ async def list_series(
     cursor: Annotated[str | None, Query(max_length=1100, description="`nextCursor` of the page before.")] = None,
 ) -> SeriesListOut:
     """By name. A series is what its numbers print, with `{SEQ}` in the place of the sequence."""
-    page = await numbering.series(
+    page = await numbering.list_series(
         session, caller=caller, project_public_id=project_public_id, text=q, cursor=cursor, limit=limit
     )
     return SeriesListOut(items=[_series(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-@router.get("/series/account", dependencies=LOOKS, summary="Account for every number of a series")
+@router.get("/series/account", dependencies=READ_LIMIT, summary="Account for every number of a series")
 async def account(
     session: ReadSession,
     caller: CurrentCaller,
@@ -41,13 +41,13 @@ async def account(
     first: Annotated[int, Query(alias="from", ge=1, le=LARGEST_STATED, description="Begin with this sequence.")] = 1,
     limit: PageLimit = 50,
     cursor: PageCursor = None,
-) -> AccountOut:
+) -> SeriesLedgerOut:
     """
     Each number with its state and holder; each hole with its reason.
 
     `UNEXPLAINED` is what must never be there: `saraban number verify` looks for it in the whole database.
     """
-    found = await numbering.account(
+    found = await numbering.series_ledger(
         session,
         caller=caller,
         project_public_id=project_public_id,
@@ -56,7 +56,7 @@ async def account(
         cursor=cursor,
         limit=limit,
     )
-    return AccountOut(
+    return SeriesLedgerOut(
         series=found.series,
         last_number=found.counter,
         items=[_line(line) for line in found.lines],
@@ -76,14 +76,14 @@ def _series(row: numbering.SeriesRow) -> SeriesOut:
     )
 
 
-def _line(line: numbering.Line[numbering.NumberRow]) -> AccountLineOut:
+def _line(line: numbering.LedgerLine[numbering.NumberRow]) -> LedgerLineOut:
     entry, gap = line.entry, line.gap
     if entry is None:
         assert gap is not None
-        return AccountLineOut(
+        return LedgerLineOut(
             first=line.first, last=line.last, state=gap.why, reason=gap.reason, username=gap.username, at=gap.at
         )
-    return AccountLineOut(
+    return LedgerLineOut(
         first=line.first,
         last=line.last,
         state=entry.status,

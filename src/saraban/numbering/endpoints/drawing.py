@@ -15,18 +15,18 @@ from saraban.kit.http import (
 )
 from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import DRAWS, LOOKS, KeptRoute, Numbers
+from saraban.numbering.dependencies import ISSUE_LIMIT, READ_LIMIT, Numbers, RecordedRoute
 from saraban.numbering.schemas import (
     GenerateIn,
     NumberOut,
     PreviewOut,
 )
 
-router = APIRouter(route_class=KeptRoute)
+router = APIRouter(route_class=RecordedRoute)
 _GENERATE = "POST /document-numbering/generate"
 
 
-@router.post("/generate", dependencies=DRAWS, status_code=201, response_model=NumberOut, summary="Draw a number")
+@router.post("/generate", dependencies=ISSUE_LIMIT, status_code=201, response_model=NumberOut, summary="Draw a number")
 async def generate(
     body: GenerateIn,
     caller: CurrentCaller,
@@ -68,7 +68,7 @@ async def generate(
     return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
 
 
-@router.post("/preview", dependencies=LOOKS, summary="Show the next number without drawing it")
+@router.post("/preview", dependencies=READ_LIMIT, summary="Show the next number without drawing it")
 async def preview(body: GenerateIn, session: ReadSession, caller: CurrentCaller, now: Now) -> PreviewOut:
     """Consumes nothing; somebody else may draw the shown number first."""
     plan = await numbering.plan(session, caller=caller, request=_request(body), now=now.now(), zone=now.zone)

@@ -20,10 +20,9 @@ from saraban.kit.http import (
 )
 from saraban.kit.schema import SingleLine
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import LOOKS, KeptRoute
-from saraban.numbering.domain.anatomy import MEANINGS, Piece, anatomy
+from saraban.numbering.dependencies import READ_LIMIT, RecordedRoute
+from saraban.numbering.domain.anatomy import TOKEN_MEANINGS, TemplatePiece, parse_template
 from saraban.numbering.schemas import (
-    AnatomyOut,
     FormatChange,
     FormatExampleOut,
     FormatHistoryOut,
@@ -35,13 +34,14 @@ from saraban.numbering.schemas import (
     FormatTextIn,
     FormatVersionOut,
     FormatWarning,
-    PieceOut,
+    ParsedTemplateOut,
+    TemplatePieceOut,
 )
 
-router = APIRouter(route_class=KeptRoute)
+router = APIRouter(route_class=RecordedRoute)
 
 
-@router.get("/configs", dependencies=LOOKS, summary="List number formats")
+@router.get("/configs", dependencies=READ_LIMIT, summary="List number formats")
 async def list_formats(
     session: ReadSession,
     caller: CurrentCaller,
@@ -50,17 +50,17 @@ async def list_formats(
     cursor: PageCursor = None,
 ) -> FormatsOut:
     """The formats of one project, or of every project whose formats the caller may read."""
-    page = await numbering.formats(
+    page = await numbering.list_formats(
         session, caller=caller, project_public_id=project_public_id, cursor=cursor, limit=limit
     )
     return FormatsOut(items=[_format(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-@router.post("/configs/parse", dependencies=LOOKS, summary="Take a template apart")
-async def parse_format(body: FormatTextIn, _caller: CurrentCaller, language: Language) -> AnatomyOut:
+@router.post("/configs/parse", dependencies=READ_LIMIT, summary="Take a template apart")
+async def parse_format(body: FormatTextIn, _caller: CurrentCaller, language: Language) -> ParsedTemplateOut:
     """For an editor: tokens and faults with their places. A template that is wrong is an answer like any other."""
-    found = anatomy(body.template, drawing=body.drawing)
-    return AnatomyOut(
+    found = parse_template(body.template, drawing=body.drawing)
+    return ParsedTemplateOut(
         template=found.text,
         valid=found.template is not None,
         pieces=[_piece(piece, language) for piece in found.pieces],
@@ -69,7 +69,7 @@ async def parse_format(body: FormatTextIn, _caller: CurrentCaller, language: Lan
     )
 
 
-@router.post("/configs/preview", dependencies=LOOKS, summary="Show what saving a format would do")
+@router.post("/configs/preview", dependencies=READ_LIMIT, summary="Show what saving a format would do")
 async def preview_format(
     body: FormatPreviewIn, session: ReadSession, caller: CurrentCaller, now: Now, language: Language
 ) -> FormatPreviewOut:
@@ -80,7 +80,7 @@ async def preview_format(
         project_public_id=body.project_public_id,
         type_code=body.correspondence_type_code,
         narrowing=body.narrowing,
-        wanted=numbering.Wanted(
+        wanted=numbering.FormatDraft(
             template=body.template,
             description=None,
             resets=body.reset_sequence_yearly,
@@ -98,10 +98,10 @@ async def preview_format(
     )
 
 
-@router.get("/configs/{publicId}/history", dependencies=LOOKS, summary="Read what a format was")
+@router.get("/configs/{publicId}/history", dependencies=READ_LIMIT, summary="Read what a format was")
 async def format_history(public_id: PathId, session: ReadSession, caller: CurrentCaller) -> FormatHistoryOut:
     """Newest first, with who changed it and why."""
-    versions = await numbering.history(session, caller=caller, public_id=public_id)
+    versions = await numbering.format_history(session, caller=caller, public_id=public_id)
     return FormatHistoryOut(
         items=[
             FormatVersionOut(
@@ -129,13 +129,13 @@ async def delete_format(
 ) -> None:
     """Its documents then take the next format that fits: the type's, the project's default, or the system's."""
     await db.transact(
-        lambda session: numbering.delete(
+        lambda session: numbering.delete_format(
             session, caller=caller, public_id=public_id, reason=reason, now=now.now(), address=address
         )
     )
 
 
-@router.get("/configs/{publicId}", dependencies=LOOKS, summary="Read a number format")
+@router.get("/configs/{publicId}", dependencies=READ_LIMIT, summary="Read a number format")
 async def read_format(
     public_id: PathId,
     session: ReadSession,
@@ -144,9 +144,9 @@ async def read_format(
     language: Language,
 ) -> FormatOut:
     """With the formats of the project that could print the same number, as `warnings`."""
-    row = await numbering.format_(session, caller=caller, public_id=public_id)
+    row = await numbering.read_format(session, caller=caller, public_id=public_id)
     response.headers["ETag"] = f'"{row.format.version}"'
-    return _format(row, await numbering.meeting(session, row), language)
+    return _format(row, await numbering.colliding_formats(session, row), language)
 
 
 @router.put("/configs", summary="Save the format of a project for a type, or for some of its documents")
@@ -156,13 +156,13 @@ async def save_format(
     """Creates the format or replaces the one that is there; numbers already issued keep theirs."""
 
     async def work(session: Any) -> FormatOut:
-        row = await numbering.save(
+        row = await numbering.save_format(
             session,
             caller=caller,
             project_public_id=body.project_public_id,
             type_code=body.correspondence_type_code,
             narrowing=body.narrowing,
-            wanted=numbering.Wanted(
+            wanted=numbering.FormatDraft(
                 template=body.template,
                 description=body.description,
                 resets=body.reset_sequence_yearly,
@@ -172,7 +172,7 @@ async def save_format(
             now=now.now(),
             address=address,
         )
-        return _format(row, await numbering.meeting(session, row), language)
+        return _format(row, await numbering.colliding_formats(session, row), language)
 
     saved = await db.transact(work)
     response.headers["ETag"] = f'"{saved.version}"'
@@ -198,7 +198,7 @@ async def change_format(
         changes["resets"] = changes.pop("reset_sequence_yearly")
 
     async def work(session: Any) -> FormatOut:
-        row = await numbering.change(
+        row = await numbering.change_format(
             session,
             caller=caller,
             public_id=public_id,
@@ -207,7 +207,7 @@ async def change_format(
             now=now.now(),
             address=address,
         )
-        return _format(row, await numbering.meeting(session, row), language)
+        return _format(row, await numbering.colliding_formats(session, row), language)
 
     saved = await db.transact(work)
     response.headers["ETag"] = f'"{saved.version}"'
@@ -237,10 +237,10 @@ def _format(
     )
 
 
-def _piece(piece: Piece, language: str) -> PieceOut:
-    meaning, sample = MEANINGS.get(piece.token or "", (None, None))
+def _piece(piece: TemplatePiece, language: str) -> TemplatePieceOut:
+    meaning, sample = TOKEN_MEANINGS.get(piece.token or "", (None, None))
     kind: Literal["literal", "token", "fault"] = "fault" if piece.fault else "token" if piece.token else "literal"
-    return PieceOut(
+    return TemplatePieceOut(
         start=piece.start,
         end=piece.end,
         kind=kind,
@@ -252,7 +252,7 @@ def _piece(piece: Piece, language: str) -> PieceOut:
     )
 
 
-def _example(one: numbering.Example, language: str) -> FormatExampleOut:
+def _example(one: numbering.FormatExample, language: str) -> FormatExampleOut:
     refusal = None
     if one.refusal is not None:
         faults = [fault.text.say(language, fault.values) for fault in one.refusal.fields]

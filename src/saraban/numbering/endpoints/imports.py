@@ -25,11 +25,11 @@ from saraban.kit.http import (
 )
 from saraban.kit.idempotency import OperationResult, Remember
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import LOOKS, KeptRoute
+from saraban.numbering.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.endpoints.once import once
 from saraban.numbering.endpoints.sheets import BINARY, MEDIA
 from saraban.numbering.schemas import (
-    CommitIn,
+    ImportCommitIn,
     ImportFaultOut,
     ImportMovedOut,
     ImportOut,
@@ -40,7 +40,7 @@ from saraban.numbering.schemas import (
     ImportSummaryOut,
 )
 
-router = APIRouter(route_class=KeptRoute)
+router = APIRouter(route_class=RecordedRoute)
 _UPLOAD = "POST /document-numbering/imports"
 Project = Annotated[UUID, Query(alias="projectPublicId")]
 
@@ -73,10 +73,10 @@ async def upload_import(
     XLSX, or CSV in UTF-8, up to 20 MB and 200,000 lines. Nothing is imported yet: read the import until it is CHECKED, then
     commit it.
     """
-    sheet = numbering.SentSheet.of(sent.name, sent.chunks())
+    sheet = numbering.ImportFile.of(sent.name, sent.chunks())
 
     async def run(remember: Remember) -> OperationResult:
-        found = await numbering.receive(
+        found = await numbering.upload_import(
             db,
             storage,
             caller=caller,
@@ -105,7 +105,7 @@ async def upload_import(
     return OrjsonResponse(answer.body, status_code=answer.status, headers=headers | replayed)
 
 
-@router.get("/imports", dependencies=LOOKS, summary="List the imports of a project")
+@router.get("/imports", dependencies=READ_LIMIT, summary="List the imports of a project")
 async def list_imports(
     session: ReadSession,
     caller: CurrentCaller,
@@ -114,7 +114,7 @@ async def list_imports(
     cursor: PageCursor = None,
 ) -> ImportsOut:
     """Newest first, those at a terminal too."""
-    page = await numbering.imports(
+    page = await numbering.list_imports(
         session, caller=caller, project_public_id=project_public_id, cursor=cursor, limit=limit
     )
     return ImportsOut(
@@ -122,17 +122,17 @@ async def list_imports(
     )
 
 
-@router.get("/imports/{publicId}", dependencies=LOOKS, summary="Read an import")
+@router.get("/imports/{publicId}", dependencies=READ_LIMIT, summary="Read an import")
 async def read_import(public_id: PathId, session: ReadSession, caller: CurrentCaller, language: Language) -> ImportOut:
     """How far it is, and what the dry run or the import found."""
-    found = await numbering.import_(session, caller=caller, public_id=public_id)
+    found = await numbering.read_import(session, caller=caller, public_id=public_id)
     return _import(found, language)
 
 
 @router.post("/imports/{publicId}/commit", status_code=202, response_model=ImportOut, summary="Import what was checked")
 async def commit_import(
     public_id: PathId,
-    body: CommitIn,
+    body: ImportCommitIn,
     caller: CurrentCaller,
     db: Db,
     now: Now,
@@ -148,7 +148,7 @@ async def commit_import(
             session,
             caller=caller,
             public_id=public_id,
-            moves=[numbering.Moved(one.series, one.to) for one in body.moves],
+            moves=[numbering.CounterMove(one.series, one.to) for one in body.moves],
             now=moment,
             address=address,
         )
@@ -160,7 +160,7 @@ async def commit_import(
 
 @router.get(
     "/imports/{publicId}/result",
-    dependencies=LOOKS,
+    dependencies=READ_LIMIT,
     response_class=Response,
     responses=BINARY,
     summary="Download the result workbook of an import",
@@ -169,7 +169,7 @@ async def import_result(
     public_id: PathId, session: ReadSession, caller: CurrentCaller, storage: FileStorage
 ) -> Response:
     """Each line of the file again, with what came of it, or, before the commit, what would."""
-    key = await numbering.result_of(session, storage, caller=caller, public_id=public_id)
+    key = await numbering.import_result(session, storage, caller=caller, public_id=public_id)
     await session.close()  # a slow download must not keep a connection
     headers = {
         "Content-Disposition": f'attachment; filename="import-{public_id}.xlsx"',

@@ -12,17 +12,17 @@ from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, ReadSession
 from saraban.kit.idempotency import OperationResult, Remember, request_token
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import DRAWS, LOOKS, KeptRoute, Numbers
+from saraban.numbering.dependencies import ISSUE_LIMIT, READ_LIMIT, Numbers, RecordedRoute
 from saraban.numbering.endpoints.once import life_out, number_out, once, payload_of, replied, request_of
 from saraban.numbering.schemas import (
     CancelReservationIn,
-    ClosedOut,
-    FoundOut,
+    CoveringRangeOut,
     GenerateIn,
-    LifeOut,
+    ManualNumberEffectOut,
+    ManualNumberIn,
     NumberOut,
-    OverrideEffectOut,
-    OverrideIn,
+    NumberResolutionOut,
+    NumberStateOut,
     ReplacementOut,
     ReservationOut,
     ResetIn,
@@ -32,13 +32,15 @@ from saraban.numbering.schemas import (
     VoidIn,
 )
 
-router = APIRouter(route_class=KeptRoute)
+router = APIRouter(route_class=RecordedRoute)
 _RESERVE = "POST /document-numbering/reserve"
 _REPLACE = "POST /document-numbering/void-and-replace"
 _OVERRIDE = "POST /document-numbering/manual-override"
 
 
-@router.post("/reserve", dependencies=DRAWS, status_code=201, response_model=ReservationOut, summary="Reserve a number")
+@router.post(
+    "/reserve", dependencies=ISSUE_LIMIT, status_code=201, response_model=ReservationOut, summary="Reserve a number"
+)
 async def reserve(
     body: GenerateIn,
     request: Request,
@@ -86,30 +88,32 @@ def _reserved(issued: numbering.Issued) -> OperationResult:
     return OperationResult(201, out.model_dump(mode="json", by_alias=True))
 
 
-@router.post("/confirm", response_model=LifeOut, summary="Confirm a reserved number")
+@router.post("/confirm", response_model=NumberStateOut, summary="Confirm a reserved number")
 async def confirm(
     body: TokenIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
     """Makes it final, for no document yet. Repeated, it answers the same; after the expiry it answers 410."""
     moment = now.now()
 
-    async def work(session: AsyncSession) -> LifeOut:
+    async def work(session: AsyncSession) -> NumberStateOut:
         return life_out(
-            await numbering.confirm(session, caller=caller, token=body.reservation_token, now=moment, address=address)
+            await numbering.confirm_reservation(
+                session, caller=caller, token=body.reservation_token, now=moment, address=address
+            )
         )
 
     operation = "POST /document-numbering/confirm"
     return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
 
 
-@router.post("/cancel", response_model=LifeOut, summary="Give a reserved number up")
+@router.post("/cancel", response_model=NumberStateOut, summary="Give a reserved number up")
 async def cancel(
     body: CancelReservationIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
     """The number stays in the ledger as cancelled and is not issued again."""
     moment = now.now()
 
-    async def work(session: AsyncSession) -> LifeOut:
+    async def work(session: AsyncSession) -> NumberStateOut:
         issued = await numbering.cancel_reservation(
             session, caller=caller, token=body.reservation_token, reason=body.reason, now=moment, address=address
         )
@@ -119,15 +123,15 @@ async def cancel(
     return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
 
 
-@router.post("/void", response_model=LifeOut, summary="Make a number void")
+@router.post("/void", response_model=NumberStateOut, summary="Make a number void")
 async def void(
     body: VoidIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
     """For a confirmed number that no document carries; project administrators only, with a reason."""
     moment = now.now()
 
-    async def work(session: AsyncSession) -> LifeOut:
-        issued = await numbering.void(
+    async def work(session: AsyncSession) -> NumberStateOut:
+        issued = await numbering.void_number(
             session, caller=caller, public_id=body.public_id, reason=body.reason, now=moment, address=address
         )
         return life_out(issued)
@@ -138,7 +142,7 @@ async def void(
 
 @router.post(
     "/void-and-replace",
-    dependencies=DRAWS,
+    dependencies=ISSUE_LIMIT,
     status_code=201,
     response_model=ReplacementOut,
     summary="Make a number void and draw another",
@@ -162,7 +166,7 @@ async def void_and_replace(
             plan = await numbering.plan(session, caller=caller, request=asked, now=moment, zone=now.zone)
 
         async def then(session: AsyncSession, issued: numbering.Issued) -> OperationResult:
-            await numbering.replace(
+            await numbering.replace_number(
                 session,
                 caller=caller,
                 public_id=body.public_id,
@@ -198,18 +202,16 @@ def _replaced(body: VoidAndReplaceIn, issued: numbering.Issued) -> OperationResu
     return OperationResult(201, out.model_dump(mode="json", by_alias=True))
 
 
-@router.post("/manual-override/preview", dependencies=LOOKS, summary="Show what an override would do")
+@router.post("/manual-override/preview", dependencies=READ_LIMIT, summary="Show what an override would do")
 async def preview_override(
-    body: OverrideIn, session: ReadSession, caller: CurrentCaller, now: Now
-) -> OverrideEffectOut:
+    body: ManualNumberIn, session: ReadSession, caller: CurrentCaller, now: Now
+) -> ManualNumberEffectOut:
     """The number as it would be printed, whether it is taken or in a range, and how far the counter would jump."""
     asked, day = request_of(body), body.issued_on
-    plan = await numbering.plan_of_day(
-        session, caller=caller, request=asked, issued_on=day, now=now.now(), zone=now.zone
-    )
-    statement = numbering.Statement(body.document_number, body.sequence)
-    effect = await numbering.override_effect(session, caller=caller, plan=plan, statement=statement)
-    return OverrideEffectOut(
+    plan = await numbering.plan_on(session, caller=caller, request=asked, issued_on=day, now=now.now(), zone=now.zone)
+    statement = numbering.ManualNumber(body.document_number, body.sequence)
+    effect = await numbering.manual_number_effect(session, caller=caller, plan=plan, statement=statement)
+    return ManualNumberEffectOut(
         document_number=effect.number,
         sequence=effect.sequence,
         series=effect.series,
@@ -220,10 +222,10 @@ async def preview_override(
     )
 
 
-def _closed(closed: numbering.Closed | None) -> ClosedOut | None:
+def _closed(closed: numbering.CoveringRange | None) -> CoveringRangeOut | None:
     if closed is None:
         return None
-    return ClosedOut(
+    return CoveringRangeOut(
         public_id=closed.public_id,
         kind=closed.kind,
         first_number=closed.first,
@@ -234,10 +236,14 @@ def _closed(closed: numbering.Closed | None) -> ClosedOut | None:
 
 
 @router.post(
-    "/manual-override", dependencies=DRAWS, status_code=201, response_model=NumberOut, summary="State a number by hand"
+    "/manual-override",
+    dependencies=ISSUE_LIMIT,
+    status_code=201,
+    response_model=NumberOut,
+    summary="State a number by hand",
 )
 async def override(
-    body: OverrideIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
+    body: ManualNumberIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
     """
     For project administrators. The series goes on where it was, unless `moveCounter` is set and the jump confirmed.
@@ -249,14 +255,12 @@ async def override(
 
     async def work(session: AsyncSession) -> NumberOut:
         asked, day = request_of(body), body.issued_on
-        plan = await numbering.plan_of_day(
-            session, caller=caller, request=asked, issued_on=day, now=moment, zone=now.zone
-        )
-        issued = await numbering.override(
+        plan = await numbering.plan_on(session, caller=caller, request=asked, issued_on=day, now=moment, zone=now.zone)
+        issued = await numbering.issue_manually(
             session,
             caller=caller,
             plan=plan,
-            statement=numbering.Statement(body.document_number, body.sequence),
+            statement=numbering.ManualNumber(body.document_number, body.sequence),
             reason=body.reason,
             moves_counter=body.move_counter,
             confirmed_jump=body.confirmed_jump,
@@ -278,7 +282,7 @@ async def reset_counter(
     moment = now.now()
 
     async def work(session: AsyncSession) -> ResetOut:
-        before, after = await numbering.reset(
+        before, after = await numbering.reset_counter(
             session,
             caller=caller,
             project_public_id=body.project_public_id,
@@ -295,19 +299,19 @@ async def reset_counter(
     return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
 
 
-@router.get("/resolve", dependencies=LOOKS, summary="Find what a number became")
+@router.get("/resolve", dependencies=READ_LIMIT, summary="Find what a number became")
 async def resolve(
     session: ReadSession,
     caller: CurrentCaller,
     project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
     number: Annotated[str, Query(min_length=1, max_length=255)],
-) -> FoundOut:
+) -> NumberResolutionOut:
     """An old number of a renumbered document leads to the document; so does each of its revisions' numbers."""
-    found = await numbering.find(session, caller=caller, project_public_id=project_public_id, number=number)
+    found = await numbering.resolve_number(session, caller=caller, project_public_id=project_public_id, number=number)
     current = found.current
     choice = await numbering.format_choice(session, current.public_id)
     assert choice is not None
-    return FoundOut(
+    return NumberResolutionOut(
         public_id=current.public_id,
         asked_number=number,
         asked_status=found.asked.document_number_status,

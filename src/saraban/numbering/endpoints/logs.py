@@ -7,13 +7,13 @@ from fastapi import APIRouter, Query
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import PageCursor, PageLimit, ReadSession
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import LOOKS, KeptRoute
+from saraban.numbering.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.schemas import ErrorType, NumberErrorOut, NumberErrorsOut
 
-router = APIRouter(route_class=KeptRoute)
+router = APIRouter(route_class=RecordedRoute)
 
 
-@router.get("/logs/errors", dependencies=LOOKS, summary="List what numbering refused")
+@router.get("/logs/errors", dependencies=READ_LIMIT, summary="List what numbering refused")
 async def list_errors(
     session: ReadSession,
     caller: CurrentCaller,
@@ -26,13 +26,13 @@ async def list_errors(
     cursor: PageCursor = None,
 ) -> NumberErrorsOut:
     """Newest first, of every project; rows are kept for `SARABAN_NUMBER_ERROR_DAYS`."""
-    page = await numbering.errors(
+    page = await numbering.list_errors(
         session, caller=caller, kind=error_type, username=username, trace=trace_id, cursor=cursor, limit=limit
     )
     return NumberErrorsOut(items=[_error(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-def _error(row: numbering.ErrorRow) -> NumberErrorOut:
+def _error(row: numbering.NumberErrorRow) -> NumberErrorOut:
     kept = row.error
     return NumberErrorOut.model_validate(
         {

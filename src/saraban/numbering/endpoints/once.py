@@ -13,7 +13,7 @@ from saraban.kit.db import Database
 from saraban.kit.http import OrjsonResponse
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.numbering import service as numbering
-from saraban.numbering.schemas import LifeOut, NumberOut
+from saraban.numbering.schemas import NumberOut, NumberStateOut
 
 
 async def once(
@@ -71,8 +71,8 @@ def number_out(issued: numbering.Issued) -> NumberOut:
     return NumberOut(**_number(issued))
 
 
-def life_out(issued: numbering.Issued) -> LifeOut:
-    return LifeOut.model_validate({**_number(issued), "status": issued.status})
+def life_out(issued: numbering.Issued) -> NumberStateOut:
+    return NumberStateOut.model_validate({**_number(issued), "status": issued.status})
 
 
 def _number(issued: numbering.Issued) -> dict[str, Any]:

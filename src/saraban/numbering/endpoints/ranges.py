@@ -10,7 +10,7 @@ from starlette.responses import Response
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import LOOKS, KeptRoute
+from saraban.numbering.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.endpoints.once import once, request_of
 from saraban.numbering.schemas import (
     RangeEffectOut,
@@ -22,7 +22,7 @@ from saraban.numbering.schemas import (
     ReleaseIn,
 )
 
-router = APIRouter(route_class=KeptRoute)
+router = APIRouter(route_class=RecordedRoute)
 
 
 @router.post("/ranges", status_code=201, response_model=RangeOut, summary="Keep or bar a range of a series")
@@ -34,7 +34,7 @@ async def create_range(
 
     async def work(session: AsyncSession) -> RangeOut:
         plan = await numbering.plan(session, caller=caller, request=request_of(body), now=moment, zone=now.zone)
-        row = await numbering.close(
+        row = await numbering.create_range(
             session,
             caller=caller,
             plan=plan,
@@ -52,7 +52,7 @@ async def create_range(
     return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work, status=201)
 
 
-@router.post("/ranges/preview", dependencies=LOOKS, summary="Show what closing a range would do")
+@router.post("/ranges/preview", dependencies=READ_LIMIT, summary="Show what closing a range would do")
 async def preview_range(body: RangePreviewIn, session: ReadSession, caller: CurrentCaller, now: Now) -> RangeEffectOut:
     """How many sequences it has and what the series would print next; a range that cannot be is refused as it would be."""
     plan = await numbering.plan(session, caller=caller, request=request_of(body), now=now.now(), zone=now.zone)
@@ -74,7 +74,7 @@ async def preview_range(body: RangePreviewIn, session: ReadSession, caller: Curr
     )
 
 
-@router.get("/ranges", dependencies=LOOKS, summary="List the ranges of a project")
+@router.get("/ranges", dependencies=READ_LIMIT, summary="List the ranges of a project")
 async def list_ranges(
     session: ReadSession,
     caller: CurrentCaller,
@@ -83,7 +83,7 @@ async def list_ranges(
     cursor: PageCursor = None,
 ) -> RangesOut:
     """Newest first, the released ones too."""
-    page = await numbering.ranges(
+    page = await numbering.list_ranges(
         session, caller=caller, project_public_id=project_public_id, cursor=cursor, limit=limit
     )
     return RangesOut(items=[_range(row) for row in page.items], next_cursor=page.next_cursor)
@@ -97,7 +97,7 @@ async def release_range(
     moment = now.now()
 
     async def work(session: AsyncSession) -> ReleasedOut:
-        await numbering.release(
+        await numbering.release_range(
             session, caller=caller, public_id=public_id, reason=body.reason, now=moment, address=address
         )
         return ReleasedOut(public_id=public_id, released_at=moment)

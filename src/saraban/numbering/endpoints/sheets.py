@@ -11,10 +11,10 @@ from starlette.responses import Response, StreamingResponse
 
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Db, Now
-from saraban.numbering.dependencies import LOOKS, KeptRoute
+from saraban.numbering.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.service import exporting, workbook
 
-router = APIRouter(route_class=KeptRoute)
+router = APIRouter(route_class=RecordedRoute)
 SheetForm = Annotated[Literal["xlsx", "csv"], Query(alias="format")]
 _CHUNK = 1 << 16
 MEDIA = {
@@ -33,7 +33,7 @@ BINARY: dict[int | str, dict[str, Any]] = {
 
 @router.get(
     "/ledger/export",
-    dependencies=LOOKS,
+    dependencies=READ_LIMIT,
     response_class=Response,
     responses=BINARY,
     summary="Export the ledger of a project",
@@ -56,7 +56,7 @@ async def export_ledger(
 
 @router.get(
     "/imports/template",
-    dependencies=LOOKS,
+    dependencies=READ_LIMIT,
     response_class=Response,
     responses=BINARY,
     summary="The sheet for legacy numbers",

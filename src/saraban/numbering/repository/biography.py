@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberRendering
-from saraban.numbering.repository.reading import Trace
+from saraban.numbering.repository.reading import NumberOperation
 from saraban.projects.models import Project
 
 
@@ -18,7 +18,7 @@ async def renderings(session: AsyncSession, entry: LedgerEntry) -> Sequence[Numb
     return (await session.scalars(statement.order_by(NumberRendering.id))).all()
 
 
-async def operations(session: AsyncSession, public_id: UUID) -> list[Trace]:
+async def operations(session: AsyncSession, public_id: UUID) -> list[NumberOperation]:
     """Return what was done with a number, in order."""
     statement = (
         sa.select(NumberAudit, User.username, Project.project_code)
@@ -27,7 +27,7 @@ async def operations(session: AsyncSession, public_id: UUID) -> list[Trace]:
         .where(NumberAudit.reservation_uuid == public_id)
         .order_by(NumberAudit.id)
     )
-    return [Trace(*row) for row in (await session.execute(statement)).all()]
+    return [NumberOperation(*row) for row in (await session.execute(statement)).all()]
 
 
 async def printed(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, str]:

@@ -16,8 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.identity.models import Organization, User
-from saraban.numbering.domain.account import Gap, Why
-from saraban.numbering.domain.stretch import Stretch
+from saraban.numbering.domain.account import Gap, GapReason
+from saraban.numbering.domain.stretch import SequenceRange
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter, NumberRange
 from saraban.projects.models import CorrespondenceType
 
@@ -243,7 +243,7 @@ async def gaps_of(
     )
     rows: Sequence[Any] = (await session.execute(statement)).all()
     skips = [
-        Gap(Stretch(row.sequence_number, row.skipped_to), Why.SKIPPED, row.reason, username, row.created_at)
+        Gap(SequenceRange(row.sequence_number, row.skipped_to), GapReason.SKIPPED, row.reason, username, row.created_at)
         for row, username in rows
         if row.operation == "SKIP"
     ]
@@ -284,8 +284,8 @@ async def _ranges(
         # What the main counter had not passed when the range was released it gives since.
         end = row.last_number if row.released_at is None else releases.get(str(row.public_id)) or row.last_number
         reason = f"{organization}: {row.reason}" if organization else row.reason
-        stretch = Stretch(first, min(row.last_number, end))
-        gaps.append(Gap(stretch, Why(row.kind), reason, username, row.created_at))
+        stretch = SequenceRange(first, min(row.last_number, end))
+        gaps.append(Gap(stretch, GapReason(row.kind), reason, username, row.created_at))
     return gaps
 
 
@@ -299,4 +299,4 @@ async def _before_ledger(session: AsyncSession, project_id: int, series: str) ->
             LedgerEntry.source == "MIGRATED",
         )
     )
-    return [Gap(Stretch(1, last), Why.BEFORE_LEDGER)] if last else []
+    return [Gap(SequenceRange(1, last), GapReason.BEFORE_LEDGER)] if last else []

@@ -14,7 +14,7 @@ from saraban.kit.db import SessionOrConnection
 from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_statement
 from saraban.numbering.domain.counter import CounterKey
 from saraban.numbering.domain.narrowing import FormatKey, Narrowing
-from saraban.numbering.domain.stretch import Stretch
+from saraban.numbering.domain.stretch import SequenceRange
 from saraban.numbering.models import (
     LedgerEntry,
     NumberAudit,
@@ -111,7 +111,7 @@ AUDIT_COLUMNS = (
 )
 
 
-class Place(NamedTuple):
+class SeriesKey(NamedTuple):
     """Which counter: `range` is 0 for the main one."""
 
     project_id: int
@@ -120,7 +120,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CounterState:
     """
     Where a series stands; `version` guards the compare-and-set, and with it everything else that is remembered here.
 
@@ -132,7 +132,7 @@ class Standing:
 
     last_number: int
     version: int
-    closed: tuple[Stretch, ...] = ()
+    closed: tuple[SequenceRange, ...] = ()
     end: int | None = None
     formats: Mapping[FormatKey, tuple[int, int]] = field(default_factory=dict)
     contested: bool = False
@@ -168,7 +168,7 @@ async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str,
         await session.execute(statement.on_duplicate_key_update(series=COUNTERS.c.series))
 
 
-async def standing(connected: SessionOrConnection, place: Place, *, lock: bool) -> Standing | None:
+async def counter_state(connected: SessionOrConnection, place: SeriesKey, *, lock: bool) -> CounterState | None:
     """
     Read a counter with everything its next numbers depend on.
 
@@ -179,18 +179,18 @@ async def standing(connected: SessionOrConnection, place: Place, *, lock: bool) 
     if row is None:
         return None
     last_number, version, range_count = row
-    closed: tuple[Stretch, ...] = ()
+    closed: tuple[SequenceRange, ...] = ()
     end = None
     if range_count or place.range:
         ranges = await _ranges(connected, place)
         if place.range == 0:
-            closed = tuple(Stretch(first, last) for _, first, last in ranges)
+            closed = tuple(SequenceRange(first, last) for _, first, last in ranges)
         else:
             end = next((last for number, _, last in ranges if number == place.range), 0)
-    return Standing(last_number, version, closed, end, await _formats(connected, place.project_id))
+    return CounterState(last_number, version, closed, end, await _formats(connected, place.project_id))
 
 
-async def _ranges(connected: SessionOrConnection, place: Place) -> Sequence[tuple[int, int, int]]:
+async def _ranges(connected: SessionOrConnection, place: SeriesKey) -> Sequence[tuple[int, int, int]]:
     """:returns: (number, first, last) of the ranges that are not released"""
     statement = (
         sa.select(NumberRange.number, NumberRange.first_number, NumberRange.last_number)
@@ -224,9 +224,9 @@ async def _formats(connected: SessionOrConnection, project_id: int) -> dict[Form
 
 async def write_batch(
     driver: DriverConnection,
-    place: Place,
+    place: SeriesKey,
     *,
-    seen: Standing,
+    seen: CounterState,
     to: int,
     now: datetime,
     entries: Sequence[Sequence[Any]],
@@ -276,7 +276,7 @@ async def write_batch(
     return changed[0] == 1
 
 
-def _print(driver: DriverConnection, how: str, which: str, place: Place, first: int, last: int) -> SqlStatement:
+def _print(driver: DriverConnection, how: str, which: str, place: SeriesKey, first: int, last: int) -> SqlStatement:
     return _filled(driver, _PRINT.replace("{}", how, 1).replace("{}", which, 1), (*place, first, last))
 
 

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.identity.models import Organization
-from saraban.numbering.domain.counter import Codes
+from saraban.numbering.domain.counter import PrintedCodes
 from saraban.numbering.domain.narrowing import FormatKey, Narrowing
 from saraban.numbering.models import LedgerEntry, NumberCounter, NumberFormat
 from saraban.projects.models import CorrespondenceSubType, CorrespondenceType, Discipline, Project, RfaType
@@ -16,9 +16,9 @@ _recipient = aliased(Organization, name="recipient")
 _NARROWED = (NumberFormat.sub_type_code, NumberFormat.rfa_type_code, NumberFormat.discipline_code)
 
 
-async def busiest(
+async def recent_series(
     session: AsyncSession, *, project_id: int, key: FormatKey, limit: int
-) -> Sequence[tuple[int, Narrowing, Codes]]:
+) -> Sequence[tuple[int, Narrowing, PrintedCodes]]:
     """
     Give the counters that moved last, of those that the format could number: type, what they count for, their codes.
 
@@ -56,10 +56,10 @@ async def busiest(
         .limit(limit)
     )
     rows = (await session.execute(statement)).all()
-    return [(row[0], Narrowing(*row[1:4]), Codes(*row[4:])) for row in rows]
+    return [(row[0], Narrowing(*row[1:4]), PrintedCodes(*row[4:])) for row in rows]
 
 
-async def number_made_with(session: AsyncSession, saved: NumberFormat, templates: Collection[str]) -> str | None:
+async def number_issued_with(session: AsyncSession, saved: NumberFormat, templates: Collection[str]) -> str | None:
     """Give a number that this format has printed with one of its templates, if there is one."""
     # A number older than the formats' names in the ledger was printed by whatever format has the template.
     made = sa.or_(LedgerEntry.format_uuid == saved.public_id, LedgerEntry.format_source.is_(None))

@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.numbering.domain.examination import Deed, Entry
+from saraban.numbering.domain.examination import AuditedOperation, LedgerNumber
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter, NumberRange, NumberRendering
 from saraban.projects.models import Project
 
@@ -97,7 +97,7 @@ async def uncounted_page(
     return [CounterRow(*row) for row in (await session.execute(statement)).all()]
 
 
-async def last_drawn(session: AsyncSession, counter: CounterRow) -> int:
+async def last_issued(session: AsyncSession, counter: CounterRow) -> int:
     """Return the highest sequence that was drawn from a counter, 0 where none was."""
     statement = sa.select(sa.func.max(LedgerEntry.sequence_number)).where(
         LedgerEntry.project_id == counter.project_id,
@@ -138,9 +138,9 @@ _ENTRY = (
 )
 
 
-async def entries_of(
+async def ledger_numbers(
     session: AsyncSession, counter: CounterRow, *, after: tuple[int, int], limit: int
-) -> Sequence[Entry]:
+) -> Sequence[LedgerNumber]:
     """Return the numbers of one counter in order, those above (sequence, id)."""
     sequence, key = after
     statement = (
@@ -156,10 +156,12 @@ async def entries_of(
         .order_by(LedgerEntry.sequence_number, LedgerEntry.id)
         .limit(limit)
     )
-    return [Entry(*row) for row in (await session.execute(statement)).all()]
+    return [LedgerNumber(*row) for row in (await session.execute(statement)).all()]
 
 
-async def deeds_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, list[Deed]]:
+async def audited_operations(
+    session: AsyncSession, public_ids: Sequence[UUID]
+) -> Mapping[UUID, list[AuditedOperation]]:
     """Return the audit rows of these numbers, each in order."""
     statement = (
         sa.select(
@@ -174,10 +176,10 @@ async def deeds_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping
         .where(NumberAudit.reservation_uuid.in_(public_ids))
         .order_by(NumberAudit.id)
     )
-    deeds: dict[UUID, list[Deed]] = {}
+    deeds: dict[UUID, list[AuditedOperation]] = {}
     rows: Sequence[Any] = (await session.execute(statement)).all()
     for public_id, *deed in rows:
-        deeds.setdefault(public_id, []).append(Deed(*deed))
+        deeds.setdefault(public_id, []).append(AuditedOperation(*deed))
     return deeds
 
 

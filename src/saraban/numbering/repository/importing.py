@@ -23,7 +23,7 @@ _PRINT = (
 )
 
 
-async def standing_of(
+async def numbers_in_ledger(
     session: AsyncSession, *, project_id: int, bases: Sequence[str], numbers: Sequence[str]
 ) -> tuple[dict[str, UUID], frozenset[str]]:
     """:returns: base number to request token of those in the ledger, and which of `numbers` were ever printed"""
@@ -37,7 +37,7 @@ async def standing_of(
     return found, frozenset(await session.scalars(printed))
 
 
-async def write(
+async def insert_imported(
     session: AsyncSession, *, project_id: int, entries: Sequence[Sequence[Any]], audits: Sequence[Sequence[Any]]
 ) -> None:
     """Write a batch: numbers and audit in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`, printed forms."""

@@ -32,7 +32,7 @@ _SELECT: Any = (
 )
 
 
-async def unfinished(session: AsyncSession, *, project_id: int, sha256: str) -> NumberImport | None:
+async def unfinished_import(session: AsyncSession, *, project_id: int, sha256: str) -> NumberImport | None:
     """Return an import of the same file at a terminal that was interrupted."""
     return await session.scalar(
         sa.select(NumberImport)
@@ -46,12 +46,14 @@ async def unfinished(session: AsyncSession, *, project_id: int, sha256: str) -> 
     )
 
 
-async def find(session: AsyncSession, public_id: UUID) -> ImportRow | None:
+async def find_import(session: AsyncSession, public_id: UUID) -> ImportRow | None:
     found = (await session.execute(_SELECT.where(NumberImport.public_id == public_id))).one_or_none()
     return ImportRow(*found) if found else None
 
 
-async def page(session: AsyncSession, *, project_id: int, cursor: str | None, limit: int) -> Sequence[ImportRow]:
+async def imports_page(
+    session: AsyncSession, *, project_id: int, cursor: str | None, limit: int
+) -> Sequence[ImportRow]:
     """Return one row more than `limit`, newest first."""
     statement = newest_first(
         _SELECT.where(NumberImport.project_id == project_id),
@@ -63,7 +65,7 @@ async def page(session: AsyncSession, *, project_id: int, cursor: str | None, li
     return [ImportRow(*found) for found in await session.execute(statement)]
 
 
-async def locked(session: AsyncSession, key: int) -> NumberImport:
+async def locked_import(session: AsyncSession, key: int) -> NumberImport:
     found = await session.scalars(
         sa.select(NumberImport)
         .where(NumberImport.id == key)
@@ -73,7 +75,7 @@ async def locked(session: AsyncSession, key: int) -> NumberImport:
     return found.one()
 
 
-async def waiting(session: AsyncSession, *, now: datetime) -> ImportRow | None:
+async def next_waiting(session: AsyncSession, *, now: datetime) -> ImportRow | None:
     """Return the upload that waits longest for a worker, or whose worker was not heard of for too long."""
     free = sa.or_(NumberImport.lease_until.is_(None), NumberImport.lease_until < now)
     statement = _SELECT.where(NumberImport.file_key.is_not(None), NumberImport.state.in_(_UNDER_WAY), free)
@@ -81,7 +83,7 @@ async def waiting(session: AsyncSession, *, now: datetime) -> ImportRow | None:
     return ImportRow(*found) if found else None
 
 
-async def take(session: AsyncSession, *, key: int, lease: UUID, until: datetime, now: datetime) -> bool:
+async def acquire_lease(session: AsyncSession, *, key: int, lease: UUID, until: datetime, now: datetime) -> bool:
     """Say whether the turn is now that of `lease`; of two that ask, one gets it. A lease that ran out is counted as lost."""
     free = sa.or_(NumberImport.lease_until.is_(None), NumberImport.lease_until < now)
     return await _changed(
@@ -96,7 +98,9 @@ async def take(session: AsyncSession, *, key: int, lease: UUID, until: datetime,
     )
 
 
-async def keep(session: AsyncSession, *, key: int, lease: UUID, until: datetime, values: Mapping[str, Any]) -> bool:
+async def extend_lease(
+    session: AsyncSession, *, key: int, lease: UUID, until: datetime, values: Mapping[str, Any]
+) -> bool:
     """Return whether it is still the turn of `lease`, which then lasts `until`."""
     return await _changed(
         session,
@@ -106,7 +110,7 @@ async def keep(session: AsyncSession, *, key: int, lease: UUID, until: datetime,
     )
 
 
-async def note(session: AsyncSession, *, key: int, lease: UUID | None, values: Mapping[str, Any]) -> bool:
+async def write_progress(session: AsyncSession, *, key: int, lease: UUID | None, values: Mapping[str, Any]) -> bool:
     """Write how far an import is; false when it is somebody else's turn."""
     return await _changed(
         session,

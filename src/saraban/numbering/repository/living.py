@@ -18,7 +18,7 @@ async def by_public_id(session: AsyncSession, public_id: UUID, *, lock: bool = F
     return await session.scalar(statement.with_for_update() if lock else statement)
 
 
-async def settle_reservation(
+async def end_reservation(
     session: AsyncSession, *, public_id: UUID, source: str, user_id: int, now: datetime, values: dict[str, Any]
 ) -> bool:
     """
@@ -69,7 +69,7 @@ async def overdue(session: AsyncSession, *, source: str, now: datetime, limit: i
     return (await session.scalars(statement)).all()
 
 
-async def place_of(session: AsyncSession, entry: LedgerEntry) -> tuple[UUID, str, str]:
+async def project_and_type_of(session: AsyncSession, entry: LedgerEntry) -> tuple[UUID, str, str]:
     """Return the project's public id and code, and the code of the document type, of a number."""
     row = (
         await session.execute(

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
 from saraban.kit.pagination import Page, newest_first, page_of
-from saraban.numbering.domain.narrowing import DEFAULT, FormatKey
+from saraban.numbering.domain.narrowing import DEFAULT_FORMAT, FormatKey
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberFormat, NumberRendering
 from saraban.projects.models import CorrespondenceType, Project
 
@@ -119,7 +119,7 @@ async def format_by_public_id(session: AsyncSession, public_id: UUID) -> FormatR
     return None if row is None else FormatRow(*row)
 
 
-async def format_of(session: AsyncSession, *, project_id: int, key: FormatKey = DEFAULT) -> FormatRow | None:
+async def format_of(session: AsyncSession, *, project_id: int, key: FormatKey = DEFAULT_FORMAT) -> FormatRow | None:
     """Give the format saved for exactly this."""
     statement = _formats().where(
         NumberFormat.project_id == project_id,
@@ -160,7 +160,7 @@ async def format_audits(session: AsyncSession, saved: NumberFormat) -> Sequence[
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class NumberOperation:
     """One operation on a number, with the account that did it."""
 
     audit: NumberAudit
@@ -168,7 +168,7 @@ class Trace:
     project_code: str
 
 
-async def traces_of(session: AsyncSession, number: str) -> list[Trace]:
+async def operations_of_number(session: AsyncSession, number: str) -> list[NumberOperation]:
     """Return every operation on whatever was ever printed as `number`, in order; several projects may have it."""
     printed = (
         sa.select(LedgerEntry.public_id)
@@ -182,4 +182,4 @@ async def traces_of(session: AsyncSession, number: str) -> list[Trace]:
         .where(NumberAudit.reservation_uuid.in_(printed))
         .order_by(NumberAudit.id)
     )
-    return [Trace(*row) for row in (await session.execute(statement)).all()]
+    return [NumberOperation(*row) for row in (await session.execute(statement)).all()]

@@ -17,14 +17,14 @@ _INSERT = sa.insert(cast(sa.Table, NumberError.__table__))
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorRow:
+class NumberErrorRow:
     """:param username: None where nobody had signed in"""
 
     error: NumberError
     username: str | None
 
 
-async def page(
+async def errors_page(
     session: AsyncSession,
     *,
     kind: str | None,
@@ -33,7 +33,7 @@ async def page(
     since: datetime | None,
     cursor: str | None,
     limit: int,
-) -> Page[ErrorRow]:
+) -> Page[NumberErrorRow]:
     statement: Any = sa.select(NumberError, User.username).outerjoin(User, User.user_id == NumberError.user_id)
     if kind is not None:
         statement = statement.where(NumberError.error_type == kind)
@@ -46,21 +46,21 @@ async def page(
     statement = newest_first(
         statement, at=NumberError.created_at, public_id=NumberError.public_id, cursor=cursor, limit=limit
     )
-    rows = [ErrorRow(*row) for row in (await session.execute(statement)).all()]
+    rows = [NumberErrorRow(*row) for row in (await session.execute(statement)).all()]
     return page_of(rows, limit=limit, key=lambda row: (row.error.created_at, row.error.public_id))
 
 
-async def kept(session: AsyncSession, public_ids: Sequence[UUID]) -> frozenset[UUID]:
+async def existing_errors(session: AsyncSession, public_ids: Sequence[UUID]) -> frozenset[UUID]:
     """Return which of these rows stand there already."""
     rows = await session.scalars(sa.select(NumberError.public_id).where(NumberError.public_id.in_(public_ids)))
     return frozenset(rows)
 
 
-async def insert(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> None:
+async def insert_errors(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> None:
     await session.execute(_INSERT, list(rows))
 
 
-async def forget(session: AsyncSession, *, before: datetime, limit: int) -> int:
+async def delete_errors(session: AsyncSession, *, before: datetime, limit: int) -> int:
     """Delete the oldest rows from before a moment, at most `limit`, and return their number."""
     old = sa.select(NumberError.id).where(NumberError.created_at < before).order_by(NumberError.created_at)
     ids = (await session.scalars(old.limit(limit))).all()

@@ -10,7 +10,7 @@ from saraban.numbering.models import LedgerEntry, NumberCounter
 from saraban.projects.models import Project
 
 
-async def furthest(session: AsyncSession, *, since: datetime, most: int) -> Sequence[sa.Row[str, str, int, str]]:
+async def fullest_series(session: AsyncSession, *, since: datetime, most: int) -> Sequence[sa.Row[str, str, int, str]]:
     """
     Return project code, series, last sequence and template of the series with the highest sequences.
 

@@ -10,7 +10,7 @@ from saraban.kit.schema import Schema
 from saraban.numbering.schemas.shared import NumberFormatOut
 
 
-class FoundOut(Schema):
+class NumberResolutionOut(Schema):
     """What a printed number became."""
 
     public_id: UUID
@@ -42,7 +42,7 @@ class SeriesListOut(Schema):
     next_cursor: str | None
 
 
-class AccountLineOut(Schema):
+class LedgerLineOut(Schema):
     """One number, or one stretch that has none, with what became of it."""
 
     first: int = Field(examples=[1])
@@ -66,10 +66,10 @@ class AccountLineOut(Schema):
     replaced_by: str | None = Field(None, description="The number that took its place.")
 
 
-class AccountOut(Schema):
+class SeriesLedgerOut(Schema):
     """A page of the account of a series."""
 
     series: str
     last_number: int
-    items: list[AccountLineOut]
+    items: list[LedgerLineOut]
     next_cursor: str | None

@@ -89,7 +89,7 @@ class FormatTextIn(Schema):
     drawing: bool = Field(default=False, description="Whether it is a drawing format.", strict=True)
 
 
-class PieceOut(Schema):
+class TemplatePieceOut(Schema):
     """A stretch of the template, for highlighting; places count characters from 0."""
 
     start: int = Field(examples=[0])
@@ -102,12 +102,12 @@ class PieceOut(Schema):
     fault: str | None = Field(None, description="What is wrong here, in the language asked for.")
 
 
-class AnatomyOut(Schema):
+class ParsedTemplateOut(Schema):
     """A template taken apart."""
 
     template: str = Field(description="As it is read, one spelling for each character; places refer to it.")
     valid: bool
-    pieces: list[PieceOut]
+    pieces: list[TemplatePieceOut]
     faults: list[str]
     prints_period: bool = Field(description="Whether it prints a year, a month or a fiscal year.")
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from saraban.kit.schema import Schema, SingleLine
 from saraban.numbering.domain.sequence import LARGEST_STATED
 
-State = Literal["CHECKING", "CHECKED", "IMPORTING", "DONE", "FAILED"]
+ImportStateText = Literal["CHECKING", "CHECKED", "IMPORTING", "DONE", "FAILED"]
 
 
 class ImportFaultOut(Schema):
@@ -65,7 +65,7 @@ class ImportSummaryOut(Schema):
     project_public_id: UUID
     file_name: str = Field(examples=["register-2567.xlsx"])
     file_sha256: str
-    state: State = Field(
+    state: ImportStateText = Field(
         description="CHECKING and IMPORTING are a worker's; CHECKED waits for a commit.", examples=["CHECKED"]
     )
     uploaded: bool = Field(description="False for an import at a terminal.")
@@ -90,7 +90,7 @@ class ImportsOut(Schema):
     next_cursor: str | None
 
 
-class MoveIn(Schema):
+class CounterMoveIn(Schema):
     """A counter that shall go on after the highest number of the file."""
 
     series: Annotated[str, SingleLine(255)] = Field(examples=["คคง.-สคฉ.3-{SEQ}-2567"])
@@ -99,7 +99,7 @@ class MoveIn(Schema):
     )
 
 
-class CommitIn(Schema):
-    moves: list[MoveIn] = Field(
+class ImportCommitIn(Schema):
+    moves: list[CounterMoveIn] = Field(
         default_factory=list, max_length=1000, description="Series whose counters move; all others stay."
     )

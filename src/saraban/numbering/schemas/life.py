@@ -28,7 +28,7 @@ class CancelReservationIn(TokenIn):
     reason: Reason = Field("No longer needed.", examples=["ไม่ใช้แล้ว"])
 
 
-class LifeOut(NumberOut):
+class NumberStateOut(NumberOut):
     """A number after a step of its life."""
 
     status: Literal["RESERVED", "CONFIRMED", "CANCELLED", "EXPIRED", "VOID"]
@@ -50,7 +50,7 @@ class ReplacementOut(Schema):
     replacement: NumberOut
 
 
-class OverrideIn(GenerateIn):
+class ManualNumberIn(GenerateIn):
     """A number that is stated, by itself or by its sequence, instead of drawn."""
 
     document_number: Annotated[str, SingleLine(255)] | None = Field(None, examples=["คคง.-สคฉ.3-0042-2569"])
@@ -72,7 +72,7 @@ class OverrideIn(GenerateIn):
     )
 
 
-class ClosedOut(Schema):
+class CoveringRangeOut(Schema):
     """The range that a stated number lies in."""
 
     public_id: UUID
@@ -83,7 +83,7 @@ class ClosedOut(Schema):
     refuses: bool = Field(description="The number cannot be stated: barred, or kept for another organization.")
 
 
-class OverrideEffectOut(Schema):
+class ManualNumberEffectOut(Schema):
     """What an override would do; nothing was done."""
 
     document_number: str
@@ -92,7 +92,7 @@ class OverrideEffectOut(Schema):
     counter: int = Field(description="Where the series stands.")
     jump: int = Field(description="By how much the counter would move with `moveCounter`.")
     taken: bool
-    range: ClosedOut | None = Field(description="The range that the number lies in; the series steps over it.")
+    range: CoveringRangeOut | None = Field(description="The range that the number lies in; the series steps over it.")
 
 
 class ResetIn(Schema):

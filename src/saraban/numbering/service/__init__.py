@@ -1,156 +1,168 @@
 """Numbering as the rest of the product sees it: plan, issue, preview, the life of a number, and the formats."""
 
-from saraban.numbering.domain.account import Line, Why
-from saraban.numbering.domain.examination import Discrepancy, Wrong
+from saraban.numbering.domain.account import GapReason, LedgerLine
+from saraban.numbering.domain.examination import Discrepancy, DiscrepancyKind
 from saraban.numbering.domain.narrowing import Narrowing
-from saraban.numbering.domain.retry import Budget
-from saraban.numbering.repository import Trace
+from saraban.numbering.domain.retry import RetryBudget
+from saraban.numbering.repository import NumberOperation
 from saraban.numbering.repository.books import NumberRow, SeriesRow
 from saraban.numbering.repository.imports import ImportRow
-from saraban.numbering.repository.refused import ErrorRow
-from saraban.numbering.service.account import Account, account, series
+from saraban.numbering.repository.refused import NumberErrorRow
+from saraban.numbering.service.account import SeriesLedger, list_series, series_ledger
 from saraban.numbering.service.allocation import Allocator
-from saraban.numbering.service.biography import Biography, biography, number_of, same_again
-from saraban.numbering.service.carriers import Carriers
+from saraban.numbering.service.biography import NumberHistory, number_history, number_of_holder, request_like
+from saraban.numbering.service.carriers import NumberedDocuments
 from saraban.numbering.service.checks import NumberRequest, permission_to_create
-from saraban.numbering.service.effects import Example, FormatEffect, format_effect
+from saraban.numbering.service.effects import FormatEffect, FormatExample, format_effect
 from saraban.numbering.service.format_choice import FormatChoice, format_choice
-from saraban.numbering.service.format_collision import meeting
+from saraban.numbering.service.format_collision import colliding_formats
 from saraban.numbering.service.formats import (
+    FormatDraft,
     FormatRow,
     FormatVersion,
-    Wanted,
-    change,
-    delete,
-    format_,
-    formats,
-    history,
-    save,
+    change_format,
+    delete_format,
+    format_history,
+    list_formats,
+    read_format,
+    save_format,
 )
-from saraban.numbering.service.import_work import ImportWork
+from saraban.numbering.service.import_work import ImportWorker
 from saraban.numbering.service.ledger import Holder, Issued
-from saraban.numbering.service.life import cancel, restore, revise, traces
-from saraban.numbering.service.overriding import Closed, Effect, Statement, override, override_effect, plan_of_day
+from saraban.numbering.service.life import audit_trail, cancel_number, restore_number, revise_number
+from saraban.numbering.service.overriding import (
+    CoveringRange,
+    ManualNumber,
+    ManualNumberEffect,
+    issue_manually,
+    manual_number_effect,
+    plan_on,
+)
 from saraban.numbering.service.planning import Plan, plan, plan_apart
-from saraban.numbering.service.previewing import Preview, preview
+from saraban.numbering.service.previewing import NumberPreview, preview
 from saraban.numbering.service.ranges import (
     RangeEffect,
     RangeRow,
-    close,
-    close_in_series,
+    create_range,
+    create_range_in_series,
+    list_ranges,
     range_effect,
-    ranges,
-    release,
+    release_range,
 )
-from saraban.numbering.service.rates import RateLimited, Rates
+from saraban.numbering.service.rates import NumberRateLimits, RateLimited
 from saraban.numbering.service.receiving import (
+    CounterMove,
+    ImportFile,
     ImportNotChecked,
     ImportResultMissing,
-    Moved,
-    SentSheet,
-    import_,
-    imports,
-    receive,
-    result_of,
+    import_result,
+    list_imports,
+    read_import,
     start_import,
+    upload_import,
 )
-from saraban.numbering.service.refusals import KEEP_ERRORS, errors, forget_errors
-from saraban.numbering.service.renumbering import Found, find, rfa_type_of
-from saraban.numbering.service.reserving import bind, cancel_reservation, confirm, expire_reservations
-from saraban.numbering.service.resetting import may_reset, reset
+from saraban.numbering.service.refusals import ERROR_RETENTION, delete_old_errors, list_errors
+from saraban.numbering.service.renumbering import NumberResolution, resolve_number, rfa_type_of
+from saraban.numbering.service.reserving import (
+    bind_reservation,
+    cancel_reservation,
+    confirm_reservation,
+    expire_reservations,
+)
+from saraban.numbering.service.resetting import may_reset_counter, reset_counter
 from saraban.numbering.service.seed import default_formats
-from saraban.numbering.service.verifying import verify
-from saraban.numbering.service.voiding import replace, replace_held, void
+from saraban.numbering.service.verifying import check_consistency
+from saraban.numbering.service.voiding import replace_held_number, replace_number, void_number
 
 __all__ = [
-    "KEEP_ERRORS",
-    "Account",
+    "ERROR_RETENTION",
     "Allocator",
-    "Biography",
-    "Budget",
-    "Carriers",
-    "Closed",
+    "CounterMove",
+    "CoveringRange",
     "Discrepancy",
-    "Effect",
-    "ErrorRow",
-    "Example",
+    "DiscrepancyKind",
     "FormatChoice",
+    "FormatDraft",
     "FormatEffect",
+    "FormatExample",
     "FormatRow",
     "FormatVersion",
-    "Found",
+    "GapReason",
     "Holder",
+    "ImportFile",
     "ImportNotChecked",
     "ImportResultMissing",
     "ImportRow",
-    "ImportWork",
+    "ImportWorker",
     "Issued",
-    "Line",
-    "Moved",
+    "LedgerLine",
+    "ManualNumber",
+    "ManualNumberEffect",
     "Narrowing",
+    "NumberErrorRow",
+    "NumberHistory",
+    "NumberOperation",
+    "NumberPreview",
+    "NumberRateLimits",
     "NumberRequest",
+    "NumberResolution",
     "NumberRow",
+    "NumberedDocuments",
     "Plan",
-    "Preview",
     "RangeEffect",
     "RangeRow",
     "RateLimited",
-    "Rates",
-    "SentSheet",
+    "RetryBudget",
+    "SeriesLedger",
     "SeriesRow",
-    "Statement",
-    "Trace",
-    "Wanted",
-    "Why",
-    "Wrong",
-    "account",
-    "bind",
-    "biography",
-    "cancel",
+    "audit_trail",
+    "bind_reservation",
+    "cancel_number",
     "cancel_reservation",
-    "change",
-    "close",
-    "close_in_series",
-    "confirm",
+    "change_format",
+    "check_consistency",
+    "colliding_formats",
+    "confirm_reservation",
+    "create_range",
+    "create_range_in_series",
     "default_formats",
-    "delete",
-    "errors",
+    "delete_format",
+    "delete_old_errors",
     "expire_reservations",
-    "find",
-    "forget_errors",
-    "format_",
     "format_choice",
     "format_effect",
-    "formats",
-    "history",
-    "import_",
-    "imports",
-    "may_reset",
-    "meeting",
-    "number_of",
-    "override",
-    "override_effect",
+    "format_history",
+    "import_result",
+    "issue_manually",
+    "list_errors",
+    "list_formats",
+    "list_imports",
+    "list_ranges",
+    "list_series",
+    "manual_number_effect",
+    "may_reset_counter",
+    "number_history",
+    "number_of_holder",
     "permission_to_create",
     "plan",
     "plan_apart",
-    "plan_of_day",
+    "plan_on",
     "preview",
     "range_effect",
-    "ranges",
-    "receive",
-    "release",
-    "replace",
-    "replace_held",
-    "reset",
-    "restore",
-    "result_of",
-    "revise",
+    "read_format",
+    "read_import",
+    "release_range",
+    "replace_held_number",
+    "replace_number",
+    "request_like",
+    "reset_counter",
+    "resolve_number",
+    "restore_number",
+    "revise_number",
     "rfa_type_of",
-    "same_again",
-    "save",
-    "series",
+    "save_format",
+    "series_ledger",
     "start_import",
-    "traces",
-    "verify",
-    "void",
+    "upload_import",
+    "void_number",
 ]

@@ -13,17 +13,17 @@ from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Invalid, NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
-from saraban.numbering.domain.account import Line, account_lines
+from saraban.numbering.domain.account import LedgerLine, ledger_lines
 from saraban.numbering.repository import books
 from saraban.numbering.repository.books import NumberRow, SeriesRow
 from saraban.projects import service as projects
 
-SEES = "numbering.view_counters"
+VIEW_COUNTERS = "numbering.view_counters"
 _HIGHEST = 2**31 - 1  # that the column holds
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class SeriesLedger:
     """
     A page of the account of a series.
 
@@ -33,11 +33,11 @@ class Account:
     project_code: str
     series: str
     counter: int
-    lines: list[Line[NumberRow]]
+    lines: list[LedgerLine[NumberRow]]
     next_cursor: str | None
 
 
-async def series(
+async def list_series(
     session: AsyncSession,
     *,
     caller: Caller,
@@ -53,7 +53,7 @@ async def series(
     :raises Forbidden: for who may not see the counters of the project
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    caller.require(SEES, Scope(project=project.id))
+    caller.require(VIEW_COUNTERS, Scope(project=project.id))
     after = _name(cursor) if cursor else None
     rows = await books.series_page(
         session, project_id=project.id, text=fold(text) if text else None, after=after, limit=limit + 1
@@ -62,7 +62,7 @@ async def series(
     return Page(list(rows[:limit]), _encoded(rows[limit - 1].series.encode()) if more else None)
 
 
-async def account(
+async def series_ledger(
     session: AsyncSession,
     *,
     caller: Caller,
@@ -71,7 +71,7 @@ async def account(
     first: int = 1,
     cursor: str | None = None,
     limit: int = 50,
-) -> Account:
+) -> SeriesLedger:
     """
     Return what became of the numbers of a series, in order, holes with their reasons among them.
 
@@ -81,7 +81,7 @@ async def account(
     :raises Forbidden: for who may not see the counters of the project
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    caller.require(SEES, Scope(project=project.id))
+    caller.require(VIEW_COUNTERS, Scope(project=project.id))
     series = fold(series)
     counter = (await books.counters_of(session, project_id=project.id, series=series)).get(0)
     ranges = await books.ranges_of(session, project_id=project.id, series=series)
@@ -95,9 +95,9 @@ async def account(
     more = len(rows) > limit
     if more:
         rows = _whole(rows[:limit], following=rows[limit])
-    lines = list(account_lines(rows, after=after, counter=counter or 0, gaps=gaps, upto=0 if more else None))
+    lines = list(ledger_lines(rows, after=after, counter=counter or 0, gaps=gaps, upto=0 if more else None))
     following = _encoded(rows[-1].sequence.to_bytes(8, "big")) if more else None
-    return Account(project.code, series, counter or 0, lines, following)
+    return SeriesLedger(project.code, series, counter or 0, lines, following)
 
 
 def _whole(rows: Sequence[NumberRow], *, following: NumberRow) -> Sequence[NumberRow]:

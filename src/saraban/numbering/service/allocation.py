@@ -23,23 +23,23 @@ from saraban.kit.db import Database, DatabaseFault, database_fault, violates_con
 from saraban.kit.errors import DomainError
 from saraban.kit.locks import LockBusy, Locks, LockServiceDown
 from saraban.numbering import repository
-from saraban.numbering.domain.retry import Attempts, Budget, Failure
-from saraban.numbering.repository import Standing
+from saraban.numbering.domain.retry import Attempts, Failure, RetryBudget
+from saraban.numbering.repository import CounterState
 from saraban.numbering.service import metrics
 from saraban.numbering.service.failures import FailureLog
 from saraban.numbering.service.ledger import (
     CounterMissing,
     CounterMoved,
-    Draw,
-    FormatMoved,
+    FormatChanged,
     Holder,
     Issued,
-    cancel_stray,
-    draw_numbers,
+    IssueRequest,
+    cancel_undelivered,
+    issue_batch,
     issued_of,
 )
-from saraban.numbering.service.planning import Plan, plan_again
-from saraban.numbering.service.waiting import Line, Member, Work
+from saraban.numbering.service.planning import Plan, replan
+from saraban.numbering.service.waiting import SeriesQueue, Waiter, Work
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -58,13 +58,13 @@ class Allocator:
     :param lock_timeout: seconds one attempt waits for the lock
     """
 
-    def __init__(self, db: Database, locks: Locks, *, budget: Budget, lock_timeout: float) -> None:
+    def __init__(self, db: Database, locks: Locks, *, budget: RetryBudget, lock_timeout: float) -> None:
         self._db = db
         self._locks = locks
         self._budget = budget
         self._lock_timeout = lock_timeout
-        self._lines: dict[str, Line] = {}
-        self._remembered: dict[str, Standing] = {}
+        self._lines: dict[str, SeriesQueue] = {}
+        self._remembered: dict[str, CounterState] = {}
         self._packet = 0
         self.failures = FailureLog(db)
 
@@ -91,8 +91,8 @@ class Allocator:
         :raises NumberingFailed: after the database's retries
         :raises SequenceExhausted: where the format refuses to widen, or a kept range is used up
         """
-        draw = Draw(plan, caller, holder, token, address, idempotency_key)
-        member = Member(draw, Attempts(self._budget), recall, work=then, uncertain=idempotency_key is not None)
+        draw = IssueRequest(plan, caller, holder, token, address, idempotency_key)
+        member = Waiter(draw, Attempts(self._budget), recall, work=then, uncertain=idempotency_key is not None)
         answer: T = await self._served(member)
         return answer
 
@@ -114,8 +114,8 @@ class Allocator:
         :param lasts: reserve it for so long; None makes it final
         :raises: what `issue` raises
         """
-        draw = Draw(plan, caller, None, token, address, idempotency_key, lasts)
-        member = Member(draw, Attempts(self._budget), _itself, remember=remember, uncertain=idempotency_key is not None)
+        draw = IssueRequest(plan, caller, None, token, address, idempotency_key, lasts)
+        member = Waiter(draw, Attempts(self._budget), _itself, remember=remember, uncertain=idempotency_key is not None)
         issued: Issued = await self._served(member)
         return issued
 
@@ -142,7 +142,7 @@ class Allocator:
         """Requests without an answer yet."""
         return sum(len(line.waiting) + len(line.batch) for line in self._lines.values())
 
-    async def _served(self, member: Member) -> Any:
+    async def _served(self, member: Waiter) -> Any:
         self._join(member)
         try:
             answer = await member.told()
@@ -161,17 +161,17 @@ class Allocator:
             self.failures.write()
         return answer
 
-    def _join(self, member: Member) -> None:
+    def _join(self, member: Waiter) -> None:
         name = member.draw.plan.lock_name
         line = self._lines.get(name)
         if line is None:
-            line = self._lines[name] = Line(name)
+            line = self._lines[name] = SeriesQueue(name)
             line.waiting.append(member)
             line.task = asyncio.get_running_loop().create_task(self._serve(line), name=f"numbers {name}")
         else:
             line.waiting.append(member)
 
-    async def _serve(self, line: Line) -> None:
+    async def _serve(self, line: SeriesQueue) -> None:
         """Serve the line until nobody waits; a fault of one attempt is its members' fault, not the line's."""
         try:
             while line.waiting:
@@ -186,7 +186,7 @@ class Allocator:
         finally:
             del self._lines[line.name]
 
-    async def _round(self, line: Line) -> None:
+    async def _round(self, line: SeriesQueue) -> None:
         await self._settle_uncertain(line)
         line.drop_the_gone()
         if not line.waiting:
@@ -206,7 +206,7 @@ class Allocator:
             line.course.path, line.course.locks_row = "database", True
             await self._batch(line)
 
-    async def _batch(self, line: Line) -> None:
+    async def _batch(self, line: SeriesQueue) -> None:
         """One transaction for whoever waits now."""
         members = line.take(most=_MOST_AT_ONCE, size=self._packet)
         if not members:
@@ -219,14 +219,14 @@ class Allocator:
         line.course.remembered = self._remembered.get(line.name)
         if any(member.has_rows for member in members):
             async with self._db.writing() as session:
-                drawn = await draw_numbers(session, draws, line.course)
+                drawn = await issue_batch(session, draws, line.course)
                 answers = [
                     await _own_rows(session, member, outcome)
                     for member, outcome in zip(members, drawn.outcomes, strict=True)
                 ]
         else:
             async with self._db.writing_connection() as connection:
-                drawn = await draw_numbers(connection, draws, line.course)
+                drawn = await issue_batch(connection, draws, line.course)
                 answers = list(drawn.outcomes)
         self._remember(line.name, drawn.standing)
         line.course.locks_row = line.course.searches = False
@@ -241,26 +241,26 @@ class Allocator:
         for draw, issued in strays:
             await self._cancel(draw, issued)
 
-    async def _tell(self, member: Member, answer: Any) -> None:
-        if isinstance(answer, FormatMoved):
+    async def _tell(self, member: Waiter, answer: Any) -> None:
+        if isinstance(answer, FormatChanged):
             await self._replan(member)
         elif isinstance(answer, DomainError):
             member.fail(answer)
         else:
             member.succeed(answer)
 
-    async def _replan(self, member: Member) -> None:
+    async def _replan(self, member: Waiter) -> None:
         """The format was changed between the plan and the draw: plan again and stand in the line that is right now."""
         try:
             async with self._db.reading() as session:
-                member.draw.plan = await plan_again(session, member.draw.plan)
+                member.draw.plan = await replan(session, member.draw.plan)
         except Exception as error:  # noqa: BLE001  whatever it is, it is this member's
             member.fail(error)
         else:
             member.on_its_way = False
             self._join(member)
 
-    async def _settle_uncertain(self, line: Line) -> None:
+    async def _settle_uncertain(self, line: SeriesQueue) -> None:
         """Look up, on a fresh connection, the tokens of those whose commit may have gone through already."""
         asking = [member for member in line.waiting if member.uncertain]
         if not asking:
@@ -273,14 +273,14 @@ class Allocator:
                     member.succeed(await member.run(member.recall, session, issued_of(entry)))
                 member.uncertain = False
 
-    async def _cancel(self, draw: Draw, issued: Issued) -> None:
+    async def _cancel(self, draw: IssueRequest, issued: Issued) -> None:
         try:
-            await self._db.transact(lambda session: cancel_stray(session, draw, issued, now=draw.plan.now))
+            await self._db.transact(lambda session: cancel_undelivered(session, draw, issued, now=draw.plan.now))
         except (SQLAlchemyError, OSError) as error:
             # It stays confirmed without a holder, which is legal and shown as such.
             log.warning("numbering.stray_kept", number=issued.number, error=str(error)[:300])
 
-    def _after(self, line: Line, error: Exception) -> None:
+    def _after(self, line: SeriesQueue, error: Exception) -> None:
         """Charge the failure to those it concerns, and have the others wait on."""
         failure = _failure_of(error)
         concerned = line.batch or [member for member in line.waiting if member.ready_at <= stopwatch()]
@@ -303,7 +303,7 @@ class Allocator:
         line.drop_the_gone()
         log.warning("numbering.retry", reason=str(failure), waiting=len(line.waiting), error=str(error)[:300])
 
-    def _remember(self, name: str, standing: Standing) -> None:
+    def _remember(self, name: str, standing: CounterState) -> None:
         if len(self._remembered) >= _REMEMBERED_SERIES:
             self._remembered.clear()
         self._remembered[name] = standing
@@ -318,7 +318,7 @@ class Allocator:
             lambda session: repository.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
         )
 
-    async def _note_redis_down(self, line: Line, down: LockServiceDown) -> None:
+    async def _note_redis_down(self, line: SeriesQueue, down: LockServiceDown) -> None:
         metrics.REDIS_FAILED.inc()
         metrics.DB_FALLBACK.inc()
         metrics.REDIS_UP.set(0)
@@ -334,11 +334,11 @@ class Allocator:
 class _OwnFault(Exception):  # never leaves this module
     """What one member's own rows raised: it concerns nobody else in the batch."""
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Waiter) -> None:
         self.member = member
 
 
-async def _own_rows(session: AsyncSession, member: Member, outcome: Any) -> Any:
+async def _own_rows(session: AsyncSession, member: Waiter, outcome: Any) -> Any:
     work: Work | None = member.work or member.remember
     if work is None or not isinstance(outcome, Issued):
         return outcome
@@ -355,7 +355,7 @@ async def _itself(_session: AsyncSession, issued: Issued) -> Issued:
     return issued
 
 
-def _charge(member: Member, failure: Failure) -> None:
+def _charge(member: Waiter, failure: Failure) -> None:
     try:
         again = member.attempts.after(failure, elapsed=member.elapsed)
     except DomainError as end:

@@ -12,19 +12,19 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import NotFound
 from saraban.numbering import repository
-from saraban.numbering.domain.states import State, Who, source_of
+from saraban.numbering.domain.states import NumberActor, NumberState, required_state
 from saraban.numbering.models import LedgerEntry, NumberRendering
-from saraban.numbering.repository import Trace, codes, living
+from saraban.numbering.repository import NumberOperation, codes, living
 from saraban.numbering.repository import biography as reading
 from saraban.numbering.service.checks import NumberRequest
 from saraban.numbering.service.format_choice import FormatChoice, format_choice
 from saraban.numbering.service.renumbering import may_see
-from saraban.numbering.service.voiding import MANAGES
+from saraban.numbering.service.voiding import MANAGE_NUMBERS
 from saraban.projects import service as projects
 
 
 @dataclass(frozen=True, slots=True)
-class Biography:
+class NumberHistory:
     """
     A number's life.
 
@@ -40,26 +40,26 @@ class Biography:
     project_code: str
     type_code: str
     renderings: Sequence[NumberRendering]
-    history: Sequence[Trace]
+    history: Sequence[NumberOperation]
     neighbours: Mapping[UUID, str]
     may_void: bool
     may_replace: bool
     may_settle: bool
 
 
-async def biography(session: AsyncSession, *, caller: Caller, public_id: UUID) -> Biography:
+async def number_history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> NumberHistory:
     """
     :raises NotFound: also for who neither sees the project's counters nor belongs to the number's originator
     """
     entry = await living.by_public_id(session, public_id)
     if entry is None or not may_see(caller, entry):
         raise NotFound("There is no such number.")
-    project, project_code, type_code = await living.place_of(session, entry)
+    project, project_code, type_code = await living.project_and_type_of(session, entry)
     beside = [one for one in (entry.replaces_uuid, entry.replaced_by_uuid) if one is not None]
     may_void = _may_void(caller, entry)
     choice = await format_choice(session, public_id)
     assert choice is not None, "the number was there a moment ago, and none is ever deleted"
-    return Biography(
+    return NumberHistory(
         entry=entry,
         format=choice,
         project=project,
@@ -76,22 +76,22 @@ async def biography(session: AsyncSession, *, caller: Caller, public_id: UUID) -
 
 def _may_void(caller: Caller, entry: LedgerEntry) -> bool:
     return (
-        entry.document_number_status == source_of(State.VOID, Who.ADMINISTRATOR)
+        entry.document_number_status == required_state(NumberState.VOID, NumberActor.ADMINISTRATOR)
         and entry.holder_public_id is None
-        and caller.may(MANAGES, Scope(project=entry.project_id))
+        and caller.may(MANAGE_NUMBERS, Scope(project=entry.project_id))
     )
 
 
 def _may_settle(caller: Caller, entry: LedgerEntry, now: datetime) -> bool:
     return (
-        entry.document_number_status == source_of(State.CONFIRMED, Who.RESERVER)
+        entry.document_number_status == required_state(NumberState.CONFIRMED, NumberActor.RESERVER)
         and entry.user_id == caller.user_id
         and entry.expires_at is not None
         and entry.expires_at > now
     )
 
 
-async def same_again(session: AsyncSession, *, caller: Caller, public_id: UUID) -> NumberRequest:
+async def request_like(session: AsyncSession, *, caller: Caller, public_id: UUID) -> NumberRequest:
     """
     Return the request that draws a number for the same parties, type and codes as this one was issued for.
 
@@ -101,7 +101,7 @@ async def same_again(session: AsyncSession, *, caller: Caller, public_id: UUID) 
     kept = await codes.of_issue(session, public_id)
     if entry is None or kept is None or not may_see(caller, entry):
         raise NotFound("There is no such number.")
-    project, _, type_code = await living.place_of(session, entry)
+    project, _, type_code = await living.project_and_type_of(session, entry)
     detail = await projects.read_project(session, caller=caller, public_id=project)
     issued_for = orjson.loads(kept[1])
     organizations = {one.organization_code: one.public_id for one in detail.organizations}
@@ -122,7 +122,7 @@ async def same_again(session: AsyncSession, *, caller: Caller, public_id: UUID) 
     )
 
 
-async def number_of(session: AsyncSession, *, caller: Caller, holder: UUID) -> UUID | None:
+async def number_of_holder(session: AsyncSession, *, caller: Caller, holder: UUID) -> UUID | None:
     """Return the public id of the number that a document carries, to who may read the number's life."""
     entry = await repository.by_holder(session, holder)
     return entry.public_id if entry is not None and may_see(caller, entry) else None

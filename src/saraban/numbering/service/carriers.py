@@ -6,16 +6,18 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.numbering.domain.examination import Carried
+from saraban.numbering.domain.examination import NumberedDocument
 
 
-class Carriers(Protocol):
+class NumberedDocuments(Protocol):
     """A register of documents, as far as numbers are concerned."""
 
-    async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> Sequence[Carried]:
+    async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> Sequence[NumberedDocument]:
         """Return those of these documents that the register has."""
 
-    async def page(self, session: AsyncSession, *, after: int, limit: int) -> tuple[Sequence[tuple[str, Carried]], int]:
+    async def page(
+        self, session: AsyncSession, *, after: int, limit: int
+    ) -> tuple[Sequence[tuple[str, NumberedDocument]], int]:
         """Return documents with their projects' codes, above a key that stays inside the process, and the last key."""
 
     async def count(self, session: AsyncSession) -> int: ...

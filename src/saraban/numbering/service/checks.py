@@ -55,7 +55,7 @@ class NumberRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Parties:
+class NumberParties:
     project: ProjectRef
     type: TypeRef
     originator: OrganizationRef
@@ -71,7 +71,7 @@ def permission_to_create(type_code: str) -> str:
     return _CREATES.get(type_code, "correspondence.create")
 
 
-def check_right(caller: Caller, parties: Parties) -> None:
+def check_permission(caller: Caller, parties: NumberParties) -> None:
     """A role at the contract counts for the originator's own people; a role over the whole project for everybody's."""
     permission, scope = permission_to_create(parties.type.code), scope_of(parties)
     if parties.originator.id in caller.organization_ids:
@@ -80,7 +80,7 @@ def check_right(caller: Caller, parties: Parties) -> None:
         raise NotYourOrganization.at("/originatorOrganizationPublicId")
 
 
-def scope_of(parties: Parties) -> Scope:
+def scope_of(parties: NumberParties) -> Scope:
     contract = parties.contract.id if parties.contract else None
     for ref in (parties.rfa_type, parties.discipline, parties.sub_type):
         contract = contract or (ref.contract_id if ref else None)
@@ -134,11 +134,13 @@ def check_recipient_type(request: NumberRequest, recipient: OrganizationRef | No
         )
 
 
-def year_asked(request: NumberRequest, caller: Caller, parties: Parties, now: datetime, zone: ZoneInfo) -> int:
+def requested_year(
+    request: NumberRequest, caller: Caller, parties: NumberParties, now: datetime, zone: ZoneInfo
+) -> int:
     current = counter.year_of_issue(now, zone)
     if request.year is None:
         return current
-    stated = counter.stated_year(request.year)
+    stated = counter.ad_year(request.year)
     if stated == current:
         return stated
     caller.require(OTHER_YEAR_PERMISSION, scope_of(parties))
@@ -152,7 +154,7 @@ def year_asked(request: NumberRequest, caller: Caller, parties: Parties, now: da
     return stated
 
 
-def revision_asked(label: str | None) -> str:
+def requested_revision(label: str | None) -> str:
     if label is None:
         return "A"
     if not _LABEL.match(label):

@@ -13,17 +13,23 @@ from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.numbering import repository
 from saraban.numbering.domain import counter
-from saraban.numbering.domain.counter import Codes
-from saraban.numbering.domain.narrowing import FormatKey, Narrowing, fitting_keys
+from saraban.numbering.domain.counter import PrintedCodes
+from saraban.numbering.domain.narrowing import FormatKey, Narrowing, matching_format_keys
 from saraban.numbering.domain.period import Period
 from saraban.numbering.domain.sequence import SequenceExhausted
-from saraban.numbering.domain.template import FALLBACK, Template, stored
+from saraban.numbering.domain.template import FALLBACK, Template, stored_template
 from saraban.numbering.models import NumberFormat
 from saraban.numbering.repository import FormatRow, effects
 from saraban.numbering.service.checks import DRAWING, DRAWING_CATEGORIES
-from saraban.numbering.service.format_collision import meeting
-from saraban.numbering.service.formats import NOT_NARROWED, Wanted, checked, narrowed_columns, place_of
-from saraban.numbering.service.previewing import next_free
+from saraban.numbering.service.format_collision import colliding_formats
+from saraban.numbering.service.formats import (
+    NOT_NARROWED,
+    FormatDraft,
+    checked_template,
+    format_target,
+    narrowed_columns,
+)
+from saraban.numbering.service.previewing import free_sequences
 from saraban.projects import service as projects
 
 NEXT = 3
@@ -34,7 +40,7 @@ RFA = "RFA"
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class PrintRule:
     """A format as far as printing and counting go."""
 
     template: Template
@@ -43,7 +49,7 @@ class How:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class FormatExample:
     """
     The next numbers of one pair of parties, as the format in force prints them and as the new one would.
 
@@ -65,7 +71,7 @@ class FormatEffect:
 
     template: Template
     resets: bool
-    examples: list[Example] = field(default_factory=list)
+    examples: list[FormatExample] = field(default_factory=list)
     meets: list[FormatRow] = field(default_factory=list)
 
 
@@ -76,7 +82,7 @@ async def format_effect(
     project_public_id: UUID,
     type_code: str | None,
     narrowing: Narrowing = NOT_NARROWED,
-    wanted: Wanted,
+    wanted: FormatDraft,
     now: datetime,
     zone: ZoneInfo,
 ) -> FormatEffect:
@@ -85,14 +91,14 @@ async def format_effect(
 
     :raises Invalid: what saving it would raise
     """
-    project, kind, key = await place_of(
+    project, kind, key = await format_target(
         session, caller=caller, project_public_id=project_public_id, type_code=type_code, narrowing=narrowing
     )
-    template = checked(wanted, drawing=type_code == DRAWING)
+    template = checked_template(wanted, drawing=type_code == DRAWING)
     resets = template.prints_period if wanted.resets is None else wanted.resets
     saved = {row.format.key: row.format for row in await repository.formats_of_project(session, project.id)}
     old = saved.get(key)
-    period, new = Period.of(now, zone), How(template, resets, wanted.overflow == "refuse")
+    period, new = Period.of(now, zone), PrintRule(template, resets, wanted.overflow == "refuse")
     examples = [
         await _example(session, project.id, codes, period, _in_force(saved, fitting), new)
         for fitting, codes in await _samples(session, project, kind, key, {*saved, key})
@@ -105,15 +111,15 @@ async def format_effect(
         reset_sequence_yearly=resets,
     )
     row = FormatRow(fresh, project.id, project.public_id, project.code, type_code)
-    return FormatEffect(template, resets, examples, await meeting(session, row))
+    return FormatEffect(template, resets, examples, await colliding_formats(session, row))
 
 
-def _in_force(saved: Mapping[FormatKey, NumberFormat], fitting: Sequence[FormatKey]) -> How:
+def _in_force(saved: Mapping[FormatKey, NumberFormat], fitting: Sequence[FormatKey]) -> PrintRule:
     """The best of the formats that fit, or the system's fallback."""
     one = next((saved[key] for key in fitting if key in saved), None)
     if one is None:
-        return How(stored(FALLBACK), resets=True, refuses=False)
-    return How(stored(one.format_template), one.reset_sequence_yearly, one.overflow == "refuse")
+        return PrintRule(stored_template(FALLBACK), resets=True, refuses=False)
+    return PrintRule(stored_template(one.format_template), one.reset_sequence_yearly, one.overflow == "refuse")
 
 
 async def _samples(
@@ -122,20 +128,20 @@ async def _samples(
     kind: projects.TypeRef | None,
     key: FormatKey,
     keys: Collection[FormatKey],
-) -> list[tuple[Sequence[FormatKey], Codes]]:
+) -> list[tuple[Sequence[FormatKey], PrintedCodes]]:
     """
     The parties that number most now, or any two of the project's before its first number.
 
     :param keys: of all formats of the project; what another of them numbers is no example of this one
     """
-    counters = await effects.busiest(session, project_id=project.id, key=key, limit=_LOOKED_AT)
-    fitting = [(fitting_keys(type_id, document), codes) for type_id, document, codes in counters]
+    counters = await effects.recent_series(session, project_id=project.id, key=key, limit=_LOOKED_AT)
+    fitting = [(matching_format_keys(type_id, document), codes) for type_id, document, codes in counters]
     found = [one for one in fitting if next(fits for fits in one[0] if fits in keys) == key][:EXAMPLES]
     printable = await projects.printable_codes(session, project_id=project.id)
     organizations = sorted(printable.organizations)
     if not found:
         numbers = await _sub_type_numbers(session, project, kind, key) or printable.sub_type_numbers
-        codes = Codes(
+        codes = PrintedCodes(
             project=project.code,
             originator=organizations[0] if organizations else "",
             type=kind.code if kind else "LETTER",
@@ -144,7 +150,7 @@ async def _samples(
             rfa_type=key.narrowing.rfa_type or min(printable.rfa_types, default=""),
             discipline=key.narrowing.discipline,
         )
-        found = [(fitting_keys(key.type_id, key.narrowing), codes)]
+        found = [(matching_format_keys(key.type_id, key.narrowing), codes)]
     return [(fits, _completed(codes, organizations)) for fits, codes in found]
 
 
@@ -157,7 +163,7 @@ async def _sub_type_numbers(
     return numbers.get((kind.code, key.narrowing.sub_type), frozenset())
 
 
-def _completed(codes: Codes, organizations: list[str]) -> Codes:
+def _completed(codes: PrintedCodes, organizations: list[str]) -> PrintedCodes:
     """The counters of RFAs tell no recipient, and no counter tells a category; their documents have them all the same."""
     if codes.type == DRAWING:
         return replace(codes, category=min(DRAWING_CATEGORIES))
@@ -166,8 +172,10 @@ def _completed(codes: Codes, organizations: list[str]) -> Codes:
     return codes
 
 
-async def _example(session: AsyncSession, project_id: int, codes: Codes, period: Period, old: How, new: How) -> Example:
-    values = counter.values_of(codes, period=period)
+async def _example(
+    session: AsyncSession, project_id: int, codes: PrintedCodes, period: Period, old: PrintRule, new: PrintRule
+) -> FormatExample:
+    values = counter.token_values(codes, period=period)
     try:
         before, *_ = await _next(session, project_id, values, old)
     except DomainError:
@@ -175,12 +183,12 @@ async def _example(session: AsyncSession, project_id: int, codes: Codes, period:
     try:
         after, series, last, over = await _next(session, project_id, values, new)
     except DomainError as refusal:
-        return Example(before, [], "", 0, refusal=refusal)
-    return Example(before, after, series, last, over)
+        return FormatExample(before, [], "", 0, refusal=refusal)
+    return FormatExample(before, after, series, last, over)
 
 
 async def _next(
-    session: AsyncSession, project_id: int, values: dict[str, str], how: How
+    session: AsyncSession, project_id: int, values: dict[str, str], how: PrintRule
 ) -> tuple[list[str], str, int, int]:
     """:returns: the next numbers, their series, where that stands, how many it would step over"""
     series = how.template.series(values, resets=how.resets)
@@ -191,9 +199,9 @@ async def _next(
     def base(sequence: int) -> str:
         return how.template.base(values, sequence=sequence)
 
-    place = repository.Place(project_id, series, 0)
-    standing = await repository.standing(session, place, lock=False) or repository.Standing(0, 0)
-    free = await next_free(session, place, standing, number=number, base=base, count=NEXT)
+    place = repository.SeriesKey(project_id, series, 0)
+    standing = await repository.counter_state(session, place, lock=False) or repository.CounterState(0, 0)
+    free = await free_sequences(session, place, standing, number=number, base=base, count=NEXT)
     if how.refuses and how.template.overflows(free[-1]):
         raise SequenceExhausted
     closed = sum(stretch.last - stretch.first + 1 for stretch in standing.closed if stretch.first <= free[-1])

@@ -10,27 +10,27 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.ids import new_id
 from saraban.numbering.domain.counter import NO_RECIPIENT
 from saraban.numbering.repository import importing as rows
-from saraban.numbering.service.lines import REASON, Number, Place
+from saraban.numbering.service.lines import REASON, ImportedNumber, ImportTarget
 
 
-class Writer:
+class RowWriter:
     """Turns numbers into the rows of the ledger and the audit."""
 
-    def __init__(self, place: Place, *, caller: Caller, now: datetime, address: str) -> None:
+    def __init__(self, place: ImportTarget, *, caller: Caller, now: datetime, address: str) -> None:
         self.place, self.now = place, now
         self.user = caller.user_id
         self.address = address[:45] or None
 
-    async def write(self, session: AsyncSession, numbers: Sequence[Number]) -> None:
+    async def write(self, session: AsyncSession, numbers: Sequence[ImportedNumber]) -> None:
         ids = [new_id() for _ in numbers]
-        await rows.write(
+        await rows.insert_imported(
             session,
             project_id=self.place.project.id,
             entries=[self._entry(key, number) for key, number in zip(ids, numbers, strict=True)],
             audits=[self._audit(key, number) for key, number in zip(ids, numbers, strict=True)],
         )
 
-    def _entry(self, key: UUID, number: Number) -> tuple[object, ...]:
+    def _entry(self, key: UUID, number: ImportedNumber) -> tuple[object, ...]:
         """In the order of `repository.LEDGER_COLUMNS`."""
         parties, plan = number.group.parties, number.group.plan
         recipient = parties.recipient.id if parties.recipient else NO_RECIPIENT
@@ -65,7 +65,7 @@ class Writer:
             self.now,
         )
 
-    def _audit(self, key: UUID, number: Number) -> tuple[object, ...]:
+    def _audit(self, key: UUID, number: ImportedNumber) -> tuple[object, ...]:
         """In the order of `repository.AUDIT_COLUMNS`."""
         return (
             new_id(),

@@ -13,9 +13,9 @@ from saraban.kit.db import Database
 from saraban.kit.text import fold
 from saraban.numbering.domain.narrowing import Narrowing, reason_text
 from saraban.numbering.repository import importing as rows
-from saraban.numbering.service.account import SEES
+from saraban.numbering.service.account import VIEW_COUNTERS
 from saraban.numbering.service.format_choice import reason_of
-from saraban.numbering.service.workbook import Sheet
+from saraban.numbering.service.workbook import SheetWriter
 from saraban.projects import service as projects
 
 PAGE = 2000
@@ -63,7 +63,7 @@ async def ledger_rows(
     """
     async with db.reading() as session:
         project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-        caller.require(SEES, Scope(project=project.id))
+        caller.require(VIEW_COUNTERS, Scope(project=project.id))
         if type_code is not None:
             await projects.find_type(session, code=type_code, pointer="query:type")
     return _rows(db, project.id, zone, type_code, fold(series) if series else None)
@@ -102,7 +102,7 @@ def _cell(cell: object, zone: ZoneInfo) -> object:
 async def sheet_to(path: Path, given: AsyncIterator[list[object]]) -> int:
     """Write the rows to a sheet, and say how many there were."""
     count = 0
-    with Sheet(path, LEDGER_HEADINGS) as sheet:
+    with SheetWriter(path, LEDGER_HEADINGS) as sheet:
         async for row in given:
             sheet.add(row)
             count += 1

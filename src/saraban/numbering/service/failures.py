@@ -154,6 +154,6 @@ class FailureLog:
 
 
 async def _insert(session: AsyncSession, rows: Sequence[dict[str, Any]], *, doubtful: bool) -> None:
-    there = await refused.kept(session, [row["uuid"] for row in rows]) if doubtful else frozenset()
+    there = await refused.existing_errors(session, [row["uuid"] for row in rows]) if doubtful else frozenset()
     if missing := [row for row in rows if row["uuid"] not in there]:
-        await refused.insert(session, missing)
+        await refused.insert_errors(session, missing)

@@ -6,15 +6,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.numbering import repository
 from saraban.numbering.domain import template as tokens
-from saraban.numbering.domain.meeting import Shape, can_meet
-from saraban.numbering.domain.template import stored
+from saraban.numbering.domain.meeting import TemplateShape, can_collide
+from saraban.numbering.domain.template import stored_template
 from saraban.numbering.models import NumberFormat
 from saraban.numbering.repository import FormatRow
 from saraban.numbering.service.checks import DRAWING_CATEGORIES
 from saraban.projects import service as projects
 
 
-async def meeting(session: AsyncSession, row: FormatRow) -> list[FormatRow]:
+async def colliding_formats(session: AsyncSession, row: FormatRow) -> list[FormatRow]:
     """Give the project's other formats that could print a number of this one."""
     others = [
         other
@@ -26,7 +26,7 @@ async def meeting(session: AsyncSession, row: FormatRow) -> list[FormatRow]:
     codes = await _codes(session, row)
     numbers = await projects.sub_type_numbers(session, project_id=row.project_id)
     mine = _shape(row, codes, numbers)
-    return [other for other in others if can_meet(mine, _shape(other, codes, numbers))]
+    return [other for other in others if can_collide(mine, _shape(other, codes, numbers))]
 
 
 def _counts_apart(one: NumberFormat, other: NumberFormat) -> bool:
@@ -50,7 +50,7 @@ async def _codes(session: AsyncSession, row: FormatRow) -> dict[str, frozenset[s
 
 def _shape(
     row: FormatRow, codes: Mapping[str, frozenset[str]], numbers: Mapping[tuple[str, str], frozenset[str]]
-) -> Shape:
+) -> TemplateShape:
     """:param numbers: what each sub type prints"""
     known, narrowing = dict(codes), row.format.narrowing
     if row.type_code is not None:
@@ -61,4 +61,4 @@ def _shape(
         known[tokens.RFA_TYPE] = frozenset({narrowing.rfa_type})
     if narrowing.discipline:
         known[tokens.DISCIPLINE] = frozenset({narrowing.discipline})
-    return Shape(stored(row.format.format_template), known)
+    return TemplateShape(stored_template(row.format.format_template), known)

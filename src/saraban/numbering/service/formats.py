@@ -17,13 +17,13 @@ from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.numbering import repository
 from saraban.numbering.domain.narrowing import FormatKey, Narrowing
-from saraban.numbering.domain.template import Template, stored
+from saraban.numbering.domain.template import Template, stored_template
 from saraban.numbering.models import NumberFormat
 from saraban.numbering.repository import FormatRow, effects
 from saraban.numbering.repository.counting import raise_versions
 from saraban.numbering.service.checks import DRAWING, not_of_type
 from saraban.numbering.service.format_history import FormatVersion, facts_of, versions_of
-from saraban.numbering.service.resolving import forget
+from saraban.numbering.service.resolving import forget_resolutions
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef, TypeRef
 
@@ -41,7 +41,7 @@ class FormatStale(DomainError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class FormatDraft:
     """A format as it shall be."""
 
     template: str
@@ -62,7 +62,7 @@ class FormatInUse(DomainError):
     recovery = (Text("เปลี่ยนรูปแบบแทนการลบ", "Change the format instead."),)
 
 
-async def formats(
+async def list_formats(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID | None, cursor: str | None, limit: int
 ) -> Page[FormatRow]:
     """List the formats of one project, or of every project whose formats the caller may read."""
@@ -74,7 +74,7 @@ async def formats(
     return await repository.formats_page(session, project_ids=visible, cursor=cursor, limit=limit)
 
 
-async def format_(session: AsyncSession, *, caller: Caller, public_id: UUID) -> FormatRow:
+async def read_format(session: AsyncSession, *, caller: Caller, public_id: UUID) -> FormatRow:
     """
     :raises NotFound: when there is none, or the caller may not read that project's formats
     """
@@ -84,7 +84,7 @@ async def format_(session: AsyncSession, *, caller: Caller, public_id: UUID) -> 
     return row
 
 
-async def place_of(
+async def format_target(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, type_code: str | None, narrowing: Narrowing
 ) -> tuple[ProjectRef, TypeRef | None, FormatKey]:
     """
@@ -120,14 +120,14 @@ def narrowed_columns(narrowing: Narrowing) -> dict[str, str]:
     return {f"{name}_code": code for name, code in narrowing._asdict().items()}
 
 
-async def save(
+async def save_format(
     session: AsyncSession,
     *,
     caller: Caller,
     project_public_id: UUID,
     type_code: str | None,
     narrowing: Narrowing = NOT_NARROWED,
-    wanted: Wanted,
+    wanted: FormatDraft,
     now: datetime,
     address: str,
 ) -> FormatRow:
@@ -137,10 +137,10 @@ async def save(
     :param narrowing: the codes that a document must have, each known to some contract of the project
     :raises Invalid: naming the field
     """
-    project, kind, key = await place_of(
+    project, kind, key = await format_target(
         session, caller=caller, project_public_id=project_public_id, type_code=type_code, narrowing=narrowing
     )
-    template = checked(wanted, drawing=type_code == DRAWING)
+    template = checked_template(wanted, drawing=type_code == DRAWING)
     row = await repository.format_of(session, project_id=project.id, key=key)
     if row is None:
         fresh = NumberFormat(
@@ -162,7 +162,7 @@ async def save(
     return row
 
 
-async def change(
+async def change_format(
     session: AsyncSession,
     *,
     caller: Caller,
@@ -179,20 +179,20 @@ async def change(
     :param changes: `template`, `description`, `resets`, `overflow`, `reason`; what is missing stays
     :raises FormatStale: when `version` is no longer the current one
     """
-    row = await format_(session, caller=caller, public_id=public_id)
+    row = await read_format(session, caller=caller, public_id=public_id)
     caller.require(MANAGE, Scope(project=row.project_id))
     await _hold(session, row)
     if version is not None and version != row.format.version:
         raise FormatStale
     old = row.format
-    wanted = Wanted(
+    wanted = FormatDraft(
         template=str(changes.get("template") or old.format_template),
         description=changes.get("description", old.description),  # type: ignore[arg-type]
         resets=changes.get("resets", _resets_still(old, changes)),  # type: ignore[arg-type]
         overflow=str(changes.get("overflow") or old.overflow),
         reason=changes.get("reason"),  # type: ignore[arg-type]
     )
-    template = checked(wanted, drawing=row.type_code == DRAWING)
+    template = checked_template(wanted, drawing=row.type_code == DRAWING)
     await _write(session, row, template, wanted, caller=caller, now=now, address=address)
     return row
 
@@ -205,11 +205,11 @@ async def _hold(session: AsyncSession, row: FormatRow) -> None:
 
 def _resets_still(old: NumberFormat, changes: Mapping[str, object]) -> bool | None:
     """What counts on although the period is printed goes on doing so; otherwise a new template decides."""
-    counts_on = not old.reset_sequence_yearly and stored(old.format_template).prints_period
+    counts_on = not old.reset_sequence_yearly and stored_template(old.format_template).prints_period
     return None if "template" in changes and not counts_on else old.reset_sequence_yearly
 
 
-async def delete(
+async def delete_format(
     session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
 ) -> None:
     """
@@ -217,11 +217,11 @@ async def delete(
 
     :raises FormatInUse: naming a number that it has printed
     """
-    row = await format_(session, caller=caller, public_id=public_id)
+    row = await read_format(session, caller=caller, public_id=public_id)
     caller.require(MANAGE, Scope(project=row.project_id))
     await _hold(session, row)
     templates = {row.format.format_template} | {one.template for one in await versions_of(session, row.format)}
-    printed = await effects.number_made_with(session, row.format, templates)
+    printed = await effects.number_issued_with(session, row.format, templates)
     if printed is not None:
         raise FormatInUse(values={"number": printed})
     await _note(session, row, facts_of(row.format), None, reason, caller=caller, now=now, address=address)
@@ -229,17 +229,17 @@ async def delete(
     await session.flush()
 
 
-async def history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> list[FormatVersion]:
+async def format_history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> list[FormatVersion]:
     """
     Return what a format was, newest first, with who changed it and why.
 
     :raises NotFound: when there is none, or the caller may not read that project's formats
     """
-    row = await format_(session, caller=caller, public_id=public_id)
+    row = await read_format(session, caller=caller, public_id=public_id)
     return await versions_of(session, row.format)
 
 
-def checked(wanted: Wanted, *, drawing: bool) -> Template:
+def checked_template(wanted: FormatDraft, *, drawing: bool) -> Template:
     """
     Read the wanted template.
 
@@ -269,7 +269,7 @@ async def _write(
     session: AsyncSession,
     row: FormatRow,
     template: Template,
-    wanted: Wanted,
+    wanted: FormatDraft,
     *,
     caller: Caller,
     now: datetime,
@@ -304,7 +304,7 @@ async def _note(
 ) -> None:
     """Keep the change in the audit, and have every allocator look again."""
     await raise_versions(session, project_id=row.project_id)
-    forget(session)
+    forget_resolutions(session)
     await repository.insert_audit(
         session,
         {
@@ -329,20 +329,3 @@ async def _readable_projects(session: AsyncSession, caller: Caller) -> list[int]
         return None
     refs = await projects.projects_of(session, caller=caller)
     return [ref.id for ref in refs if caller.may(VIEW, Scope(project=ref.id, organizations=caller.organization_ids))]
-
-
-__all__ = [
-    "NOT_NARROWED",
-    "FormatInUse",
-    "FormatRow",
-    "FormatStale",
-    "FormatVersion",
-    "Wanted",
-    "change",
-    "checked",
-    "delete",
-    "format_",
-    "formats",
-    "history",
-    "save",
-]

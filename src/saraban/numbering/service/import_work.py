@@ -26,8 +26,8 @@ from saraban.kit.ids import new_id
 from saraban.numbering.repository import imports as rows
 from saraban.numbering.repository.imports import ImportRow
 from saraban.numbering.service import importing, workbook
-from saraban.numbering.service.importing import Outcome, SourceFile, Ticket, TurnLost
-from saraban.numbering.service.lines import Read
+from saraban.numbering.service.importing import ImportLease, ImportOutcome, LeaseLost, SourceFile
+from saraban.numbering.service.lines import CheckedRow
 from saraban.numbering.service.receiving import result_key, source_key
 
 log = structlog.get_logger(__name__)
@@ -62,7 +62,7 @@ class _Turn:
     """One worker at one import."""
 
     found: ImportRow
-    ticket: Ticket
+    ticket: ImportLease
     done: int = 0
     refused: int = 0
     faults: list[dict[str, Any]] = field(default_factory=list)
@@ -80,7 +80,7 @@ class _Turn:
     def lease(self) -> Any:
         return self.ticket.lease
 
-    def note(self, read: Read, state: str) -> None:
+    def note(self, read: CheckedRow, state: str) -> None:
         if state != importing.REFUSED:
             return
         self.refused += 1
@@ -101,7 +101,7 @@ def _fault(line: int, one: Any) -> dict[str, Any]:
     }
 
 
-class ImportWork:
+class ImportWorker:
     """Looks for uploads that wait and works on one at a time; several may run, in one process or in many."""
 
     def __init__(
@@ -116,7 +116,7 @@ class ImportWork:
             return False
         try:
             await self._kept(turn)
-        except TurnLost:
+        except LeaseLost:
             log.warning("number_import_turn_lost", number_import=str(turn.found.row.public_id))
         except asyncio.CancelledError:
             await self._given_back(turn)
@@ -134,14 +134,14 @@ class ImportWork:
     async def _turn(self) -> _Turn | None:
         now = self._clock.now()
         async with self._db.reading() as session:
-            found = await rows.waiting(session, now=now)
+            found = await rows.next_waiting(session, now=now)
         if found is None:
             return None
         lease, key = new_id(), found.row.id
         taken = await self._db.transact(
-            lambda session: rows.take(session, key=key, lease=lease, until=now + self._lease, now=now)
+            lambda session: rows.acquire_lease(session, key=key, lease=lease, until=now + self._lease, now=now)
         )
-        return _Turn(found, Ticket(key, lease)) if taken else None
+        return _Turn(found, ImportLease(key, lease)) if taken else None
 
     async def _kept(self, turn: _Turn) -> None:
         """Do the work and show signs of life meanwhile; a turn that was lost breaks it off."""
@@ -160,7 +160,7 @@ class ImportWork:
         now = self._clock.now()
         shown = {"rows_done": turn.done, "rows_refused": turn.refused} if turn.is_check else {}
         kept = await self._db.transact(
-            lambda session: rows.keep(
+            lambda session: rows.extend_lease(
                 session,
                 key=turn.ticket.row,
                 lease=turn.lease,
@@ -169,17 +169,17 @@ class ImportWork:
             )
         )
         if not kept:
-            raise TurnLost
+            raise LeaseLost
 
     async def _check(self, turn: _Turn) -> None:
         async with self._unpacked(turn) as path:
-            await self._tell(turn, rows_total=await asyncio.to_thread(lambda: sum(1 for _ in workbook.lines_of(path))))
-            with workbook.ResultSheet(path.with_name("result.xlsx")) as sheet:
-                outcome = await importing.examine(
+            await self._tell(turn, rows_total=await asyncio.to_thread(lambda: sum(1 for _ in workbook.rows_of(path))))
+            with workbook.ResultWorkbook(path.with_name("result.xlsx")) as sheet:
+                outcome = await importing.dry_run(
                     self._db,
                     caller=await self._caller(turn),
                     project_public_id=turn.found.project,
-                    lines=workbook.lines_of(path),
+                    lines=workbook.rows_of(path),
                     now=self._clock.now(),
                     zone=self._clock.zone,
                     each=_both(turn, sheet),
@@ -199,12 +199,12 @@ class ImportWork:
     async def _import(self, turn: _Turn) -> None:
         row = turn.found.row
         async with self._unpacked(turn) as path:
-            with workbook.ResultSheet(path.with_name("result.xlsx"), done=True) as sheet:
+            with workbook.ResultWorkbook(path.with_name("result.xlsx"), done=True) as sheet:
                 await importing.import_rows(
                     self._db,
                     caller=await self._caller(turn),
                     project_public_id=turn.found.project,
-                    lines=workbook.lines_of(path),
+                    lines=workbook.rows_of(path),
                     file=SourceFile(row.file_name, row.file_sha256),
                     now=self._clock.now(),
                     zone=self._clock.zone,
@@ -224,20 +224,20 @@ class ImportWork:
     async def _tell(self, turn: _Turn, **values: Any) -> None:
         now = self._clock.now()
         told = await self._db.transact(
-            lambda session: rows.note(
+            lambda session: rows.write_progress(
                 session, key=turn.ticket.row, lease=turn.lease, values={"updated_at": now, **values}
             )
         )
         if not told:
-            raise TurnLost
+            raise LeaseLost
 
     async def _given_back(self, turn: _Turn) -> None:
-        with suppress(TurnLost):
+        with suppress(LeaseLost):
             await self._tell(turn, lease=None, lease_until=None)
 
     async def _failed(self, turn: _Turn, error: Exception) -> None:
         log.warning("number_import_failed", number_import=str(turn.found.row.public_id), reason=type(error).__name__)
-        with suppress(TurnLost):
+        with suppress(LeaseLost):
             await self._tell(
                 turn,
                 state="FAILED",
@@ -262,15 +262,15 @@ class ImportWork:
         await self._storage.write(result_key(turn.found.row.public_id), _chunks(path))
 
 
-def _both(turn: _Turn, sheet: workbook.ResultSheet) -> importing.Each:
-    def each(read: Read, state: str) -> None:
+def _both(turn: _Turn, sheet: workbook.ResultWorkbook) -> importing.Each:
+    def each(read: CheckedRow, state: str) -> None:
         turn.note(read, state)
         sheet.add(read, state)
 
     return each
 
 
-def _report(turn: _Turn, outcome: Outcome) -> dict[str, Any]:
+def _report(turn: _Turn, outcome: ImportOutcome) -> dict[str, Any]:
     series = sorted(outcome.highest.values(), key=lambda one: one.series)
     return {
         "ready": outcome.ready,

@@ -22,21 +22,28 @@ from saraban.kit.ids import new_id
 from saraban.numbering import repository
 from saraban.numbering.models import NumberImport
 from saraban.numbering.repository import counting, imports
-from saraban.numbering.service.entering import Writer
-from saraban.numbering.service.leaping import leap, locked_counter
-from saraban.numbering.service.lines import REASON, Place, Read, Reader, place_of, taken
+from saraban.numbering.service.entering import RowWriter
+from saraban.numbering.service.leaping import lock_counter, skip_to
+from saraban.numbering.service.lines import (
+    REASON,
+    CheckedRow,
+    ImportTarget,
+    RowReader,
+    compare_with_ledger,
+    import_target,
+)
 from saraban.numbering.service.planning import Plan
 
 BATCH = 1000
 READY, THERE, REFUSED = "READY", "THERE", "REFUSED"
 
 Cells = tuple[int, Sequence[object]]  # line of the file, cells in the order of `legacy.COLUMNS`
-Each = Callable[[Read, str], None]
+Each = Callable[[CheckedRow, str], None]
 Progress = Callable[[int], None]
 
 
 @dataclass(slots=True)
-class Highest:
+class HighestNumber:
     """
     The highest number of a series in the file.
 
@@ -59,19 +66,19 @@ class Highest:
 
 
 @dataclass(slots=True)
-class Outcome:
+class ImportOutcome:
     """What came of a file: lines that are (or would be) imported, that were there before, and that are refused."""
 
     ready: int = 0
     there: int = 0
     refused: int = 0
-    highest: dict[str, Highest] = field(default_factory=dict)
+    highest: dict[str, HighestNumber] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
         return self.ready + self.there + self.refused
 
-    def count(self, read: Read, state: str) -> None:
+    def count(self, read: CheckedRow, state: str) -> None:
         self.ready += state == READY
         self.there += state == THERE
         self.refused += state == REFUSED
@@ -81,7 +88,7 @@ class Outcome:
         known = self.highest.get(number.series)
         if known is None:
             plan = None if number.is_literal else number.group.plan
-            self.highest[number.series] = Highest(number.series, number.sequence, 0, plan)
+            self.highest[number.series] = HighestNumber(number.series, number.sequence, 0, plan)
         elif number.sequence > known.sequence:
             known.sequence = number.sequence
 
@@ -93,7 +100,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class ImportLease:
     """
     The row that tells how far an import is.
 
@@ -104,11 +111,11 @@ class Ticket:
     lease: UUID | None = None
 
 
-class TurnLost(Exception):
+class LeaseLost(Exception):
     """Another worker took the import over, because this one was not heard of for too long."""
 
 
-async def examine(
+async def dry_run(
     db: Database,
     *,
     caller: Caller,
@@ -118,21 +125,21 @@ async def examine(
     zone: ZoneInfo,
     each: Each | None = None,
     progress: Progress | None = None,
-) -> Outcome:
+) -> ImportOutcome:
     """
     Return what an import of these lines would do; nothing is written.
 
     :param each: told of each line and its fate, in order
     :raises Forbidden: for who does not manage the numbers of the project
     """
-    outcome = Outcome()
+    outcome = ImportOutcome()
     async with db.reading() as session:
-        place = await place_of(session, caller=caller, project_public_id=project_public_id)
-    reader = Reader(place, caller=caller, now=now, zone=zone)
+        place = await import_target(session, caller=caller, project_public_id=project_public_id)
+    reader = RowReader(place, caller=caller, now=now, zone=zone)
     async with aclosing(_ahead(db, reader, lines)) as batches:
         async for reads in batches:
             async with db.reading() as session:
-                judged, before = await taken(session, place, reads)
+                judged, before = await compare_with_ledger(session, place, reads)
             _tell(outcome, judged, before, each, progress)
     async with db.reading() as session:
         await _standing(session, place, outcome)
@@ -149,11 +156,11 @@ async def import_rows(
     now: datetime,
     zone: ZoneInfo,
     moves: Mapping[str, int] | None = None,
-    ticket: Ticket | None = None,
+    ticket: ImportLease | None = None,
     address: str = "",
     each: Each | None = None,
     progress: Progress | None = None,
-) -> Outcome:
+) -> ImportOutcome:
     """
     Bring the lines into the ledger, one transaction for each batch; a line that is refused harms no other.
 
@@ -162,14 +169,14 @@ async def import_rows(
     :raises Forbidden: for who does not manage the numbers of the project
     :raises TurnLost: when the ticket is somebody else's by now
     """
-    outcome = Outcome()
+    outcome = ImportOutcome()
     async with db.reading() as session:
-        place = await place_of(session, caller=caller, project_public_id=project_public_id)
-    reader = Reader(place, caller=caller, now=now, zone=zone)
-    writer = Writer(place, caller=caller, now=now, address=address)
+        place = await import_target(session, caller=caller, project_public_id=project_public_id)
+    reader = RowReader(place, caller=caller, now=now, zone=zone)
+    writer = RowWriter(place, caller=caller, now=now, address=address)
     if ticket is None:
         key = await db.transact(lambda session: _begun(session, place, file, caller, now, moving=moves is not None))
-        ticket = Ticket(key)
+        ticket = ImportLease(key)
     mine = ticket
     async with aclosing(_ahead(db, reader, lines)) as batches:
         async for reads in batches:
@@ -179,7 +186,7 @@ async def import_rows(
     return outcome
 
 
-async def _ahead(db: Database, reader: Reader, lines: Iterable[Cells]) -> AsyncGenerator[list[Read], None]:
+async def _ahead(db: Database, reader: RowReader, lines: Iterable[Cells]) -> AsyncGenerator[list[CheckedRow], None]:
     """Return the lines in batches; the next is read while the database writes the one before."""
     remaining = iter(lines)
     following = asyncio.ensure_future(_read(db, reader, remaining))
@@ -192,7 +199,7 @@ async def _ahead(db: Database, reader: Reader, lines: Iterable[Cells]) -> AsyncG
         await asyncio.wait([following])
 
 
-async def _read(db: Database, reader: Reader, remaining: Iterator[Cells]) -> list[Read]:
+async def _read(db: Database, reader: RowReader, remaining: Iterator[Cells]) -> list[CheckedRow]:
     reads = []
     lines = await asyncio.to_thread(lambda: list(islice(remaining, BATCH)))  # a sheet is unpacked at its first line
     if not lines:
@@ -206,12 +213,12 @@ async def _read(db: Database, reader: Reader, remaining: Iterator[Cells]) -> lis
 
 
 async def _written(
-    db: Database, writer: Writer, reads: list[Read], outcome: Outcome, ticket: Ticket
-) -> tuple[list[Read], set[int]]:
+    db: Database, writer: RowWriter, reads: list[CheckedRow], outcome: ImportOutcome, ticket: ImportLease
+) -> tuple[list[CheckedRow], set[int]]:
     """A number drawn by somebody between the look and the write breaks a constraint: look again, and it is refused."""
 
-    async def step(session: AsyncSession) -> tuple[list[Read], set[int]]:
-        judged, before = await taken(session, writer.place, reads)
+    async def step(session: AsyncSession) -> tuple[list[CheckedRow], set[int]]:
+        judged, before = await compare_with_ledger(session, writer.place, reads)
         fresh = [read.number for read in judged if read.number is not None and read.line not in before]
         if fresh:
             await writer.write(session, fresh)
@@ -229,19 +236,21 @@ async def _written(
     return await db.transact(step)
 
 
-async def _note(session: AsyncSession, ticket: Ticket, *, done: int, refused: int, written: int, now: datetime) -> None:
+async def _note(
+    session: AsyncSession, ticket: ImportLease, *, done: int, refused: int, written: int, now: datetime
+) -> None:
     values = {
         "rows_done": done,
         "rows_refused": refused,
         "rows_written": NumberImport.rows_written + written,
         "updated_at": now,
     }
-    if not await imports.note(session, key=ticket.row, lease=ticket.lease, values=values):
-        raise TurnLost
+    if not await imports.write_progress(session, key=ticket.row, lease=ticket.lease, values=values):
+        raise LeaseLost
 
 
 def _tell(
-    outcome: Outcome, reads: Sequence[Read], before: set[int], each: Each | None, progress: Progress | None
+    outcome: ImportOutcome, reads: Sequence[CheckedRow], before: set[int], each: Each | None, progress: Progress | None
 ) -> None:
     for read in reads:
         state = REFUSED if read.number is None else THERE if read.line in before else READY
@@ -253,10 +262,10 @@ def _tell(
 
 
 async def _begun(
-    session: AsyncSession, place: Place, file: SourceFile, caller: Caller, now: datetime, *, moving: bool
+    session: AsyncSession, place: ImportTarget, file: SourceFile, caller: Caller, now: datetime, *, moving: bool
 ) -> int:
     """Note that the file is being imported, or that an import of it that was broken off goes on."""
-    row = await imports.unfinished(session, project_id=place.project.id, sha256=file.sha256)
+    row = await imports.unfinished_import(session, project_id=place.project.id, sha256=file.sha256)
     if row is None:
         row = NumberImport(
             public_id=new_id(),
@@ -275,11 +284,11 @@ async def _begun(
 
 
 async def _finished(
-    session: AsyncSession, writer: Writer, outcome: Outcome, ticket: Ticket, moves: Mapping[str, int]
+    session: AsyncSession, writer: RowWriter, outcome: ImportOutcome, ticket: ImportLease, moves: Mapping[str, int]
 ) -> None:
-    row = await imports.locked(session, ticket.row)
+    row = await imports.locked_import(session, ticket.row)
     if row.lease != ticket.lease:
-        raise TurnLost
+        raise LeaseLost
     await _standing(session, writer.place, outcome)
     moved: dict[str, list[int]] = {}
     for series in sorted(moves.keys() & outcome.highest.keys()):
@@ -296,12 +305,14 @@ async def _finished(
     await session.flush()
 
 
-async def _standing(session: AsyncSession, place: Place, outcome: Outcome) -> None:
+async def _standing(session: AsyncSession, place: ImportTarget, outcome: ImportOutcome) -> None:
     for highest in outcome.highest.values():
         highest.counter = await counting.last_number(session, project_id=place.project.id, series=highest.series)
 
 
-async def _move(session: AsyncSession, writer: Writer, plan: Plan, to: int) -> None:
+async def _move(session: AsyncSession, writer: RowWriter, plan: Plan, to: int) -> None:
     """Have the series go on after `to`."""
-    counter = await locked_counter(session, plan, now=writer.now)
-    await leap(session, plan, counter, to, user_id=writer.user, reason=REASON, address=writer.address, now=writer.now)
+    counter = await lock_counter(session, plan, now=writer.now)
+    await skip_to(
+        session, plan, counter, to, user_id=writer.user, reason=REASON, address=writer.address, now=writer.now
+    )

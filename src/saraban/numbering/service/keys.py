@@ -12,7 +12,7 @@ from saraban.numbering.repository import codes
 _SHAPE = ("project", "originator", "recipient", "type", "contract", "subType", "rfaType", "discipline", "category")
 
 
-class Key(NamedTuple):
+class RecordedKey(NamedTuple):
     """
     :param text: the key in codes, as JSON; the same fields in the same order whatever the operation
     """
@@ -21,17 +21,17 @@ class Key(NamedTuple):
     text: str
 
 
-async def key_of_counter(session: AsyncSession, counter: NumberCounter) -> Key:
+async def key_of_counter(session: AsyncSession, counter: NumberCounter) -> RecordedKey:
     return _key(await codes.of_counter(session, counter), counter.current_year)
 
 
-async def key_of_number(session: AsyncSession, entry: LedgerEntry) -> Key:
+async def key_of_number(session: AsyncSession, entry: LedgerEntry) -> RecordedKey:
     """Return what the number was issued for."""
     found = await codes.of_issue(session, entry.public_id)
-    return Key(*found) if found is not None else _key(await codes.of_entry(session, entry), entry.issue_year)
+    return RecordedKey(*found) if found is not None else _key(await codes.of_entry(session, entry), entry.issue_year)
 
 
-def _key(known: Mapping[str, object], year: int) -> Key:
+def _key(known: Mapping[str, object], year: int) -> RecordedKey:
     told = {name: known.get(name) for name in _SHAPE}
     kind = told["type"]
-    return Key(str(kind) if kind is not None else None, orjson.dumps({**told, "year": year}).decode())
+    return RecordedKey(str(kind) if kind is not None else None, orjson.dumps({**told, "year": year}).decode())

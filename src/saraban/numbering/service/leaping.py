@@ -11,7 +11,7 @@ from saraban.numbering.repository import counting
 from saraban.numbering.service.planning import Plan
 
 
-async def locked_counter(session: AsyncSession, plan: Plan, *, now: datetime) -> NumberCounter:
+async def lock_counter(session: AsyncSession, plan: Plan, *, now: datetime) -> NumberCounter:
     """Return the main counter of the plan's series, made if it is absent, locked until the transaction ends."""
     await repository.ensure_counter(session, key=plan.key, series=plan.series, now=now)
     counter = await counting.locked_counter(session, project_id=plan.project.id, series=plan.series)
@@ -19,7 +19,7 @@ async def locked_counter(session: AsyncSession, plan: Plan, *, now: datetime) ->
     return counter
 
 
-async def leap(
+async def skip_to(
     session: AsyncSession,
     plan: Plan,
     counter: NumberCounter,

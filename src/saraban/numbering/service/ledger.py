@@ -21,9 +21,9 @@ from saraban.kit.ids import new_id
 from saraban.kit.pipeline import DriverConnection
 from saraban.numbering import repository
 from saraban.numbering.domain.sequence import LARGEST, SequenceExhausted
-from saraban.numbering.domain.stretch import open_sequences, stretches
+from saraban.numbering.domain.stretch import open_sequences, sequence_ranges
 from saraban.numbering.models import LedgerEntry
-from saraban.numbering.repository import Place, Standing
+from saraban.numbering.repository import CounterState, SeriesKey
 from saraban.numbering.service.planning import Plan
 
 _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
@@ -53,7 +53,7 @@ class Issued:
 
 
 @dataclass(slots=True)
-class Draw:
+class IssueRequest:
     """
     One request for a number, on its way.
 
@@ -74,7 +74,7 @@ class Draw:
 
 
 @dataclass(slots=True)
-class Course:
+class LockPath:
     """
     How an attempt goes about it.
 
@@ -87,7 +87,7 @@ class Course:
     path: str
     locks_row: bool = False
     searches: bool = False
-    remembered: Standing | None = None
+    remembered: CounterState | None = None
 
 
 class CounterMoved(Exception):  # never leaves this package
@@ -98,19 +98,19 @@ class CounterMissing(Exception):  # never leaves this package
     """The counter row that this process remembers is not there."""
 
 
-class FormatMoved(Exception):  # never leaves this package: the request is planned again
+class FormatChanged(Exception):  # never leaves this package: the request is planned again
     """The format that the request was planned with is no longer the one in force."""
 
 
-Outcome = Issued | DomainError | FormatMoved
+IssueOutcome = Issued | DomainError | FormatChanged
 
 
 @dataclass(slots=True)
-class Drawn:
+class IssuedBatch:
     """What an attempt gave each request, and where the series stands if it is committed."""
 
-    outcomes: list[Outcome]
-    standing: Standing
+    outcomes: list[IssueOutcome]
+    standing: CounterState
     skipped: list[int] = field(default_factory=list)
 
 
@@ -129,7 +129,7 @@ def issued_of(entry: LedgerEntry) -> Issued:
     )
 
 
-async def draw_numbers(connected: SessionOrConnection, draws: Sequence[Draw], course: Course) -> Drawn:
+async def issue_batch(connected: SessionOrConnection, draws: Sequence[IssueRequest], course: LockPath) -> IssuedBatch:
     """
     Return each request of one series its number, or the reason why it gets none, in one compare-and-set.
 
@@ -142,7 +142,9 @@ async def draw_numbers(connected: SessionOrConnection, draws: Sequence[Draw], co
         if drawn is not None:
             return drawn
     plan = draws[0].plan
-    standing = await repository.standing(connected, _place(plan), lock=course.locks_row or course.path == "database")
+    standing = await repository.counter_state(
+        connected, _place(plan), lock=course.locks_row or course.path == "database"
+    )
     if standing is None:
         raise CounterMissing(plan.series)
     if course.remembered is not None:
@@ -154,23 +156,23 @@ async def draw_numbers(connected: SessionOrConnection, draws: Sequence[Draw], co
     return drawn
 
 
-def _place(plan: Plan) -> Place:
-    return Place(plan.project.id, plan.series, plan.range)
+def _place(plan: Plan) -> SeriesKey:
+    return SeriesKey(plan.project.id, plan.series, plan.range)
 
 
-def _in_force(plan: Plan, standing: Standing) -> bool:
+def _in_force(plan: Plan, standing: CounterState) -> bool:
     saved = standing.formats
     return plan.format_mark == next((saved[key] for key in plan.format_keys if key in saved), None)
 
 
 async def _attempt(
-    connected: SessionOrConnection, draws: Sequence[Draw], course: Course, standing: Standing
-) -> Drawn | None:
+    connected: SessionOrConnection, draws: Sequence[IssueRequest], course: LockPath, standing: CounterState
+) -> IssuedBatch | None:
     """:returns: None when the compare-and-set was lost"""
     taken = await _taken(connected, draws, standing) if course.searches else frozenset()
     outcomes, last = _assign(draws, standing, taken)
     plan = draws[0].plan
-    drawn = Drawn(outcomes, replace(standing, last_number=last, version=standing.version + 1))
+    drawn = IssuedBatch(outcomes, replace(standing, last_number=last, version=standing.version + 1))
     if last == standing.last_number:
         return drawn if standing is not course.remembered else None  # nobody gets a number: let the database say why
     drawn.skipped = [n for n in taken if standing.last_number < n < last]
@@ -191,25 +193,27 @@ async def _attempt(
     return drawn
 
 
-def _assign(draws: Sequence[Draw], standing: Standing, taken: frozenset[int]) -> tuple[list[Outcome], int]:
+def _assign(
+    draws: Sequence[IssueRequest], standing: CounterState, taken: frozenset[int]
+) -> tuple[list[IssueOutcome], int]:
     """Render and check each number before anything is written; who is refused leaves his to the next."""
     sequences = open_sequences(standing.last_number, closed=standing.closed, taken=taken)
-    outcomes: list[Outcome] = []
+    outcomes: list[IssueOutcome] = []
     last, sequence = standing.last_number, next(sequences)
     for draw in draws:
         try:
             outcomes.append(_issue(draw, sequence, standing))
-        except (DomainError, FormatMoved) as refusal:
+        except (DomainError, FormatChanged) as refusal:
             outcomes.append(refusal)
         else:
             last, sequence = sequence, next(sequences)
     return outcomes, last
 
 
-def _issue(draw: Draw, sequence: int, standing: Standing) -> Issued:
+def _issue(draw: IssueRequest, sequence: int, standing: CounterState) -> Issued:
     plan = draw.plan
     if not _in_force(plan, standing):
-        raise FormatMoved
+        raise FormatChanged
     if sequence > (LARGEST if standing.end is None else standing.end) or (
         plan.refuses_overflow and plan.template.overflows(sequence)
     ):
@@ -219,7 +223,9 @@ def _issue(draw: Draw, sequence: int, standing: Standing) -> Issued:
     )
 
 
-async def _taken(connected: SessionOrConnection, draws: Sequence[Draw], standing: Standing) -> frozenset[int]:
+async def _taken(
+    connected: SessionOrConnection, draws: Sequence[IssueRequest], standing: CounterState
+) -> frozenset[int]:
     """Look for enough free sequences, in growing blocks of plain reads (ruling N2), and return the taken ones."""
     plans = {(draw.plan.template.text, draw.plan.revision): draw.plan for draw in draws}.values()
     taken: set[int] = set()
@@ -241,14 +247,14 @@ async def _taken(connected: SessionOrConnection, draws: Sequence[Draw], standing
         after, block = candidates[-1], min(block * 2, _LAST_BLOCK)
 
 
-async def _set_expiries(connected: SessionOrConnection, draws: Sequence[Draw], drawn: Drawn) -> None:
+async def _set_expiries(connected: SessionOrConnection, draws: Sequence[IssueRequest], drawn: IssuedBatch) -> None:
     now = await repository.database_now(connected)
     for place, (draw, one) in enumerate(zip(draws, drawn.outcomes, strict=True)):
         if draw.lasts is not None and isinstance(one, Issued):
             drawn.outcomes[place] = replace(one, status="RESERVED", expires_at=now + draw.lasts)
 
 
-def _ledger_row(draw: Draw, issued: Issued) -> tuple[Any, ...]:
+def _ledger_row(draw: IssueRequest, issued: Issued) -> tuple[Any, ...]:
     """In the order of `repository.LEDGER_COLUMNS`."""
     plan = draw.plan
     reserved = issued.expires_at is not None
@@ -284,9 +290,11 @@ def _ledger_row(draw: Draw, issued: Issued) -> tuple[Any, ...]:
     )
 
 
-def _audit_rows(issued: Sequence[tuple[Draw, Issued]], skipped: list[int], course: Course) -> Iterator[tuple[Any, ...]]:
+def _audit_rows(
+    issued: Sequence[tuple[IssueRequest, Issued]], skipped: list[int], course: LockPath
+) -> Iterator[tuple[Any, ...]]:
     """In the order of `repository.AUDIT_COLUMNS`; first the stretches that were stepped over."""
-    for stretch in stretches(skipped):
+    for stretch in sequence_ranges(skipped):
         yield _audit_row(issued[0][0], "SKIP", course, sequence=stretch.first, to=stretch.last)
     for draw, one in issued:
         yield _audit_row(
@@ -295,7 +303,13 @@ def _audit_rows(issued: Sequence[tuple[Draw, Issued]], skipped: list[int], cours
 
 
 def _audit_row(
-    draw: Draw, operation: str, course: Course, *, sequence: int, to: int | None = None, issued: Issued | None = None
+    draw: IssueRequest,
+    operation: str,
+    course: LockPath,
+    *,
+    sequence: int,
+    to: int | None = None,
+    issued: Issued | None = None,
 ) -> tuple[Any, ...]:
     plan = draw.plan
     return (
@@ -322,7 +336,7 @@ def _audit_row(
     )
 
 
-async def cancel_stray(session: AsyncSession, draw: Draw, issued: Issued, *, now: datetime) -> None:
+async def cancel_undelivered(session: AsyncSession, draw: IssueRequest, issued: Issued, *, now: datetime) -> None:
     """Cancel a number whose caller was gone before it could be told, with the reason (ruling N12)."""
     reason = "Caller gone before the number could be handed over."
     if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=now):
@@ -347,18 +361,3 @@ async def cancel_stray(session: AsyncSession, draw: Draw, issued: Issued, *, now
             "created_at": now,
         },
     )
-
-
-__all__ = [
-    "CounterMissing",
-    "CounterMoved",
-    "Course",
-    "Draw",
-    "Drawn",
-    "FormatMoved",
-    "Holder",
-    "Issued",
-    "cancel_stray",
-    "draw_numbers",
-    "issued_of",
-]

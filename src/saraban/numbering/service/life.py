@@ -12,15 +12,15 @@ from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 from saraban.numbering import repository
 from saraban.numbering.domain.sequence import NumberNotHeld, NumberTaken
-from saraban.numbering.domain.states import State
-from saraban.numbering.domain.template import stored
+from saraban.numbering.domain.states import NumberState
+from saraban.numbering.domain.template import stored_template
 from saraban.numbering.models import LedgerEntry
-from saraban.numbering.repository import Trace
-from saraban.numbering.service.keys import Key, key_of_number
+from saraban.numbering.repository import NumberOperation
+from saraban.numbering.service.keys import RecordedKey, key_of_number
 from saraban.numbering.service.ledger import Holder
 
 
-async def revise(
+async def revise_number(
     session: AsyncSession, *, caller: Caller, holder: Holder, revision_label: str, now: datetime, address: str
 ) -> str:
     """
@@ -30,18 +30,18 @@ async def revise(
     :raises NumberTaken: when another document's number already looks like it
     """
     entry = await _held(session, holder)
-    printed = stored(entry.format_template).render(
+    printed = stored_template(entry.format_template).render(
         entry.format_values, sequence=entry.sequence_number, revision=revision_label
     )
     if printed != entry.document_number and not await _printed_before(session, entry, printed):
         await _insert_rendering(session, entry, printed, revision_label, now)
     old = entry.document_number
     entry.document_number, entry.revision_label = printed, revision_label
-    await note(session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=printed)
+    await record_operation(session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=printed)
     return printed
 
 
-async def restore(
+async def restore_number(
     session: AsyncSession, *, caller: Caller, holder: Holder, revision_label: str, now: datetime, address: str
 ) -> str:
     """
@@ -52,30 +52,32 @@ async def restore(
     entry = await _held(session, holder)
     old = entry.document_number
     entry.revision_label = revision_label
-    entry.document_number = stored(entry.format_template).render(
+    entry.document_number = stored_template(entry.format_template).render(
         entry.format_values, sequence=entry.sequence_number, revision=revision_label
     )
-    await note(session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=entry.document_number)
+    await record_operation(
+        session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=entry.document_number
+    )
     return entry.document_number
 
 
-async def cancel(
+async def cancel_number(
     session: AsyncSession, *, caller: Caller, holder: Holder, reason: str, now: datetime, address: str
 ) -> None:
     """Mark the holder's number cancelled; it stays in the ledger and is never issued again (ruling N12)."""
     entry = await _held(session, holder)
-    entry.document_number_status = State.CANCELLED
+    entry.document_number_status = NumberState.CANCELLED
     entry.cancelled_at, entry.reason = now, reason
-    await note(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
+    await record_operation(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
 
 
-async def traces(session: AsyncSession, *, number: str) -> list[Trace]:
+async def audit_trail(session: AsyncSession, *, number: str) -> list[NumberOperation]:
     """
     Return what was done with a number, oldest first.
 
     :raises NotFound: when nothing was ever printed like it
     """
-    found = await repository.traces_of(session, fold(number))
+    found = await repository.operations_of_number(session, fold(number))
     if not found:
         raise NotFound(f"No document was ever numbered {number}.")
     return found
@@ -83,7 +85,7 @@ async def traces(session: AsyncSession, *, number: str) -> list[Trace]:
 
 async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
     entry = await repository.by_holder(session, holder.public_id, lock=True)
-    if entry is None or entry.holder_kind != holder.kind or entry.document_number_status != State.CONFIRMED:
+    if entry is None or entry.holder_kind != holder.kind or entry.document_number_status != NumberState.CONFIRMED:
         raise NumberNotHeld
     return entry
 
@@ -114,7 +116,7 @@ async def _insert_rendering(
         raise
 
 
-async def note(
+async def record_operation(
     session: AsyncSession,
     entry: LedgerEntry,
     operation: str,
@@ -126,7 +128,7 @@ async def note(
     new: str | None = None,
     reason: str | None = None,
     key: str | None = None,
-    issued_for: Key | None = None,
+    issued_for: RecordedKey | None = None,
 ) -> None:
     """
     Write the audit row of an operation on a number, in the transaction of the operation (ruling N15).

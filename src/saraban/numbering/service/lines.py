@@ -15,15 +15,15 @@ from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
 from saraban.kit.ids import derived_id
 from saraban.numbering.domain import counter, legacy
-from saraban.numbering.domain.legacy import Line
+from saraban.numbering.domain.legacy import RegisterRow
 from saraban.numbering.domain.sequence import SequenceExhausted
-from saraban.numbering.domain.template import stored
+from saraban.numbering.domain.template import stored_template
 from saraban.numbering.repository import importing as rows
-from saraban.numbering.service.checks import NumberRequest, Parties, check_right
+from saraban.numbering.service.checks import NumberParties, NumberRequest, check_permission
 from saraban.numbering.service.overriding import sequence_of
 from saraban.numbering.service.planning import Plan, plan
 from saraban.numbering.service.resolving import resolve
-from saraban.numbering.service.voiding import MANAGES
+from saraban.numbering.service.voiding import MANAGE_NUMBERS
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 
@@ -44,7 +44,7 @@ _COLUMN_OF = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ImportTarget:
     """The project that is imported into, with what its codes stand for."""
 
     project: ProjectRef
@@ -52,12 +52,12 @@ class Place:
     contracts: Mapping[str, UUID]
 
 
-async def place_of(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> Place:
+async def import_target(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> ImportTarget:
     """:raises Forbidden: for who does not manage the numbers of the project"""
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
-    caller.require(MANAGES, Scope(project=project.id))
+    caller.require(MANAGE_NUMBERS, Scope(project=project.id))
     read = await projects.read_project(session, caller=caller, public_id=project.public_id)
-    return Place(
+    return ImportTarget(
         project,
         {one.organization_code: one.public_id for one in read.organizations},
         {one.contract_code: one.public_id for one in read.contracts},
@@ -65,10 +65,10 @@ async def place_of(session: AsyncSession, *, caller: Caller, project_public_id: 
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RowGroup:
     """What all lines of the same codes and period share; `plan` is None where the format cannot print for them."""
 
-    parties: Parties
+    parties: NumberParties
     plan: Plan | None
     values: dict[str, str]
     codes_text: str
@@ -76,7 +76,7 @@ class Group:
     revision: str
 
 
-class Number(NamedTuple):
+class ImportedNumber(NamedTuple):
     """A line that may be imported, resolved."""
 
     token: UUID
@@ -87,46 +87,46 @@ class Number(NamedTuple):
     template: str
     values: dict[str, str]
     revision: str
-    group: Group
+    group: RowGroup
     issued: datetime | None
     is_literal: bool
 
 
-class Read(NamedTuple):
+class CheckedRow(NamedTuple):
     """A line of the file: what it would become, or what is wrong with it."""
 
     line: int
     cells: Sequence[object]
-    number: Number | None
+    number: ImportedNumber | None
     faults: Sequence[FieldProblem]
 
 
-class Reader:
+class RowReader:
     """Reads the lines of one file in their order. It remembers every number of the file, to find the second of two."""
 
-    def __init__(self, place: Place, *, caller: Caller, now: datetime, zone: ZoneInfo) -> None:
+    def __init__(self, place: ImportTarget, *, caller: Caller, now: datetime, zone: ZoneInfo) -> None:
         self.place = place
         self._caller, self._now, self._zone = caller, now, zone
-        self._groups: dict[object, Group | DomainError] = {}
+        self._groups: dict[object, RowGroup | DomainError] = {}
         self._lines: dict[str, int] = {}
 
-    async def read(self, session: AsyncSession, line: int, cells: Sequence[object]) -> Read:
-        found = legacy.read(cells)
+    async def read(self, session: AsyncSession, line: int, cells: Sequence[object]) -> CheckedRow:
+        found = legacy.parse_row(cells)
         if isinstance(found, list):
-            return Read(line, cells, None, found)
+            return CheckedRow(line, cells, None, found)
         try:
             number = await self._number(session, found)
         except DomainError as error:
-            return Read(line, cells, None, _faults(error))
+            return CheckedRow(line, cells, None, _faults(error))
         first = min(self._lines.setdefault(number.base, line), self._lines.setdefault(number.number, line))
         if first != line:
-            fault = legacy.fault(
+            fault = legacy.row_problem(
                 "number", "twice", "ซ้ำกับแถว {line} ในไฟล์นี้", "It stands in line {line} of this file already.", line=first
             )
-            return Read(line, cells, None, [fault])
-        return Read(line, cells, number, ())
+            return CheckedRow(line, cells, None, [fault])
+        return CheckedRow(line, cells, number, ())
 
-    async def _number(self, session: AsyncSession, line: Line) -> Number:
+    async def _number(self, session: AsyncSession, line: RegisterRow) -> ImportedNumber:
         group = await self._group(session, line)
         issued = self._moment(line)
         token = derived_id("import", str(self.place.project.public_id), line.number)
@@ -140,9 +140,9 @@ class Reader:
                     raise
         return self._literal(group, line, token, issued)
 
-    def _literal(self, group: Group, line: Line, token: UUID, issued: datetime | None) -> Number:
+    def _literal(self, group: RowGroup, line: RegisterRow, token: UUID, issued: datetime | None) -> ImportedNumber:
         assert line.sequence is not None
-        template = legacy.literal(line.number, line.sequence)
+        template = legacy.literal_template(line.number, line.sequence)
         if template is None:
             raise invalid(
                 "/sequence",
@@ -151,9 +151,9 @@ class Reader:
                 "The number has no figure {sequence}.",
                 sequence=line.sequence,
             )
-        template = stored(template.text)
+        template = stored_template(template.text)
         series = template.series({}, resets=True)
-        return Number(
+        return ImportedNumber(
             token,
             line.number,
             line.number,
@@ -167,10 +167,10 @@ class Reader:
             is_literal=True,
         )
 
-    def _moment(self, line: Line) -> datetime | None:
+    def _moment(self, line: RegisterRow) -> datetime | None:
         return datetime.combine(line.issued, time(12), self._zone) if line.issued else None
 
-    async def _group(self, session: AsyncSession, line: Line) -> Group:
+    async def _group(self, session: AsyncSession, line: RegisterRow) -> RowGroup:
         month = (line.issued.year, line.issued.month) if line.issued else line.year
         key = (line.codes, month, line.sequence is None)
         found = self._groups.get(key)
@@ -186,7 +186,7 @@ class Reader:
             raise found
         return found
 
-    async def _grouped(self, session: AsyncSession, line: Line) -> Group:
+    async def _grouped(self, session: AsyncSession, line: RegisterRow) -> RowGroup:
         request = self._request(line)
         moment = self._moment(line) or self._now
         year = line.issued.year if line.issued else line.year or counter.year_of_issue(self._now, self._zone)
@@ -196,11 +196,11 @@ class Reader:
             if line.sequence is None:
                 raise
             parties = (await resolve(session, request)).parties
-            check_right(self._caller, parties)
-            return Group(parties, None, {}, _codes_text(self.place, line, year), year, line.codes.revision or "A")
-        return Group(made.parties, made, dict(made.values), made.codes_text, made.year, made.revision)
+            check_permission(self._caller, parties)
+            return RowGroup(parties, None, {}, _codes_text(self.place, line, year), year, line.codes.revision or "A")
+        return RowGroup(made.parties, made, dict(made.values), made.codes_text, made.year, made.revision)
 
-    def _request(self, line: Line) -> NumberRequest:
+    def _request(self, line: RegisterRow) -> NumberRequest:
         codes = line.codes
         return NumberRequest(
             project_public_id=self.place.project.public_id,
@@ -220,11 +220,13 @@ class Reader:
         )
 
 
-def _of_the_format(plan: Plan, group: Group, line: Line, token: UUID, issued: datetime | None) -> Number:
+def _of_the_format(
+    plan: Plan, group: RowGroup, line: RegisterRow, token: UUID, issued: datetime | None
+) -> ImportedNumber:
     sequence = sequence_of(plan, line.number)
     if plan.refuses_overflow and plan.template.overflows(sequence):
         raise SequenceExhausted
-    return Number(
+    return ImportedNumber(
         token,
         line.number,
         plan.base(sequence),
@@ -245,7 +247,7 @@ def _named(known: Mapping[str, UUID], code: str, column: str) -> UUID:
     return known[code]
 
 
-def _codes_text(place: Place, line: Line, year: int) -> str:
+def _codes_text(place: ImportTarget, line: RegisterRow, year: int) -> str:
     codes = line.codes
     return orjson.dumps(
         {
@@ -277,7 +279,9 @@ def _of_a_column(pointer: str) -> str:
     return pointer.lstrip("/") if pointer.lstrip("/") in legacy.KEYS else "number"
 
 
-async def taken(session: AsyncSession, place: Place, reads: Sequence[Read]) -> tuple[list[Read], set[int]]:
+async def compare_with_ledger(
+    session: AsyncSession, place: ImportTarget, reads: Sequence[CheckedRow]
+) -> tuple[list[CheckedRow], set[int]]:
     """
     Hold lines against the ledger.
 
@@ -286,7 +290,7 @@ async def taken(session: AsyncSession, place: Place, reads: Sequence[Read]) -> t
     numbers = [read.number for read in reads if read.number is not None]
     if not numbers:
         return list(reads), set()
-    held, printed = await rows.standing_of(
+    held, printed = await rows.numbers_in_ledger(
         session,
         project_id=place.project.id,
         bases=[number.base for number in numbers],
@@ -299,8 +303,8 @@ async def taken(session: AsyncSession, place: Place, reads: Sequence[Read]) -> t
         if number is not None and held.get(number.base) == number.token:
             before.add(read.line)
         elif number is not None and ({number.base, number.number} & (held.keys() | printed)):
-            fault = legacy.fault("number", "taken", "เลขที่นี้ออกไปแล้วในระบบ", "This number is issued already.")
-            judged.append(Read(read.line, read.cells, None, [fault]))
+            fault = legacy.row_problem("number", "taken", "เลขที่นี้ออกไปแล้วในระบบ", "This number is issued already.")
+            judged.append(CheckedRow(read.line, read.cells, None, [fault]))
             continue
         judged.append(read)
     return judged, before

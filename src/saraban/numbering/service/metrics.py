@@ -64,7 +64,7 @@ for _reason in _REASONS:
         RETRY.labels(attempt=str(_attempt), reason=_reason.value)
 
 
-class Used(NamedTuple):
+class SeriesUtilization(NamedTuple):
     """How far a series has come: 1 is the largest number that its template pads to."""
 
     project: str
@@ -72,7 +72,7 @@ class Used(NamedTuple):
     ratio: float
 
 
-class Utilization:
+class UtilizationCollector:
     """
     The fullest series, as they were read from the database last.
 
@@ -81,7 +81,7 @@ class Utilization:
     """
 
     def __init__(self) -> None:
-        self.series: Sequence[Used] = ()
+        self.series: Sequence[SeriesUtilization] = ()
 
     def collect(self) -> Iterator[Metric]:
         family = GaugeMetricFamily(
@@ -94,5 +94,5 @@ class Utilization:
         yield family
 
 
-UTILIZATION = Utilization()
+UTILIZATION = UtilizationCollector()
 REGISTRY.register(UTILIZATION)

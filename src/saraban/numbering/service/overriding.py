@@ -26,16 +26,16 @@ from saraban.numbering.domain.states import NumberInRange
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import counting
 from saraban.numbering.service.checks import NumberRequest
-from saraban.numbering.service.keys import Key
-from saraban.numbering.service.leaping import leap, locked_counter
+from saraban.numbering.service.keys import RecordedKey
+from saraban.numbering.service.leaping import lock_counter, skip_to
 from saraban.numbering.service.ledger import Issued, issued_of
-from saraban.numbering.service.life import note
+from saraban.numbering.service.life import record_operation
 from saraban.numbering.service.planning import Plan, plan
-from saraban.numbering.service.voiding import MANAGES
+from saraban.numbering.service.voiding import MANAGE_NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ManualNumber:
     """What the administrator states: a printed number or a sequence, exactly one of the two."""
 
     document_number: str | None
@@ -43,7 +43,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class CoveringRange:
     """
     A range that the stated number lies in.
 
@@ -61,7 +61,7 @@ class Closed:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class ManualNumberEffect:
     """
     What an override would do.
 
@@ -76,10 +76,10 @@ class Effect:
     counter: int
     jump: int
     taken: bool
-    closed: Closed | None = None
+    closed: CoveringRange | None = None
 
 
-async def plan_of_day(
+async def plan_on(
     session: AsyncSession,
     *,
     caller: Caller,
@@ -114,13 +114,15 @@ async def plan_of_day(
     return await plan(session, caller=caller, request=request, now=moment, zone=zone)
 
 
-async def override_effect(session: AsyncSession, *, caller: Caller, plan: Plan, statement: Statement) -> Effect:
+async def manual_number_effect(
+    session: AsyncSession, *, caller: Caller, plan: Plan, statement: ManualNumber
+) -> ManualNumberEffect:
     """
     Show what an override would do, without doing it.
 
     :raises Invalid: when the stated number is none that the format could print
     """
-    caller.require(MANAGES, Scope(project=plan.project.id))
+    caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
     sequence = _sequence(plan, statement)
     last = await counting.last_number(session, project_id=plan.project.id, series=plan.series)
@@ -129,24 +131,24 @@ async def override_effect(session: AsyncSession, *, caller: Caller, plan: Plan, 
         session, project_id=plan.project.id, bases=[base, number], numbers=[base, number]
     )
     closed = await _closed(session, plan, sequence)
-    return Effect(number, sequence, plan.series, last, max(sequence - last, 0), bool(found), closed)
+    return ManualNumberEffect(number, sequence, plan.series, last, max(sequence - last, 0), bool(found), closed)
 
 
-async def _closed(session: AsyncSession, plan: Plan, sequence: int) -> Closed | None:
+async def _closed(session: AsyncSession, plan: Plan, sequence: int) -> CoveringRange | None:
     found = await counting.range_at(session, project_id=plan.project.id, series=plan.series, sequence=sequence)
     if found is None:
         return None
     row, organization, code = found
     refuses = row.kind == "BARRED" or row.organization_id not in {None, plan.originator.id}
-    return Closed(row.public_id, row.kind, row.first_number, row.last_number, organization, code, refuses)
+    return CoveringRange(row.public_id, row.kind, row.first_number, row.last_number, organization, code, refuses)
 
 
-async def override(
+async def issue_manually(
     session: AsyncSession,
     *,
     caller: Caller,
     plan: Plan,
-    statement: Statement,
+    statement: ManualNumber,
     reason: str,
     moves_counter: bool,
     confirmed_jump: int | None,
@@ -165,7 +167,7 @@ async def override(
     :raises Invalid: for a jump that was not confirmed as it is
     """
     reason = checked_reason(reason)
-    effect = await override_effect(session, caller=caller, plan=plan, statement=statement)
+    effect = await manual_number_effect(session, caller=caller, plan=plan, statement=statement)
     if effect.taken:
         raise NumberTaken(values={"number": effect.number})
     if effect.closed is not None and effect.closed.refuses:
@@ -179,7 +181,7 @@ async def override(
         old, new = await _move(
             session, plan, effect, confirmed_jump, caller=caller, reason=reason, address=address, now=moment
         )
-    await note(
+    await record_operation(
         session,
         entry,
         "OVERRIDE",
@@ -190,7 +192,7 @@ async def override(
         new=new,
         reason=reason,
         key=key,
-        issued_for=Key(plan.type.code, plan.codes_text),
+        issued_for=RecordedKey(plan.type.code, plan.codes_text),
     )
     return issued_of(entry)
 
@@ -203,7 +205,7 @@ def check_main_series(plan: Plan) -> None:
         raise invalid("/rangePublicId", "not_here", "ระบุช่วงเลขที่นี่ไม่ได้", "This is about the main series: name no range.")
 
 
-def _sequence(plan: Plan, statement: Statement) -> int:
+def _sequence(plan: Plan, statement: ManualNumber) -> int:
     if (statement.document_number is None) == (statement.sequence is None):
         raise invalid(
             "/documentNumber",
@@ -241,7 +243,7 @@ def sequence_of(plan: Plan, number: str) -> int:
 
 
 def _entry(
-    plan: Plan, effect: Effect, *, caller: Caller, token: UUID, reason: str, address: str, now: datetime
+    plan: Plan, effect: ManualNumberEffect, *, caller: Caller, token: UUID, reason: str, address: str, now: datetime
 ) -> LedgerEntry:
     return LedgerEntry(
         public_id=new_id(),
@@ -295,7 +297,7 @@ async def _insert(session: AsyncSession, entry: LedgerEntry, plan: Plan) -> None
 async def _move(
     session: AsyncSession,
     plan: Plan,
-    effect: Effect,
+    effect: ManualNumberEffect,
     confirmed_jump: int | None,
     *,
     caller: Caller,
@@ -303,12 +305,12 @@ async def _move(
     address: str,
     now: datetime,
 ) -> tuple[str, str]:
-    counter = await locked_counter(session, plan, now=now)
+    counter = await lock_counter(session, plan, now=now)
     old = counter.last_number
     jump = max(effect.sequence - old, 0)
     if confirmed_jump != jump:
         raise _not_confirmed(old, jump)
-    await leap(
+    await skip_to(
         session,
         plan,
         counter,

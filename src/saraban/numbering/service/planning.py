@@ -19,19 +19,19 @@ from saraban.kit.errors import unknown
 from saraban.numbering.domain import counter
 from saraban.numbering.domain.narrowing import FormatKey, Narrowing
 from saraban.numbering.domain.period import Period
-from saraban.numbering.domain.template import LONGEST, REV, SEQ, Literal, Template
+from saraban.numbering.domain.template import LONGEST, REV, SEQ, Template, TemplateText
 from saraban.numbering.service.checks import (
     DRAWING,
     DRAWING_CATEGORIES,
+    NumberParties,
     NumberRequest,
-    Parties,
     check_codes,
+    check_permission,
     check_recipient_type,
-    check_right,
-    revision_asked,
-    year_asked,
+    requested_revision,
+    requested_year,
 )
-from saraban.numbering.service.resolving import Resolved, remembered, resolve
+from saraban.numbering.service.resolving import ResolvedRequest, remembered_resolution, resolve
 from saraban.projects.service import (
     ContractRef,
     DisciplineRef,
@@ -48,7 +48,7 @@ _ROWS = 1500  # what is left of the three rows when the texts are taken away
 
 
 @dataclass(frozen=True, slots=True)
-class Printing:
+class PreparedTemplate:
     """
     A template made ready for one request: printing it part by part for every number would cost more than all the rest.
 
@@ -61,7 +61,7 @@ class Printing:
     around_base: tuple[str, str]
 
     @classmethod
-    def of(cls, template: Template, values: Mapping[str, str], revision: str) -> "Printing":
+    def of(cls, template: Template, values: Mapping[str, str], revision: str) -> "PreparedTemplate":
         """:raises NumberUnprintable: for a token without a value, and past 255 characters"""
         template.render(values, sequence=1, revision=revision)
         return cls(template.width, _around(template, values, revision), _around(template, values, ""))
@@ -71,7 +71,7 @@ def _around(template: Template, values: Mapping[str, str], revision: str) -> tup
     sides = ["", ""]
     side = 0
     for part in template.parts:
-        if isinstance(part, Literal):
+        if isinstance(part, TemplateText):
             sides[side] += part.text
         elif part.name == SEQ:
             side = 1
@@ -93,7 +93,7 @@ class Plan:
     """
 
     request: NumberRequest
-    parties: Parties
+    parties: NumberParties
     template: Template
     source: str
     refuses_overflow: bool
@@ -113,7 +113,7 @@ class Plan:
     codes: Mapping[str, object]
     codes_text: str
     lock_name: str
-    printing: Printing
+    printing: PreparedTemplate
     weight: int
 
     @property
@@ -181,35 +181,37 @@ async def plan_apart(db: Database, *, caller: Caller, request: NumberRequest, no
     :raises: what `plan` raises
     """
     check_codes(request)
-    resolved = remembered(db.engine.sync_engine, request)
+    resolved = remembered_resolution(db.engine.sync_engine, request)
     if resolved is None:
         async with db.reading() as session:
             resolved = await resolve(session, request)
     return _allowed(request, resolved, caller=caller, now=now, zone=zone)
 
 
-def _allowed(request: NumberRequest, resolved: Resolved, *, caller: Caller, now: datetime, zone: ZoneInfo) -> Plan:
-    check_right(caller, resolved.parties)
+def _allowed(
+    request: NumberRequest, resolved: ResolvedRequest, *, caller: Caller, now: datetime, zone: ZoneInfo
+) -> Plan:
+    check_permission(caller, resolved.parties)
     check_recipient_type(request, resolved.parties.recipient)
-    year = year_asked(request, caller, resolved.parties, now, zone)
+    year = requested_year(request, caller, resolved.parties, now, zone)
     return _made(request, resolved, year=year, now=now, zone=zone)
 
 
-async def plan_again(session: AsyncSession, old: Plan) -> Plan:
+async def replan(session: AsyncSession, old: Plan) -> Plan:
     """Plan the same request, of the same moment, with the format that is in force now."""
     resolved = await resolve(session, old.request, fresh=True)
     return _made(old.request, resolved, year=old.year, now=old.now, zone=old.zone)
 
 
-def _made(request: NumberRequest, resolved: Resolved, *, year: int, now: datetime, zone: ZoneInfo) -> Plan:
+def _made(request: NumberRequest, resolved: ResolvedRequest, *, year: int, now: datetime, zone: ZoneInfo) -> Plan:
     parties, template = resolved.parties, resolved.template
-    values = counter.values_of(_codes(parties, request.category_code), period=Period.of(now, zone, year=year))
+    values = counter.token_values(_codes(parties, request.category_code), period=Period.of(now, zone, year=year))
     series = template.series(values, resets=resolved.resets)
     if resolved.range_series is not None and resolved.range_series != series:
         raise unknown("/rangePublicId", str(request.range_public_id))
     codes = _key_in_codes(parties, year, request)
     codes_text = orjson.dumps(codes).decode()
-    printed, revision = counter.printed_values(template, values), revision_asked(request.revision)
+    printed, revision = counter.printed_values(template, values), requested_revision(request.revision)
     return Plan(
         request=request,
         parties=parties,
@@ -233,15 +235,15 @@ def _made(request: NumberRequest, resolved: Resolved, *, year: int, now: datetim
         codes_text=codes_text,
         lock_name=f"docnum:{parties.project.public_id}:{resolved.range}:{series}",
         # A number that cannot be printed is refused here, before any counter is touched.
-        printing=Printing.of(template, printed, revision),
+        printing=PreparedTemplate.of(template, printed, revision),
         weight=_ROWS + 4 * (5 * LONGEST + 4 * len(codes_text) + len(request.year_reason or "")),
     )
 
 
-def _codes(parties: Parties, category: str | None) -> counter.Codes:
+def _codes(parties: NumberParties, category: str | None) -> counter.PrintedCodes:
     if category and category not in DRAWING_CATEGORIES:
         raise unknown("/categoryCode", category)
-    return counter.Codes(
+    return counter.PrintedCodes(
         project=parties.project.code,
         originator=parties.originator.code,
         type=parties.type.code,
@@ -253,7 +255,7 @@ def _codes(parties: Parties, category: str | None) -> counter.Codes:
     )
 
 
-def _counter_key(parties: Parties, year: int) -> counter.CounterKey:
+def _counter_key(parties: NumberParties, year: int) -> counter.CounterKey:
     counts_recipient = parties.recipient is not None and parties.type.code not in _WITHOUT_RECIPIENT
     return counter.CounterKey(
         project_id=parties.project.id,
@@ -269,7 +271,7 @@ def _counter_key(parties: Parties, year: int) -> counter.CounterKey:
     )
 
 
-def _key_in_codes(parties: Parties, year: int, request: NumberRequest) -> dict[str, object]:
+def _key_in_codes(parties: NumberParties, year: int, request: NumberRequest) -> dict[str, object]:
     """Return the counter key as the audit keeps it: codes that still mean something in twenty years."""
     return {
         "project": parties.project.code,

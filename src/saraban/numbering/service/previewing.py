@@ -15,28 +15,28 @@ _BLOCK = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class NumberPreview:
     """What a draw would give now if nobody else draws first."""
 
     number: str
     sequence: int
 
 
-async def preview(session: AsyncSession, *, plan: Plan) -> Preview:
+async def preview(session: AsyncSession, *, plan: Plan) -> NumberPreview:
     """
     Return which number a draw would give now; it consumes nothing.
 
     :raises SequenceExhausted: where a draw would be refused too
     """
-    (sequence,) = await following(session, plan=plan, count=1)
-    return Preview(plan.number(sequence), sequence)
+    (sequence,) = await next_sequences(session, plan=plan, count=1)
+    return NumberPreview(plan.number(sequence), sequence)
 
 
-async def following(session: AsyncSession, *, plan: Plan, count: int) -> list[int]:
+async def next_sequences(session: AsyncSession, *, plan: Plan, count: int) -> list[int]:
     """Return the sequences of the next draws, as things stand."""
-    place = repository.Place(plan.project.id, plan.series, plan.range)
-    standing = await repository.standing(session, place, lock=False) or repository.Standing(0, 0)
-    chosen = await next_free(session, place, standing, number=plan.number, base=plan.base, count=count)
+    place = repository.SeriesKey(plan.project.id, plan.series, plan.range)
+    standing = await repository.counter_state(session, place, lock=False) or repository.CounterState(0, 0)
+    chosen = await free_sequences(session, place, standing, number=plan.number, base=plan.base, count=count)
     if chosen[-1] > (LARGEST if standing.end is None else standing.end) or (
         plan.refuses_overflow and plan.template.overflows(chosen[-1])
     ):
@@ -44,10 +44,10 @@ async def following(session: AsyncSession, *, plan: Plan, count: int) -> list[in
     return chosen
 
 
-async def next_free(
+async def free_sequences(
     session: AsyncSession,
-    place: repository.Place,
-    standing: repository.Standing,
+    place: repository.SeriesKey,
+    standing: repository.CounterState,
     *,
     number: Callable[[int], str],
     base: Callable[[int], str],

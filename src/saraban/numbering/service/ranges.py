@@ -15,20 +15,20 @@ from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.numbering import repository
-from saraban.numbering.domain.narrowing import Narrowing, fitting_keys
+from saraban.numbering.domain.narrowing import Narrowing, matching_format_keys
 from saraban.numbering.domain.reason import checked_reason
 from saraban.numbering.domain.sequence import LARGEST
 from saraban.numbering.domain.states import RangeOverlaps, RangePassed, RangeReleased
-from saraban.numbering.domain.stretch import Stretch
-from saraban.numbering.domain.template import FALLBACK, ORIGINATOR, Template, stored
+from saraban.numbering.domain.stretch import SequenceRange
+from saraban.numbering.domain.template import FALLBACK, ORIGINATOR, Template, stored_template
 from saraban.numbering.models import NumberCounter, NumberRange
 from saraban.numbering.repository import counting
 from saraban.numbering.service.keys import key_of_counter
 from saraban.numbering.service.overriding import check_main_series
 from saraban.numbering.service.planning import Plan
-from saraban.numbering.service.previewing import next_free
-from saraban.numbering.service.resolving import forget
-from saraban.numbering.service.voiding import MANAGES
+from saraban.numbering.service.previewing import free_sequences
+from saraban.numbering.service.resolving import forget_resolutions
+from saraban.numbering.service.voiding import MANAGE_NUMBERS
 from saraban.projects import service as projects
 from saraban.projects.service import OrganizationRef, ProjectRef
 
@@ -62,7 +62,7 @@ class RangeEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
+class _RequestedRange:
     """A range as it is asked for, in a series that was found."""
 
     project: ProjectRef
@@ -88,30 +88,32 @@ async def range_effect(
 
     :raises: what `close` raises, but for a size that was not confirmed
     """
-    caller.require(MANAGES, Scope(project=plan.project.id))
+    caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
     stretch = await _asked_by(session, plan, kind, first, last, organization)
-    standing = await repository.standing(session, repository.Place(plan.project.id, plan.series, 0), lock=False)
-    standing = standing or repository.Standing(0, 0)
+    standing = await repository.counter_state(
+        session, repository.SeriesKey(plan.project.id, plan.series, 0), lock=False
+    )
+    standing = standing or repository.CounterState(0, 0)
     await _check_open(session, stretch, standing.last_number)
     following = await _following(session, plan, replace(standing, closed=_with(standing.closed, stretch)))
     asks = stretch.asks(plan.template, standing.last_number)
     return RangeEffect(plan.series, standing.last_number, following, stretch.size, asks)
 
 
-def _with(closed: Sequence[Stretch], stretch: _Stretch) -> tuple[Stretch, ...]:
-    return tuple(sorted((*closed, Stretch(stretch.first, stretch.last))))
+def _with(closed: Sequence[SequenceRange], stretch: _RequestedRange) -> tuple[SequenceRange, ...]:
+    return tuple(sorted((*closed, SequenceRange(stretch.first, stretch.last))))
 
 
-async def _following(session: AsyncSession, plan: Plan, standing: repository.Standing) -> str | None:
-    place = repository.Place(plan.project.id, plan.series, 0)
-    (sequence,) = await next_free(session, place, standing, number=plan.number, base=plan.base, count=1)
+async def _following(session: AsyncSession, plan: Plan, standing: repository.CounterState) -> str | None:
+    place = repository.SeriesKey(plan.project.id, plan.series, 0)
+    (sequence,) = await free_sequences(session, place, standing, number=plan.number, base=plan.base, count=1)
     if sequence > LARGEST or (plan.refuses_overflow and plan.template.overflows(sequence)):
         return None
     return plan.number(sequence)
 
 
-async def close(
+async def create_range(
     session: AsyncSession,
     *,
     caller: Caller,
@@ -133,7 +135,7 @@ async def close(
     :raises RangeOverlaps: when part of it is closed already
     :raises RangePassed: when the series has counted past `first`
     """
-    caller.require(MANAGES, Scope(project=plan.project.id))
+    caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
     reason = checked_reason(reason)
     stretch = await _asked_by(session, plan, kind, first, last, organization)
@@ -144,7 +146,7 @@ async def close(
     return RangeRow(row, organization, first - 1 if kind == "KEPT" else None)
 
 
-async def close_in_series(
+async def create_range_in_series(
     session: AsyncSession,
     *,
     caller: Caller,
@@ -165,16 +167,16 @@ async def close_in_series(
     :raises Invalid: also at `/series`, when the project has no such series
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
-    caller.require(MANAGES, Scope(project=project.id))
+    caller.require(MANAGE_NUMBERS, Scope(project=project.id))
     reason = checked_reason(reason)
     owner = await _owner(session, project, kind, organization)
-    stretch = _Stretch(project, fold(series), kind, first, last, owner)
+    stretch = _RequestedRange(project, fold(series), kind, first, last, owner)
     counter = await _locked(session, stretch)
     codes = orjson.loads((await key_of_counter(session, counter)).text)
     document = Narrowing(codes["subType"] or "", codes["rfaType"] or "", codes["discipline"] or "")
-    keys = fitting_keys(counter.correspondence_type_id, document)
+    keys = matching_format_keys(counter.correspondence_type_id, document)
     row = await repository.format_for(session, project_id=project.id, keys=keys)
-    template = stored(row.format_template if row else FALLBACK)
+    template = stored_template(row.format_template if row else FALLBACK)
     if owner is not None and owner.id != counter.originator_organization_id:
         _refuse_if_printed(template, str(codes["originator"]))
     _check_confirmed(stretch, template, counter, confirmed_size)
@@ -183,11 +185,11 @@ async def close_in_series(
 
 async def _asked_by(
     session: AsyncSession, plan: Plan, kind: str, first: int, last: int, organization: UUID | None
-) -> _Stretch:
+) -> _RequestedRange:
     owner = await _owner(session, plan.project, kind, organization)
     if owner is not None and owner.id != plan.originator.id:
         _refuse_if_printed(plan.template, plan.originator.code)
-    return _Stretch(plan.project, plan.series, kind, first, last, owner)
+    return _RequestedRange(plan.project, plan.series, kind, first, last, owner)
 
 
 def _refuse_if_printed(template: Template, originator: str) -> None:
@@ -202,7 +204,7 @@ def _refuse_if_printed(template: Template, originator: str) -> None:
         )
 
 
-async def _locked(session: AsyncSession, stretch: _Stretch) -> NumberCounter:
+async def _locked(session: AsyncSession, stretch: _RequestedRange) -> NumberCounter:
     counter = await counting.locked_counter(session, project_id=stretch.project.id, series=stretch.series)
     if counter is None:
         raise unknown("/series", stretch.series)
@@ -210,7 +212,7 @@ async def _locked(session: AsyncSession, stretch: _Stretch) -> NumberCounter:
     return counter
 
 
-async def _check_open(session: AsyncSession, stretch: _Stretch, counter: int) -> None:
+async def _check_open(session: AsyncSession, stretch: _RequestedRange, counter: int) -> None:
     if stretch.last < stretch.first:
         raise invalid("/lastNumber", "too_small", "ต้องไม่น้อยกว่าเลขแรก", "This must not be below the first number.")
     if stretch.first <= counter:
@@ -221,7 +223,9 @@ async def _check_open(session: AsyncSession, stretch: _Stretch, counter: int) ->
         raise RangeOverlaps
 
 
-def _check_confirmed(stretch: _Stretch, template: Template, counter: NumberCounter, confirmed: int | None) -> None:
+def _check_confirmed(
+    stretch: _RequestedRange, template: Template, counter: NumberCounter, confirmed: int | None
+) -> None:
     if stretch.asks(template, counter.last_number) and confirmed != stretch.size:
         raise invalid(
             "/confirmedSize",
@@ -235,7 +239,7 @@ def _check_confirmed(stretch: _Stretch, template: Template, counter: NumberCount
 
 async def _closed(
     session: AsyncSession,
-    stretch: _Stretch,
+    stretch: _RequestedRange,
     counter: NumberCounter,
     *,
     caller: Caller,
@@ -264,7 +268,7 @@ async def _closed(
     return row
 
 
-async def ranges(
+async def list_ranges(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[RangeRow]:
     """Return the ranges of a project, the released ones too, newest first."""
@@ -274,7 +278,7 @@ async def ranges(
     return Page([RangeRow(*row) for row in page.items], page.next_cursor)
 
 
-async def release(
+async def release_range(
     session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
 ) -> NumberRange:
     """
@@ -284,7 +288,7 @@ async def release(
     """
     reason = checked_reason(reason)
     found = await repository.range_by_public_id(session, public_id)
-    if found is None or not caller.may(MANAGES, Scope(project=found.project_id)):
+    if found is None or not caller.may(MANAGE_NUMBERS, Scope(project=found.project_id)):
         raise NotFound("There is no such range.")
     counter = await counting.locked_counter(session, project_id=found.project_id, series=found.series)
     row = await counting.range_locked(session, public_id)
@@ -297,7 +301,7 @@ async def release(
     if row.kind == "KEPT":
         await counting.raise_version(session, project_id=row.project_id, series=row.series, range_=row.number)
     await session.flush()
-    forget(session)
+    forget_resolutions(session)
     await _note(
         session,
         row,

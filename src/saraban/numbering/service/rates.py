@@ -26,7 +26,7 @@ class RateLimited(DomainError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class NumberRateLimits:
     """
     Operations a minute; 0 is no limit.
 
@@ -75,7 +75,7 @@ class Rates:
         return result
 
 
-def check(result: RateLimitResult | None) -> None:
+def require_within_limits(result: RateLimitResult | None) -> None:
     """
     :raises RateLimited: when a rule is used up
     """

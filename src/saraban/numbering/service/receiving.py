@@ -28,7 +28,7 @@ from saraban.kit.spreadsheets import unreadable
 from saraban.numbering.models import NumberImport
 from saraban.numbering.repository import imports as rows
 from saraban.numbering.repository.imports import ImportRow
-from saraban.numbering.service.voiding import MANAGES
+from saraban.numbering.service.voiding import MANAGE_NUMBERS
 from saraban.numbering.service.workbook import MOST_BYTES
 from saraban.projects import service as projects
 
@@ -52,7 +52,7 @@ class ImportResultMissing(DomainError):
     recovery = (Text("รอให้ตรวจไฟล์เสร็จ แล้วดาวน์โหลดอีกครั้ง", "Wait until the file is checked, then download it."),)
 
 
-class Moved(NamedTuple):
+class CounterMove(NamedTuple):
     """A series whose counter shall go on after `to`, as the dry run showed it."""
 
     series: str
@@ -60,14 +60,14 @@ class Moved(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SentSheet:
+class ImportFile:
     """A file on its way in."""
 
     name: str
     intake: Intake
 
     @classmethod
-    def of(cls, name: str, chunks: AsyncIterator[bytes]) -> "SentSheet":
+    def of(cls, name: str, chunks: AsyncIterator[bytes]) -> "ImportFile":
         """:raises Invalid: for a name that cannot be kept"""
         return cls(fit_name(name), Intake(chunks, MOST_BYTES))
 
@@ -76,13 +76,13 @@ class SentSheet:
         return PurePath(self.name).suffix.lower()
 
 
-async def receive(
+async def upload_import(
     db: Database,
     storage: Storage,
     *,
     caller: Caller,
     project_public_id: UUID,
-    sheet: SentSheet,
+    sheet: ImportFile,
     clock: Clock,
     address: str,
 ) -> ImportRow:
@@ -97,7 +97,7 @@ async def receive(
         raise unreadable()
     async with db.reading() as session:
         project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-        caller.require(MANAGES, Scope(project=project.id))
+        caller.require(MANAGE_NUMBERS, Scope(project=project.id))
     public_id = new_id()
     key = source_key(public_id)
     await storage.write(key, sheet.intake.pour())
@@ -134,7 +134,7 @@ async def _received(session: AsyncSession, row: NumberImport, caller: Caller, ad
 
 
 async def start_import(
-    session: AsyncSession, *, caller: Caller, public_id: UUID, moves: Sequence[Moved], now: datetime, address: str
+    session: AsyncSession, *, caller: Caller, public_id: UUID, moves: Sequence[CounterMove], now: datetime, address: str
 ) -> ImportRow:
     """
     Have a worker import what the dry run found good.
@@ -143,8 +143,8 @@ async def start_import(
     :raises ImportNotChecked: before the dry run is done, and when it was told to go on before
     :raises Invalid: at `/moves`, for a series that the dry run did not offer, or at another number
     """
-    found = await import_(session, caller=caller, public_id=public_id)
-    row = await rows.locked(session, found.row.id)
+    found = await read_import(session, caller=caller, public_id=public_id)
+    row = await rows.locked_import(session, found.row.id)
     if row.state != "CHECKED":
         raise ImportNotChecked
     row.moves = _ticked(row.report or {}, moves)
@@ -155,7 +155,7 @@ async def start_import(
     return found
 
 
-def _ticked(report: Mapping[str, Any], moves: Sequence[Moved]) -> dict[str, Any]:
+def _ticked(report: Mapping[str, Any], moves: Sequence[CounterMove]) -> dict[str, Any]:
     offered = {one["series"]: one["highest"] for one in report.get("series", []) if one["jump"]}
     for place, move in enumerate(moves):
         if move.series not in offered:
@@ -176,25 +176,25 @@ def _ticked(report: Mapping[str, Any], moves: Sequence[Moved]) -> dict[str, Any]
     return {move.series: move.to for move in moves}
 
 
-async def import_(session: AsyncSession, *, caller: Caller, public_id: UUID) -> ImportRow:
+async def read_import(session: AsyncSession, *, caller: Caller, public_id: UUID) -> ImportRow:
     """
     Return one import; those at a terminal are among them.
 
     :raises NotFound: also for who does not manage the numbers of its project
     """
-    found = await rows.find(session, public_id)
-    if found is None or not caller.may(MANAGES, Scope(project=found.row.project_id)):
+    found = await rows.find_import(session, public_id)
+    if found is None or not caller.may(MANAGE_NUMBERS, Scope(project=found.row.project_id)):
         raise NotFound("There is no such import.")
     return found
 
 
-async def imports(
+async def list_imports(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[ImportRow]:
     """Return the imports of a project, newest first."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    caller.require(MANAGES, Scope(project=project.id))
-    found = await rows.page(session, project_id=project.id, cursor=cursor, limit=limit)
+    caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+    found = await rows.imports_page(session, project_id=project.id, cursor=cursor, limit=limit)
     return page_of(found, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
 
 
@@ -207,13 +207,13 @@ def result_key(public_id: UUID) -> str:
     return f"imports/{public_id}/result.xlsx"
 
 
-async def result_of(session: AsyncSession, storage: Storage, *, caller: Caller, public_id: UUID) -> str:
+async def import_result(session: AsyncSession, storage: Storage, *, caller: Caller, public_id: UUID) -> str:
     """
     Return the storage key of the result workbook: each line of the file with what came of it, or would.
 
     :raises ImportResultMissing: before the dry run is done
     """
-    found = await import_(session, caller=caller, public_id=public_id)
+    found = await read_import(session, caller=caller, public_id=public_id)
     key = result_key(found.row.public_id)
     if found.row.file_key is None or not await storage.holds(key):
         raise ImportResultMissing

@@ -9,14 +9,14 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.pagination import Page
 from saraban.numbering.repository import refused
-from saraban.numbering.repository.refused import ErrorRow
+from saraban.numbering.repository.refused import NumberErrorRow
 
 READS = "system.view_logs"
-KEEP_ERRORS: Final = timedelta(days=2557)  # seven years, as the audit
+ERROR_RETENTION: Final = timedelta(days=2557)  # seven years, as the audit
 _BATCH = 1000
 
 
-async def errors(
+async def list_errors(
     session: AsyncSession,
     *,
     caller: Caller,
@@ -26,7 +26,7 @@ async def errors(
     since: datetime | None = None,
     cursor: str | None = None,
     limit: int = 50,
-) -> Page[ErrorRow]:
+) -> Page[NumberErrorRow]:
     """
     Return refused and failed calls of every project, newest first.
 
@@ -35,11 +35,11 @@ async def errors(
     :raises Forbidden: for who may not read the system's logs: a row may name a project, or nobody at all
     """
     caller.require(READS, Scope())
-    return await refused.page(
+    return await refused.errors_page(
         session, kind=kind, username=username, trace=trace, since=since, cursor=cursor, limit=limit
     )
 
 
-async def forget_errors(session: AsyncSession, *, now: datetime, keep: timedelta = KEEP_ERRORS) -> int:
+async def delete_old_errors(session: AsyncSession, *, now: datetime, keep: timedelta = ERROR_RETENTION) -> int:
     """Delete a bounded number of rows that are older than `keep`, and return their number."""
-    return await refused.forget(session, before=now - keep, limit=_BATCH)
+    return await refused.delete_errors(session, before=now - keep, limit=_BATCH)

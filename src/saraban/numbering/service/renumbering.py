@@ -19,14 +19,16 @@ _SEES = "numbering.view_counters"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NumberResolution:
     """The entry a number was printed for, and the one that is in its place now; the same where nothing replaced it."""
 
     asked: LedgerEntry
     current: LedgerEntry
 
 
-async def find(session: AsyncSession, *, caller: Caller, project_public_id: UUID, number: str) -> Found:
+async def resolve_number(
+    session: AsyncSession, *, caller: Caller, project_public_id: UUID, number: str
+) -> NumberResolution:
     """
     Find what a printed number became, however often it was replaced since.
 
@@ -43,7 +45,7 @@ async def find(session: AsyncSession, *, caller: Caller, project_public_id: UUID
             break
         current = following
         seen.add(current.public_id)
-    return Found(entry, current)
+    return NumberResolution(entry, current)
 
 
 async def rfa_type_of(session: AsyncSession, *, number: UUID) -> str | None:

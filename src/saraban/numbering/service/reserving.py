@@ -13,11 +13,17 @@ from saraban.numbering import repository
 from saraban.numbering.domain import template as tokens
 from saraban.numbering.domain.counter import NO_DISCIPLINE
 from saraban.numbering.domain.reason import checked_reason
-from saraban.numbering.domain.states import NumberNotInState, ReservationExpired, State, Who, source_of
+from saraban.numbering.domain.states import (
+    NumberActor,
+    NumberNotInState,
+    NumberState,
+    ReservationExpired,
+    required_state,
+)
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import living
 from saraban.numbering.service.ledger import Holder, Issued, issued_of
-from saraban.numbering.service.life import note
+from saraban.numbering.service.life import record_operation
 from saraban.numbering.service.planning import Plan
 
 _NOT_OF_THIS = Text("ไม่ตรงกับเลขที่ที่จองไว้", "This does not agree with the reserved number.")
@@ -25,7 +31,9 @@ _EXPIRED = "The reservation was not confirmed in time."
 BATCH = 500
 
 
-async def confirm(session: AsyncSession, *, caller: Caller, token: UUID, now: datetime, address: str) -> Issued:
+async def confirm_reservation(
+    session: AsyncSession, *, caller: Caller, token: UUID, now: datetime, address: str
+) -> Issued:
     """
     Make a reserved number final, for no document yet; repeated, it gives the same answer.
 
@@ -34,17 +42,17 @@ async def confirm(session: AsyncSession, *, caller: Caller, token: UUID, now: da
     :raises NumberNotInState: when it was cancelled
     """
     values: dict[str, object] = {"confirmed_at": now}
-    if await _settled(session, caller, token, State.CONFIRMED, values):
-        entry = await own(session, caller, token)
-        await note(session, entry, "CONFIRM", caller=caller, now=now, address=address)
+    if await _settled(session, caller, token, NumberState.CONFIRMED, values):
+        entry = await own_reservation(session, caller, token)
+        await record_operation(session, entry, "CONFIRM", caller=caller, now=now, address=address)
         return issued_of(entry)
-    entry = await own(session, caller, token)
-    if entry.document_number_status == State.CONFIRMED:
+    entry = await own_reservation(session, caller, token)
+    if entry.document_number_status == NumberState.CONFIRMED:
         return issued_of(entry)
     raise _refusal(entry)
 
 
-async def bind(
+async def bind_reservation(
     session: AsyncSession,
     *,
     caller: Caller,
@@ -62,16 +70,16 @@ async def bind(
     :param fields: what the document's own schema calls a field, where it differs
     :raises Invalid: naming the field in which the document and its number disagree
     """
-    _check_agrees(await own(session, caller, token), plan, fields)
+    _check_agrees(await own_reservation(session, caller, token), plan, fields)
     values: dict[str, object] = {
         "confirmed_at": now,
         "holder_kind": holder.kind,
         "holder_public_id": holder.public_id,
     }
-    if not await _settled(session, caller, token, State.CONFIRMED, values):
-        raise _refusal(await own(session, caller, token))
-    entry = await own(session, caller, token)
-    await note(session, entry, "CONFIRM", caller=caller, now=now, address=address)
+    if not await _settled(session, caller, token, NumberState.CONFIRMED, values):
+        raise _refusal(await own_reservation(session, caller, token))
+    entry = await own_reservation(session, caller, token)
+    await record_operation(session, entry, "CONFIRM", caller=caller, now=now, address=address)
     return issued_of(entry)
 
 
@@ -85,12 +93,12 @@ async def cancel_reservation(
     """
     reason = checked_reason(reason)
     values: dict[str, object] = {"cancelled_at": now, "reason": reason}
-    if await _settled(session, caller, token, State.CANCELLED, values):
-        entry = await own(session, caller, token)
-        await note(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
+    if await _settled(session, caller, token, NumberState.CANCELLED, values):
+        entry = await own_reservation(session, caller, token)
+        await record_operation(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
         return issued_of(entry)
-    entry = await own(session, caller, token)
-    if entry.document_number_status == State.CANCELLED:
+    entry = await own_reservation(session, caller, token)
+    if entry.document_number_status == NumberState.CANCELLED:
         return issued_of(entry)
     raise _refusal(entry)
 
@@ -98,18 +106,20 @@ async def cancel_reservation(
 async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
     """Expire a bounded number of reservations whose time is over, as the user `system`, and count them."""
     database_time = await repository.database_now(session)
-    entries = await living.overdue(session, source=source_of(State.EXPIRED, Who.TIMER), now=database_time, limit=BATCH)
+    entries = await living.overdue(
+        session, source=required_state(NumberState.EXPIRED, NumberActor.TIMER), now=database_time, limit=BATCH
+    )
     if not entries:
         return 0
     system = await identity.system_caller(session)
     for entry in entries:
-        entry.document_number_status, entry.reason = State.EXPIRED, _EXPIRED
+        entry.document_number_status, entry.reason = NumberState.EXPIRED, _EXPIRED
     for entry in entries:
-        await note(session, entry, "EXPIRE", caller=system, now=now, address="", reason=_EXPIRED)
+        await record_operation(session, entry, "EXPIRE", caller=system, now=now, address="", reason=_EXPIRED)
     return len(entries)
 
 
-async def own(session: AsyncSession, caller: Caller, token: UUID) -> LedgerEntry:
+async def own_reservation(session: AsyncSession, caller: Caller, token: UUID) -> LedgerEntry:
     """
     :raises NotFound: also for a token of somebody else's: whether it exists is nobody's business
     """
@@ -120,12 +130,12 @@ async def own(session: AsyncSession, caller: Caller, token: UUID) -> LedgerEntry
 
 
 async def _settled(
-    session: AsyncSession, caller: Caller, token: UUID, target: State, values: dict[str, object]
+    session: AsyncSession, caller: Caller, token: UUID, target: NumberState, values: dict[str, object]
 ) -> bool:
-    return await living.settle_reservation(
+    return await living.end_reservation(
         session,
         public_id=token,
-        source=source_of(target, Who.RESERVER),
+        source=required_state(target, NumberActor.RESERVER),
         user_id=caller.user_id,
         now=await repository.database_now(session),
         values={"document_number_status": target, **values},
@@ -133,7 +143,7 @@ async def _settled(
 
 
 def _refusal(entry: LedgerEntry) -> ReservationExpired | NumberNotInState:
-    if entry.document_number_status in {State.RESERVED, State.EXPIRED}:
+    if entry.document_number_status in {NumberState.RESERVED, NumberState.EXPIRED}:
         return ReservationExpired(f"The reservation of {entry.document_number} has expired.")
     return NumberNotInState(
         f"{entry.document_number} is {entry.document_number_status}.", values={"number": entry.document_number}

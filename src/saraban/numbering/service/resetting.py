@@ -18,12 +18,12 @@ from saraban.projects import service as projects
 RESETS = "numbering.reset_counter"
 
 
-def may_reset(caller: Caller) -> bool:
+def may_reset_counter(caller: Caller) -> bool:
     """Only a Super Admin may, and only with the right."""
     return caller.may(RESETS, Scope()) and caller.may(EVERYTHING, Scope())
 
 
-async def reset(
+async def reset_counter(
     session: AsyncSession,
     *,
     caller: Caller,
@@ -42,7 +42,7 @@ async def reset(
     :raises Forbidden: for everybody but a Super Admin
     :raises Invalid: for an unknown series, a counter that would go forward, or a reason that is too short
     """
-    if not may_reset(caller):
+    if not may_reset_counter(caller):
         raise Forbidden("Only a Super Admin resets a counter.")
     reason = checked_reason(reason, shortest=SHORTEST_FOR_RESET)
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")

@@ -18,10 +18,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit.clock import stopwatch
 from saraban.kit.errors import invalid, unknown
 from saraban.numbering import repository
-from saraban.numbering.domain.narrowing import FormatKey, Narrowing, fitting_keys
-from saraban.numbering.domain.template import FALLBACK, Template, stored
+from saraban.numbering.domain.narrowing import FormatKey, Narrowing, matching_format_keys
+from saraban.numbering.domain.template import FALLBACK, Template, stored_template
 from saraban.numbering.models import NumberFormat
-from saraban.numbering.service.checks import NumberRequest, Parties
+from saraban.numbering.service.checks import NumberParties, NumberRequest
 from saraban.projects import service as projects
 
 _REMEMBERED_FOR = 2.0  # seconds
@@ -29,7 +29,7 @@ _MOST = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedRequest:
     """
     Everything about a request that does not depend on who asks and when.
 
@@ -39,7 +39,7 @@ class Resolved:
     :param range: 0 for the main counter
     """
 
-    parties: Parties
+    parties: NumberParties
     template: Template
     source: str
     resets: bool
@@ -52,18 +52,18 @@ class Resolved:
     range_series: str | None = None
 
 
-Found = OrderedDict[tuple[Any, ...], tuple[float, Resolved]]
+Found = OrderedDict[tuple[Any, ...], tuple[float, ResolvedRequest]]
 # By the pool: those who read and those who write have engines of their own, with one pool between them.
 _remembered: WeakKeyDictionary[sa.Pool, Found] = WeakKeyDictionary()
 _NOTHING: Found = OrderedDict()
 
 
-async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool = False) -> Resolved:
+async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool = False) -> ResolvedRequest:
     """
     :param fresh: ask the database whatever is remembered
     :raises Invalid: naming the field
     """
-    found = None if fresh else remembered(_engine(session), request)
+    found = None if fresh else remembered_resolution(_engine(session), request)
     if found is not None:
         return found
     resolved = await _resolved(session, request)
@@ -74,7 +74,7 @@ async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool 
     return resolved
 
 
-def remembered(engine: sa.Engine, request: NumberRequest) -> Resolved | None:
+def remembered_resolution(engine: sa.Engine, request: NumberRequest) -> ResolvedRequest | None:
     """Return what was found a moment ago, so that nobody takes a connection for it."""
     found = _remembered.get(engine.pool, _NOTHING).get(_key(request))
     return found[1] if found is not None and found[0] > stopwatch() else None
@@ -94,7 +94,7 @@ def _key(request: NumberRequest) -> tuple[Any, ...]:
     )
 
 
-def forget(session: AsyncSession) -> None:
+def forget_resolutions(session: AsyncSession) -> None:
     """Have the process ask anew: a format was saved."""
     _remembered.pop(_engine(session).pool, None)
 
@@ -104,14 +104,14 @@ def _engine(session: AsyncSession) -> sa.Engine:
     return bind if isinstance(bind, sa.Engine) else bind.engine
 
 
-async def _resolved(session: AsyncSession, request: NumberRequest) -> Resolved:
+async def _resolved(session: AsyncSession, request: NumberRequest) -> ResolvedRequest:
     parties = await _parties(session, request)
-    keys = fitting_keys(parties.type.id, narrowing_of(parties))
+    keys = matching_format_keys(parties.type.id, narrowing_of(parties))
     row = await repository.format_for(session, project_id=parties.project.id, keys=keys)
     number, series = await _range(session, request, parties)
-    return Resolved(
+    return ResolvedRequest(
         parties=parties,
-        template=stored(row.format_template if row else FALLBACK),
+        template=stored_template(row.format_template if row else FALLBACK),
         source=_source(row),
         resets=row.reset_sequence_yearly if row else True,
         refuses_overflow=row is not None and row.overflow == "refuse",
@@ -124,7 +124,7 @@ async def _resolved(session: AsyncSession, request: NumberRequest) -> Resolved:
     )
 
 
-def narrowing_of(parties: Parties) -> Narrowing:
+def narrowing_of(parties: NumberParties) -> Narrowing:
     return Narrowing(
         parties.sub_type.code if parties.sub_type else "",
         parties.rfa_type.code if parties.rfa_type else "",
@@ -138,7 +138,7 @@ def _source(row: NumberFormat | None) -> str:
     return "default" if row.correspondence_type_id is None else "specific"
 
 
-async def _range(session: AsyncSession, request: NumberRequest, parties: Parties) -> tuple[int, str | None]:
+async def _range(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> tuple[int, str | None]:
     if request.range_public_id is None:
         return 0, None
     row = await repository.range_by_public_id(session, request.range_public_id)
@@ -154,7 +154,7 @@ async def _range(session: AsyncSession, request: NumberRequest, parties: Parties
     return row.number, row.series
 
 
-async def _parties(session: AsyncSession, request: NumberRequest) -> Parties:
+async def _parties(session: AsyncSession, request: NumberRequest) -> NumberParties:
     project = await projects.find_project(session, public_id=request.project_public_id, pointer="/projectPublicId")
     kind = await projects.find_type(session, code=request.correspondence_type_code, pointer="/correspondenceTypeCode")
     originator = await projects.find_member(
@@ -177,12 +177,12 @@ async def _parties(session: AsyncSession, request: NumberRequest) -> Parties:
             session, project=project, public_id=request.contract_public_id, pointer="/contractPublicId"
         )
     parties = await _with_master_data(
-        session, request, Parties(project, kind, originator, recipient, contract, None, None, None)
+        session, request, NumberParties(project, kind, originator, recipient, contract, None, None, None)
     )
     return await _in_its_contract(session, request, parties)
 
 
-async def _in_its_contract(session: AsyncSession, request: NumberRequest, parties: Parties) -> Parties:
+async def _in_its_contract(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> NumberParties:
     """Give the recipient the role that it has in the contract, where one is stated or a code belongs to one."""
     coded = (parties.contract, parties.discipline, parties.rfa_type, parties.sub_type)
     of_contract = next((getattr(one, "contract_id", None) or one.id for one in coded if one is not None), None)
@@ -198,7 +198,7 @@ async def _in_its_contract(session: AsyncSession, request: NumberRequest, partie
     return replace(parties, recipient=recipient)
 
 
-async def _with_master_data(session: AsyncSession, request: NumberRequest, parties: Parties) -> Parties:
+async def _with_master_data(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> NumberParties:
     project, contract = parties.project, parties.contract
     discipline = rfa_type = sub_type = None
     if request.discipline_code:
@@ -218,6 +218,6 @@ async def _with_master_data(session: AsyncSession, request: NumberRequest, parti
             code=request.sub_type_code,
             pointer="/subTypeCode",
         )
-    return Parties(
+    return NumberParties(
         project, parties.type, parties.originator, parties.recipient, contract, sub_type, rfa_type, discipline
     )

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.numbering import repository
 from saraban.numbering.domain.narrowing import FormatKey
-from saraban.numbering.service.formats import Wanted, save
+from saraban.numbering.service.formats import FormatDraft, save_format
 from saraban.projects import service as projects
 
 SHIPPED: dict[str | None, tuple[str, str]] = {
@@ -29,10 +29,10 @@ async def default_formats(session: AsyncSession, *, caller: Caller, project_publ
         key = FormatKey(kind.id if kind else 0)
         if await repository.format_of(session, project_id=project.id, key=key) is not None:
             continue
-        wanted = Wanted(
+        wanted = FormatDraft(
             template=template, description=description, resets=None, overflow="widen", reason="Shipped default."
         )
-        await save(
+        await save_format(
             session,
             caller=caller,
             project_public_id=project_public_id,

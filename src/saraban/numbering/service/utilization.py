@@ -8,18 +8,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.numbering.domain.template import Template, TemplateInvalid
 from saraban.numbering.repository import utilization
 from saraban.numbering.service import metrics
-from saraban.numbering.service.metrics import Used
+from saraban.numbering.service.metrics import SeriesUtilization
 
 _IN_USE = timedelta(days=60)
 _LOOKED_AT = 200
 _SHOWN = 20
 
 
-async def measure_utilization(session: AsyncSession, *, now: datetime) -> Sequence[Used]:
+async def measure_utilization(session: AsyncSession, *, now: datetime) -> Sequence[SeriesUtilization]:
     """Bring the metric up to date: few series, however many there are."""
-    rows = await utilization.furthest(session, since=now - _IN_USE, most=_LOOKED_AT)
+    rows = await utilization.fullest_series(session, since=now - _IN_USE, most=_LOOKED_AT)
     used = [
-        Used(project, series, last / (10**width - 1))
+        SeriesUtilization(project, series, last / (10**width - 1))
         for project, series, last, template in rows
         if (width := _width(template))
     ]

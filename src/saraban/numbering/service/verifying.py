@@ -12,29 +12,29 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Database
-from saraban.numbering.domain.account import account_lines
+from saraban.numbering.domain.account import ledger_lines
 from saraban.numbering.domain.examination import (
-    Carried,
-    Counter,
-    Deed,
+    AuditedOperation,
     Discrepancy,
-    Entry,
-    SeriesWalk,
-    Wrong,
+    DiscrepancyKind,
+    LedgerNumber,
+    NumberedDocument,
+    SeriesCheck,
+    SeriesCounter,
+    check_number,
     document_without_number,
-    examine,
-    issue_of,
+    issuing_operation,
 )
 from saraban.numbering.repository import books, examining
 from saraban.numbering.repository.examining import CounterRow
-from saraban.numbering.service.carriers import Carriers
+from saraban.numbering.service.carriers import NumberedDocuments
 
 PAGE = 1000
 Progress = Callable[[int, int], None]  # rows done, rows in all
 
 
-async def verify(
-    db: Database, *, carriers: Sequence[Carriers], progress: Progress = lambda _done, _total: None
+async def check_consistency(
+    db: Database, *, carriers: Sequence[NumberedDocuments], progress: Progress = lambda _done, _total: None
 ) -> AsyncIterator[Discrepancy]:
     """
     Name whatever two of the books disagree about, in the order in which it is found.
@@ -62,19 +62,21 @@ class _Tally:
         self._progress(self._done, max(self._total, self._done))
 
 
-async def _tally(session: AsyncSession, carriers: Sequence[Carriers], progress: Progress) -> _Tally:
+async def _tally(session: AsyncSession, carriers: Sequence[NumberedDocuments], progress: Progress) -> _Tally:
     total = sum(await examining.sizes(session))
     for register in carriers:
         total += await register.count(session)
     return _Tally(total, progress)
 
 
-async def _counters(session: AsyncSession, carriers: Sequence[Carriers], tally: _Tally) -> AsyncIterator[Discrepancy]:
+async def _counters(
+    session: AsyncSession, carriers: Sequence[NumberedDocuments], tally: _Tally
+) -> AsyncIterator[Discrepancy]:
     """The series with a counter, then those that have numbers and no counter: imported, or stated by hand."""
     for page in (examining.counters_page, examining.uncounted_page):
         async for counter in _paged(session, page):
-            if not counter.there and (last := await examining.last_drawn(session, counter)):
-                yield Discrepancy(Wrong.COUNTER_MISSING, counter.project, counter.series)
+            if not counter.there and (last := await examining.last_issued(session, counter)):
+                yield Discrepancy(DiscrepancyKind.COUNTER_MISSING, counter.project, counter.series)
                 counter = replace(counter, last_number=last)  # noqa: PLW2901  as it must have been
             async for found in _series(session, counter, carriers, tally):
                 yield found
@@ -91,34 +93,34 @@ async def _paged(
 
 
 async def _series(
-    session: AsyncSession, counter: CounterRow, carriers: Sequence[Carriers], tally: _Tally
+    session: AsyncSession, counter: CounterRow, carriers: Sequence[NumberedDocuments], tally: _Tally
 ) -> AsyncIterator[Discrepancy]:
     """The numbers of one counter in order, each against the other books, and what is missing between them."""
     gaps, resets = await books.gaps_of(
         session, project_id=counter.project_id, series=counter.series, counter=counter.range
     )
     last = counter.last_number
-    walk = SeriesWalk(Counter(counter.project, counter.series, last, resets))
+    walk = SeriesCheck(SeriesCounter(counter.project, counter.series, last, resets))
     place, seen = (0, 0), counter.before
-    while entries := await examining.entries_of(session, counter, after=place, limit=PAGE):
-        deeds = await examining.deeds_of(session, [entry.public_id for entry in entries])
+    while entries := await examining.ledger_numbers(session, counter, after=place, limit=PAGE):
+        deeds = await examining.audited_operations(session, [entry.public_id for entry in entries])
         for found in await _compared(session, entries, deeds, carriers):
             yield found
-        issued = {key: issue for key, those in deeds.items() if (issue := issue_of(those)) is not None}
-        for found in walk.along(account_lines(entries, after=seen, counter=last, gaps=gaps, upto=0), issued):
+        issued = {key: issue for key, those in deeds.items() if (issue := issuing_operation(those)) is not None}
+        for found in walk.along(ledger_lines(entries, after=seen, counter=last, gaps=gaps, upto=0), issued):
             yield found
         place, seen = (entries[-1].sequence, entries[-1].id), max(seen, entries[-1].sequence)
         tally.add(len(entries))
-    nobody: list[Entry] = []
-    for found in walk.along(account_lines(nobody, after=seen, counter=last, gaps=gaps), {}):
+    nobody: list[LedgerNumber] = []
+    for found in walk.along(ledger_lines(nobody, after=seen, counter=last, gaps=gaps), {}):
         yield found
 
 
 async def _compared(
     session: AsyncSession,
-    entries: Sequence[Entry],
-    deeds: Mapping[UUID, Sequence[Deed]],
-    carriers: Sequence[Carriers],
+    entries: Sequence[LedgerNumber],
+    deeds: Mapping[UUID, Sequence[AuditedOperation]],
+    carriers: Sequence[NumberedDocuments],
 ) -> list[Discrepancy]:
     renderings = await examining.renderings_of(session, [entry.id for entry in entries])
     linked = [one for entry in entries for one in (entry.replaces, entry.replaced_by) if one is not None]
@@ -128,7 +130,7 @@ async def _compared(
     return [
         found
         for entry in entries
-        for found in examine(
+        for found in check_number(
             entry,
             deeds=deeds.get(entry.public_id, []),
             renderings=renderings.get(entry.id, ()),
@@ -138,7 +140,9 @@ async def _compared(
     ]
 
 
-async def _named(session: AsyncSession, carriers: Sequence[Carriers], public_ids: Sequence[UUID]) -> list[Carried]:
+async def _named(
+    session: AsyncSession, carriers: Sequence[NumberedDocuments], public_ids: Sequence[UUID]
+) -> list[NumberedDocument]:
     if not public_ids:
         return []
     return [one for register in carriers for one in await register.named(session, public_ids)]
@@ -154,12 +158,16 @@ async def _orphans(session: AsyncSession, tally: _Tally) -> AsyncIterator[Discre
         for row in rows:
             if row.number_id is not None and row.number_id not in known and row.number_id not in told:
                 told.add(row.number_id)
-                yield Discrepancy(Wrong.LEDGER_MISSING, row.project, row.number or str(row.number_id), row.operation)
+                yield Discrepancy(
+                    DiscrepancyKind.LEDGER_MISSING, row.project, row.number or str(row.number_id), row.operation
+                )
         after = rows[-1].id
         tally.add(len(rows))
 
 
-async def _documents(session: AsyncSession, carriers: Sequence[Carriers], tally: _Tally) -> AsyncIterator[Discrepancy]:
+async def _documents(
+    session: AsyncSession, carriers: Sequence[NumberedDocuments], tally: _Tally
+) -> AsyncIterator[Discrepancy]:
     """Documents whose number is not theirs."""
     for register in carriers:
         after = 0

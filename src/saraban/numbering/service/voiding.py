@@ -9,17 +9,17 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import NotFound
 from saraban.numbering.domain.reason import checked_reason
-from saraban.numbering.domain.states import NumberHeld, NumberNotInState, State, Who, source_of
+from saraban.numbering.domain.states import NumberActor, NumberHeld, NumberNotInState, NumberState, required_state
 from saraban.numbering.models import LedgerEntry
 from saraban.numbering.repository import living
 from saraban.numbering.service.ledger import Holder, Issued, issued_of
-from saraban.numbering.service.life import note
+from saraban.numbering.service.life import record_operation
 from saraban.numbering.service.renumbering import may_see
 
-MANAGES = "numbering.manage_formats"
+MANAGE_NUMBERS = "numbering.manage_formats"
 
 
-async def void(
+async def void_number(
     session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
 ) -> Issued:
     """
@@ -33,7 +33,7 @@ async def void(
     reason = checked_reason(reason)
     entry = await voidable(session, caller=caller, public_id=public_id, project_id=None)
     return await _made_void(
-        session, entry, who=Who.ADMINISTRATOR, caller=caller, reason=reason, by=None, now=now, address=address
+        session, entry, who=NumberActor.ADMINISTRATOR, caller=caller, reason=reason, by=None, now=now, address=address
     )
 
 
@@ -43,17 +43,17 @@ async def voidable(session: AsyncSession, *, caller: Caller, public_id: UUID, pr
     if entry is None or (project_id is not None and entry.project_id != project_id):
         raise NotFound("There is no such number.")
     here = Scope(project=entry.project_id)
-    if not caller.may(MANAGES, here) and not may_see(caller, entry):
+    if not caller.may(MANAGE_NUMBERS, here) and not may_see(caller, entry):
         raise NotFound("There is no such number.")
-    caller.require(MANAGES, here)
+    caller.require(MANAGE_NUMBERS, here)
     if entry.holder_public_id is not None:
         raise NumberHeld(values={"number": entry.document_number})
-    if entry.document_number_status != source_of(State.VOID, Who.ADMINISTRATOR):
+    if entry.document_number_status != required_state(NumberState.VOID, NumberActor.ADMINISTRATOR):
         raise NumberNotInState(values={"number": entry.document_number})
     return entry
 
 
-async def replace(
+async def replace_number(
     session: AsyncSession,
     *,
     caller: Caller,
@@ -68,12 +68,19 @@ async def replace(
     reason = checked_reason(reason)
     entry = await voidable(session, caller=caller, public_id=public_id, project_id=project_id)
     await _made_void(
-        session, entry, who=Who.ADMINISTRATOR, caller=caller, reason=reason, by=replacement, now=now, address=address
+        session,
+        entry,
+        who=NumberActor.ADMINISTRATOR,
+        caller=caller,
+        reason=reason,
+        by=replacement,
+        now=now,
+        address=address,
     )
     return replacement
 
 
-async def replace_held(
+async def replace_held_number(
     session: AsyncSession,
     *,
     caller: Caller,
@@ -93,7 +100,7 @@ async def replace_held(
     if entry is None or entry.holder_public_id != holder.public_id or entry.holder_kind != holder.kind:
         raise NotFound("The document does not carry this number.")
     await _made_void(
-        session, entry, who=Who.DOCUMENT, caller=caller, reason=reason, by=replacement, now=now, address=address
+        session, entry, who=NumberActor.DOCUMENT, caller=caller, reason=reason, by=replacement, now=now, address=address
     )
 
 
@@ -101,23 +108,23 @@ async def _made_void(
     session: AsyncSession,
     entry: LedgerEntry,
     *,
-    who: Who,
+    who: NumberActor,
     caller: Caller,
     reason: str,
     by: Issued | None,
     now: datetime,
     address: str,
 ) -> Issued:
-    values: dict[str, object] = {"document_number_status": State.VOID, "voided_at": now, "reason": reason}
+    values: dict[str, object] = {"document_number_status": NumberState.VOID, "voided_at": now, "reason": reason}
     if by is not None:
         values["replaced_by_uuid"] = by.public_id
         await living.link_replacement(session, public_id=by.public_id, replaces=entry.public_id)
     if not await living.void_number(
-        session, public_id=entry.public_id, source=source_of(State.VOID, who), values=values
+        session, public_id=entry.public_id, source=required_state(NumberState.VOID, who), values=values
     ):
         raise NumberNotInState(values={"number": entry.document_number})
     await session.refresh(entry)
-    await note(
+    await record_operation(
         session,
         entry,
         "VOID",

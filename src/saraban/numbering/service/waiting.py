@@ -19,13 +19,13 @@ from saraban.kit.errors import DomainError
 from saraban.numbering.domain.retry import Attempts
 from saraban.numbering.service import metrics
 from saraban.numbering.service.failures import FAILURES
-from saraban.numbering.service.ledger import Course, Draw, Issued
+from saraban.numbering.service.ledger import Issued, IssueRequest, LockPath
 
 Work = Callable[[AsyncSession, Issued], Awaitable[Any]]
 
 
 @dataclass(slots=True, eq=False)
-class Member:
+class Waiter:
     """
     One waiting request.
 
@@ -35,7 +35,7 @@ class Member:
     :param uncertain: whether it may be committed already, so that its token must be looked up first
     """
 
-    draw: Draw
+    draw: IssueRequest
     attempts: Attempts
     recall: Work
     work: Work | None = None
@@ -95,14 +95,14 @@ async def _plain(work: Awaitable[Any]) -> Any:
     return await work
 
 
-class Line:
+class SeriesQueue:
     """The members of one series; the batch on its way is `batch`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.waiting: deque[Member] = deque()
-        self.batch: list[Member] = []
-        self.course = Course("database")
+        self.waiting: deque[Waiter] = deque()
+        self.batch: list[Waiter] = []
+        self.course = LockPath("database")
         self.task: asyncio.Task[None] | None = None
 
     def drop_the_gone(self) -> None:
@@ -118,7 +118,7 @@ class Line:
         """Return the seconds that the lock may be waited for before somebody's deadline passes."""
         return min(most, *(member.attempts.left(member.elapsed) for member in self.waiting))
 
-    def take(self, *, most: int, size: int) -> list[Member]:
+    def take(self, *, most: int, size: int) -> list[Waiter]:
         """
         Move the next members onto their way: one with work of its own alone, others together.
 

@@ -15,7 +15,7 @@ from saraban.kit.spreadsheets import DANGEROUS, read_rows
 from saraban.kit.text import fold
 from saraban.numbering.domain.legacy import COLUMNS
 from saraban.numbering.service.importing import REFUSED, THERE, Cells, SourceFile
-from saraban.numbering.service.lines import Read
+from saraban.numbering.service.lines import CheckedRow
 
 MOST_BYTES = 20 * 1024 * 1024
 MOST_LINES = 200_000
@@ -35,7 +35,7 @@ def source_of(path: Path) -> SourceFile:
         return SourceFile(path.name, hashlib.file_digest(file, "sha256").hexdigest())
 
 
-def lines_of(path: Path) -> Iterator[Cells]:
+def rows_of(path: Path) -> Iterator[Cells]:
     """
     Return the lines below the headings, each with its number in the file and its cells in the usual order.
 
@@ -66,7 +66,7 @@ def _places(headings: Sequence[object]) -> list[int | None]:
     return places
 
 
-class Sheet:
+class SheetWriter:
     """A sheet that is written row by row, to a path that ends in `.csv` or `.xlsx`."""
 
     def __init__(self, path: Path, headings: Sequence[str]) -> None:
@@ -133,7 +133,7 @@ def harmless(cell: object) -> object:
 
 def template_to(path: Path) -> None:
     """Write an empty sheet to fill in; its second sheet says what each column is."""
-    with Sheet(path, [column.title for column in COLUMNS]) as sheet:
+    with SheetWriter(path, [column.title for column in COLUMNS]) as sheet:
         rows = [
             (column.title, "ต้องกรอก / required" if column.needed else "", column.about.th, column.about.en)
             for column in COLUMNS
@@ -141,7 +141,7 @@ def template_to(path: Path) -> None:
         sheet.explain("Columns", [("คอลัมน์ / Column", "", "คำอธิบาย", "Explanation"), *rows])
 
 
-class ResultSheet:
+class ResultWorkbook:
     """
     The lines of an import again, each with what came of it.
 
@@ -151,7 +151,7 @@ class ResultSheet:
     def __init__(self, path: Path, *, done: bool = False) -> None:
         self._ready = _DONE if done else _GOOD
         titles = [column.title for column in COLUMNS]
-        self._sheet = Sheet(path, [*titles, "ผล / Result", "เหตุผล / Reason", "แถว / Line"])
+        self._sheet = SheetWriter(path, [*titles, "ผล / Result", "เหตุผล / Reason", "แถว / Line"])
 
     def __enter__(self) -> Self:
         return self
@@ -159,7 +159,7 @@ class ResultSheet:
     def __exit__(self, *_: object) -> None:
         self._sheet.__exit__()
 
-    def add(self, read: Read, state: str) -> None:
+    def add(self, read: CheckedRow, state: str) -> None:
         cells = [cell.isoformat() if hasattr(cell, "isoformat") else cell for cell in read.cells]
         why = "; ".join(
             f"{one.pointer.lstrip('/')}: {one.text.say('th', one.values)} / {one.text.say('en', one.values)}"

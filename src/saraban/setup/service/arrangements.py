@@ -121,7 +121,7 @@ async def save_formats(saving: Saving, those: Sequence[Difference]) -> None:
         resets = one.values.get("resetYearly")
         if resets is None and one.what is What.CHANGE and "template" not in before:
             resets = await _resets(saving, one)
-        wanted = numbering.Wanted(
+        wanted = numbering.FormatDraft(
             template=one.values["template"],
             description=one.values.get("description"),
             resets=resets,
@@ -129,7 +129,7 @@ async def save_formats(saving: Saving, those: Sequence[Difference]) -> None:
             reason=REASON,
         )
         with saving.placed(one.at, names):
-            await numbering.save(
+            await numbering.save_format(
                 saving.session,
                 **saving.given,
                 type_code=one.values.get("type"),

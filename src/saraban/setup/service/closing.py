@@ -124,7 +124,7 @@ async def _format(saving: Saving, one: Difference) -> bool:
     row = await format_there(saving, one.values)
     assert row is not None
     try:
-        await numbering.delete(
+        await numbering.delete_format(
             saving.session,
             caller=saving.caller,
             public_id=row.public_id,

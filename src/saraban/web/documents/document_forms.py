@@ -19,7 +19,7 @@ from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import charge_draw, charge_look
+from saraban.numbering.dependencies import limit_issuing, limit_reading
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeLine, ContractLine, MemberLine, SubTypeLine
 from saraban.projects.service import ProjectRef
@@ -201,7 +201,7 @@ async def number(path: str, page: CurrentPage, session: ReadSession, clock: Now,
             faults=FormErrors(),
         )
     try:
-        await charge_look(request, page.caller)
+        await limit_reading(request, page.caller)
         plan = await numbering.plan(
             session, caller=page.caller, request=_asked(shelf.web, form), now=clock.now(), zone=clock.zone
         )
@@ -248,7 +248,7 @@ async def create(path: str, page: CurrentPage, db: Db, clock: Now, request: Requ
     desk = WriteContext(db, request, page.caller, clock, page.address, text(form, "key"))
     try:
         order = validated(request, shelf.order, payload_of(shelf.web, form))
-        await charge_draw(request, page.caller)
+        await limit_issuing(request, page.caller)
         answer = await await_first_answer(lambda: shelf.create(desk, order))
     except DomainError as error:
         if error.kind is ErrorKind.BROKEN:

@@ -102,7 +102,7 @@ async def _show(
         kind=shelf.web,
         sight=seen,
         document=seen.document,
-        number=await numbering.number_of(session, caller=page.caller, holder=public_id),
+        number=await numbering.number_of_holder(session, caller=page.caller, holder=public_id),
         faults=form_errors(error, page.language) if error else FormErrors(),
         form=form or {},
         dialog=dialog if error and _is_for_the_form(error, form) else "",

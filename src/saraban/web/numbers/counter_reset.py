@@ -35,7 +35,7 @@ async def reset(page: CurrentPage, db: Db, clock: Now, request: Request) -> Resp
 
     async def work(session: AsyncSession) -> ResetIn:
         order: ResetIn = validated(request, ResetIn, _payload(form))
-        await numbering.reset(
+        await numbering.reset_counter(
             session,
             caller=page.caller,
             project_public_id=order.project_public_id,
@@ -74,9 +74,11 @@ async def _show(
     form: Any = None,
     error: DomainError | None = None,
 ) -> Response:
-    if not numbering.may_reset(page.caller):
+    if not numbering.may_reset_counter(page.caller):
         raise Forbidden("Only a Super Admin resets a counter.")
-    found = await numbering.account(session, caller=page.caller, project_public_id=project, series=series, limit=1)
+    found = await numbering.series_ledger(
+        session, caller=page.caller, project_public_id=project, series=series, limit=1
+    )
     return page.show(
         "numbers/counter_reset.html",
         status=status_of(error) if error else 200,

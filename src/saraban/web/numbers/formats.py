@@ -14,8 +14,8 @@ from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import charge_look
-from saraban.numbering.domain.anatomy import MEANINGS, anatomy
+from saraban.numbering.dependencies import limit_reading
+from saraban.numbering.domain.anatomy import TOKEN_MEANINGS, parse_template
 from saraban.numbering.schemas import FormatChange, FormatIn
 from saraban.projects import service as projects
 from saraban.web.numbers.register import chosen_project, projects_with_permission
@@ -82,8 +82,8 @@ class FormatForm:
         return False if self.counts_on else None
 
     @property
-    def wanted(self) -> numbering.Wanted:
-        return numbering.Wanted(
+    def wanted(self) -> numbering.FormatDraft:
+        return numbering.FormatDraft(
             template=self.template or "",
             description=self.description,
             resets=self.resets,
@@ -93,7 +93,7 @@ class FormatForm:
 
 
 def _prints_period(template: str) -> bool:
-    found = anatomy(template, drawing=True).template
+    found = parse_template(template, drawing=True).template
     return found is not None and found.prints_period
 
 
@@ -102,7 +102,7 @@ async def listing(page: CurrentPage, session: ReadSession, project: Annotated[UU
     page.caller.require_somewhere(VIEW)
     places = await projects_with_permission(page, session, VIEW)
     place = chosen_project(places, project or page.project)
-    found = await numbering.formats(
+    found = await numbering.list_formats(
         session, caller=page.caller, project_public_id=place.public_id, cursor=None, limit=MOST
     )
     rows = sorted(found.items, key=lambda row: (row.type_code or "", row.format.narrowing))
@@ -121,8 +121,8 @@ async def new(page: CurrentPage, session: ReadSession, project: Annotated[UUID |
 async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Request) -> Response:
     """What is typed, piece by piece, and what saving it would do; typing is never an error."""
     typed = await FormatForm.of(request)
-    await charge_look(request, page.caller)
-    found = anatomy(typed.template or "", drawing=typed.type == "DRAWING")
+    await limit_reading(request, page.caller)
+    found = parse_template(typed.template or "", drawing=typed.type == "DRAWING")
     said = [one.text.say(page.language, one.values) for one in found.faults] if typed.template else []
     effect = None
     if found.template is not None:
@@ -136,7 +136,7 @@ async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Re
         anatomy=found,
         said=said,
         effect=effect,
-        meanings=MEANINGS,
+        meanings=TOKEN_MEANINGS,
         refusals=lambda error: " ".join(_words(error, page.language)),
     )
 
@@ -166,13 +166,13 @@ async def create(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
     async def work(session: AsyncSession) -> UUID:
         order: FormatIn = validated(request, FormatIn, _payload(typed) | {"projectPublicId": typed.project})
         await _refuse_another(session, page, order)
-        row = await numbering.save(
+        row = await numbering.save_format(
             session,
             caller=page.caller,
             project_public_id=order.project_public_id,
             type_code=order.correspondence_type_code,
             narrowing=order.narrowing,
-            wanted=numbering.Wanted(
+            wanted=numbering.FormatDraft(
                 template=order.template,
                 description=order.description,
                 resets=order.reset_sequence_yearly,
@@ -189,7 +189,7 @@ async def create(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
 
 async def _refuse_another(session: AsyncSession, page: PageRequest, order: FormatIn) -> None:
     """This form makes formats; who changes one must have seen it."""
-    found = await numbering.formats(
+    found = await numbering.list_formats(
         session, caller=page.caller, project_public_id=order.project_public_id, cursor=None, limit=MOST
     )
     asked = (order.correspondence_type_code, order.narrowing)
@@ -206,7 +206,7 @@ async def _refuse_another(session: AsyncSession, page: PageRequest, order: Forma
 async def show(
     public_id: UUID, page: CurrentPage, session: ReadSession, saved: Annotated[str, Query(max_length=5)] = ""
 ) -> Response:
-    row = await numbering.format_(session, caller=page.caller, public_id=public_id)
+    row = await numbering.read_format(session, caller=page.caller, public_id=public_id)
     return await _show(page, session, FormatForm.saved(row), row=row, done=saved == "1")
 
 
@@ -216,7 +216,7 @@ async def change(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
 
     async def work(session: AsyncSession) -> UUID:
         order: FormatChange = validated(request, FormatChange, _payload(typed))
-        await numbering.change(
+        await numbering.change_format(
             session,
             caller=page.caller,
             public_id=public_id,
@@ -241,9 +241,9 @@ async def delete(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
     reason = text(await read_form(request), "reason")
 
     async def work(session: AsyncSession) -> str:
-        row = await numbering.format_(session, caller=page.caller, public_id=public_id)
+        row = await numbering.read_format(session, caller=page.caller, public_id=public_id)
         order: FormatChange = validated(request, FormatChange, {"reason": reason})
-        await numbering.delete(
+        await numbering.delete_format(
             session, caller=page.caller, public_id=public_id, reason=order.reason, now=clock.now(), address=page.address
         )
         return str(row.project_public_id)
@@ -296,7 +296,7 @@ async def _again(
     async with db.reading() as session:
         row = None
         if public_id is not None:
-            row = await numbering.format_(session, caller=page.caller, public_id=public_id)
+            row = await numbering.read_format(session, caller=page.caller, public_id=public_id)
             typed = typed or FormatForm.saved(row)
         assert typed is not None
         return await _show(page, session, typed, row=row, error=error)
@@ -312,7 +312,9 @@ async def _show(
     error: DomainError | None = None,
 ) -> Response:
     place = await projects.find_project(session, public_id=_uuid(typed.project), pointer="/projectPublicId")
-    versions = await numbering.history(session, caller=page.caller, public_id=row.format.public_id) if row else []
+    versions = (
+        await numbering.format_history(session, caller=page.caller, public_id=row.format.public_id) if row else []
+    )
     return page.show(
         "numbers/format.html",
         status=status_of(error) if error else 200,
@@ -322,7 +324,7 @@ async def _show(
         versions=versions,
         types=[one.code for one in await projects.correspondence_types(session)],
         codes={} if row else await _codes(page, session, place.public_id),
-        meanings=MEANINGS,
+        meanings=TOKEN_MEANINGS,
         may_manage=page.caller.may(MANAGE, Scope(project=place.id)),
         faults=form_errors(error, page.language) if error else FormErrors(),
     )

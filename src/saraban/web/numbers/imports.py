@@ -37,12 +37,12 @@ async def upload(
     page: CurrentPage, sent: OneFile, db: Db, storage: FileStorage, clock: Now, project: Annotated[UUID, Query()]
 ) -> Response:
     try:
-        found = await numbering.receive(
+        found = await numbering.upload_import(
             db,
             storage,
             caller=page.caller,
             project_public_id=project,
-            sheet=numbering.SentSheet.of(sent.name, sent.chunks()),
+            sheet=numbering.ImportFile.of(sent.name, sent.chunks()),
             clock=clock,
             address=page.address,
         )
@@ -64,7 +64,7 @@ async def commit(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
     form = await read_form(request)
 
     async def work(session: AsyncSession) -> None:
-        found = await numbering.import_(session, caller=page.caller, public_id=public_id)
+        found = await numbering.read_import(session, caller=page.caller, public_id=public_id)
         await numbering.start_import(
             session,
             caller=page.caller,
@@ -81,13 +81,13 @@ async def commit(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
     return RedirectResponse(f"/numbers/imports/{public_id}", status_code=303)
 
 
-def _ticked(form: Any, found: numbering.ImportRow) -> list[numbering.Moved]:
+def _ticked(form: Any, found: numbering.ImportRow) -> list[numbering.CounterMove]:
     """Each box holds the series and the number that was shown beside it; the first one stands for all of them."""
     if form.get("all") == "1":
         offered = (found.row.report or {}).get("series", [])
-        return [numbering.Moved(one["series"], one["highest"]) for one in offered if one["jump"]]
+        return [numbering.CounterMove(one["series"], one["highest"]) for one in offered if one["jump"]]
     boxes = [box.partition("|") for box in texts(form, "move")]
-    return [numbering.Moved(series, int(to) if to.isdecimal() else 0) for to, _, series in boxes]
+    return [numbering.CounterMove(series, int(to) if to.isdecimal() else 0) for to, _, series in boxes]
 
 
 async def _again(page: PageRequest, db: Database, public_id: UUID, error: DomainError) -> Response:
@@ -108,7 +108,7 @@ async def _list(
     page.caller.require_somewhere(MANAGE_FORMATS)
     places = await projects_with_permission(page, session, MANAGE_FORMATS)
     place = chosen_project(places, project or page.project)
-    found = await numbering.imports(
+    found = await numbering.list_imports(
         session, caller=page.caller, project_public_id=place.public_id, cursor=cursor, limit=ROWS
     )
     return page.show(
@@ -127,7 +127,7 @@ async def _list(
 async def _show(
     page: PageRequest, session: AsyncSession, public_id: UUID, *, error: DomainError | None = None
 ) -> Response:
-    found = await numbering.import_(session, caller=page.caller, public_id=public_id)
+    found = await numbering.read_import(session, caller=page.caller, public_id=public_id)
     return page.show(
         "numbers/parts/import_state.html" if page.is_fragment else "numbers/import.html",
         status=status_of(error) if error else 200,

@@ -16,8 +16,8 @@ from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
 from saraban.kit.schema import SingleLine
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import charge_draw, charge_look
-from saraban.numbering.schemas import OverrideIn
+from saraban.numbering.dependencies import limit_issuing, limit_reading
+from saraban.numbering.schemas import ManualNumberIn
 from saraban.projects import service as projects
 from saraban.web.numbers.register import MANAGE_FORMATS, chosen_project, projects_with_permission
 from saraban.web.shell.forms import (
@@ -44,7 +44,7 @@ _TEXTS = (
 )
 
 
-class ManualNumberDraft(OverrideIn):
+class ManualNumberDraft(ManualNumberIn):
     """The same before a reason was given: it is shown, not done."""
 
     reason: Annotated[str, SingleLine(500, shortest=0)] = ""
@@ -63,7 +63,7 @@ async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Re
     """What the number would be and what it would do; half a form is no error."""
     page.caller.require_somewhere(MANAGE_FORMATS)
     form = await read_form(request)
-    await charge_look(request, page.caller)
+    await limit_reading(request, page.caller)
     effect, faults = None, FormErrors()
     if text(form, "documentNumber") or text(form, "sequence"):
         try:
@@ -79,8 +79,8 @@ async def state(page: CurrentPage, db: Db, clock: Now, request: Request) -> Resp
     form = await read_form(request)
     key = (text(form, "key") or str(new_id()))[:128]
     try:
-        order: OverrideIn = validated(request, OverrideIn, _payload(form))
-        await charge_draw(request, page.caller)
+        order: ManualNumberIn = validated(request, ManualNumberIn, _payload(form))
+        await limit_issuing(request, page.caller)
         answer = await await_first_answer(lambda: _stated(page, db, clock, order, key=key))
     except DomainError as error:
         if has_own_page(error):
@@ -90,7 +90,7 @@ async def state(page: CurrentPage, db: Db, clock: Now, request: Request) -> Resp
     return RedirectResponse(f"/numbers/{answer.body['publicId']}?done=stated", status_code=303)
 
 
-async def _stated(page: PageRequest, db: Database, clock: Clock, order: OverrideIn, *, key: str) -> OperationResult:
+async def _stated(page: PageRequest, db: Database, clock: Clock, order: ManualNumberIn, *, key: str) -> OperationResult:
     """A form that is sent twice states once."""
     now, payload = clock.now(), order.model_dump(mode="json", by_alias=True)
     user = page.caller.public_id
@@ -98,11 +98,11 @@ async def _stated(page: PageRequest, db: Database, clock: Clock, order: Override
 
     async def run(remember: Remember) -> OperationResult:
         async def step(session: AsyncSession) -> OperationResult:
-            issued = await numbering.override(
+            issued = await numbering.issue_manually(
                 session,
                 caller=page.caller,
                 plan=await _plan(page, session, clock, order),
-                statement=numbering.Statement(order.document_number, order.sequence),
+                statement=numbering.ManualNumber(order.document_number, order.sequence),
                 reason=order.reason,
                 moves_counter=order.move_counter,
                 confirmed_jump=order.confirmed_jump,
@@ -120,8 +120,8 @@ async def _stated(page: PageRequest, db: Database, clock: Clock, order: Override
     return await answer_once(db, key=key, user=user, operation=_OPERATION, payload=payload, now=now, run=run)
 
 
-async def _plan(page: PageRequest, session: AsyncSession, clock: Clock, order: OverrideIn) -> numbering.Plan:
-    return await numbering.plan_of_day(
+async def _plan(page: PageRequest, session: AsyncSession, clock: Clock, order: ManualNumberIn) -> numbering.Plan:
+    return await numbering.plan_on(
         session,
         caller=page.caller,
         request=numbering.NumberRequest(**order.model_dump(include=_REQUEST)),
@@ -131,10 +131,12 @@ async def _plan(page: PageRequest, session: AsyncSession, clock: Clock, order: O
     )
 
 
-async def _effect(page: PageRequest, session: AsyncSession, clock: Clock, order: OverrideIn) -> numbering.Effect:
+async def _effect(
+    page: PageRequest, session: AsyncSession, clock: Clock, order: ManualNumberIn
+) -> numbering.ManualNumberEffect:
     plan = await _plan(page, session, clock, order)
-    statement = numbering.Statement(order.document_number, order.sequence)
-    return await numbering.override_effect(session, caller=page.caller, plan=plan, statement=statement)
+    statement = numbering.ManualNumber(order.document_number, order.sequence)
+    return await numbering.manual_number_effect(session, caller=page.caller, plan=plan, statement=statement)
 
 
 def _payload(form: Any) -> dict[str, Any]:
@@ -179,7 +181,7 @@ async def _show(
 
 async def _shown_again(
     page: PageRequest, session: AsyncSession, clock: Clock, form: Any, request: Request
-) -> numbering.Effect | None:
+) -> numbering.ManualNumberEffect | None:
     """Who has no scripts confirms the jump that the refusal shows."""
     try:
         return await _effect(page, session, clock, validated(request, ManualNumberDraft, _payload(form)))

@@ -15,7 +15,7 @@ from saraban.kit.idempotency import request_token
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import Numbers, charge_draw
+from saraban.numbering.dependencies import Numbers, limit_issuing
 from saraban.numbering.schemas import CancelReservationIn, VoidIn
 from saraban.web.shell.forms import FormErrors, form_errors, has_own_page, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageRequest
@@ -38,12 +38,12 @@ async def void(public_id: UUID, page: CurrentPage, db: Db, clock: Now, numbers: 
     try:
         order: VoidIn = validated(request, VoidIn, {"publicId": str(public_id), "reason": text(form, "reason") or ""})
         if text(form, "replace") == "1":
-            await charge_draw(request, page.caller)
+            await limit_issuing(request, page.caller)
             key = text(form, "key")
             number = await _replaced(page, db, clock, numbers, order=order, key=key[:128] if key else None)
             return RedirectResponse(f"/numbers/{number}?done=replaced", status_code=303)
         await db.transact(
-            lambda session: numbering.void(
+            lambda session: numbering.void_number(
                 session,
                 caller=page.caller,
                 public_id=public_id,
@@ -64,11 +64,11 @@ async def _replaced(
     now, asked = clock.now(), {"publicId": str(order.public_id)}
     token = request_token(key=key, user=page.caller.public_id, operation="PAGE /numbers/void", payload=asked)
     async with db.reading() as session:
-        wanted = await numbering.same_again(session, caller=page.caller, public_id=order.public_id)
+        wanted = await numbering.request_like(session, caller=page.caller, public_id=order.public_id)
         plan = await numbering.plan(session, caller=page.caller, request=wanted, now=now, zone=clock.zone)
 
     async def then(session: AsyncSession, issued: numbering.Issued) -> UUID:
-        await numbering.replace(
+        await numbering.replace_number(
             session,
             caller=page.caller,
             public_id=order.public_id,
@@ -101,7 +101,7 @@ async def confirm(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Res
     now = clock.now()
     try:
         await db.transact(
-            lambda session: numbering.confirm(
+            lambda session: numbering.confirm_reservation(
                 session, caller=page.caller, token=public_id, now=now, address=page.address
             )
         )
@@ -149,7 +149,7 @@ async def _show(
     error: DomainError | None = None,
     form: Any = None,
 ) -> Response:
-    found = await numbering.biography(session, caller=page.caller, public_id=public_id)
+    found = await numbering.number_history(session, caller=page.caller, public_id=public_id)
     return page.show(
         "numbers/number.html",
         status=status_of(error) if error else 200,

@@ -65,7 +65,7 @@ async def close(page: CurrentPage, db: Db, clock: Now, request: Request) -> Resp
 
     async def work(session: AsyncSession) -> UUID:
         order: RangeForm = validated(request, RangeForm, _payload(form))
-        await numbering.close_in_series(
+        await numbering.create_range_in_series(
             session,
             caller=page.caller,
             project_public_id=order.project_public_id,
@@ -94,7 +94,7 @@ async def release(public_id: UUID, page: CurrentPage, db: Db, clock: Now, reques
 
     async def work(session: AsyncSession) -> None:
         order: ReleaseIn = validated(request, ReleaseIn, {"reason": text(form, "reason") or ""})
-        await numbering.release(
+        await numbering.release_range(
             session, caller=page.caller, public_id=public_id, reason=order.reason, now=clock.now(), address=page.address
         )
 
@@ -134,10 +134,10 @@ async def _show(
     places = await projects_with_permission(page, session, VIEW_COUNTERS)
     place = chosen_project(places, project or page.project)
     where: dict[str, Any] = {"caller": page.caller, "project_public_id": place.public_id}
-    found = await numbering.ranges(session, **where, cursor=cursor, limit=ROWS)
+    found = await numbering.list_ranges(session, **where, cursor=cursor, limit=ROWS)
     members = await projects.organizations(session, **where)
     may_manage = page.caller.may(MANAGE, Scope(project=place.id))
-    known = (await numbering.series(session, **where, limit=_PROPOSED)).items if may_manage else []
+    known = (await numbering.list_series(session, **where, limit=_PROPOSED)).items if may_manage else []
     return page.show(
         "numbers/parts/range_rows.html" if page.is_fragment and cursor else "numbers/ranges.html",
         status=status_of(error) if error else 200,

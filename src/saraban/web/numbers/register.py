@@ -36,7 +36,7 @@ async def listing(
     text = "" if control_character(q) is not None else q.strip()
     places = await projects_with_permission(page, session, VIEW_COUNTERS)
     place = chosen_project(places, project or page.project)
-    found = await numbering.series(
+    found = await numbering.list_series(
         session,
         caller=page.caller,
         project_public_id=place.public_id,
@@ -70,7 +70,7 @@ async def account(
     """Every number of a series with its state and holder, every hole with its reason."""
     page.caller.require_somewhere(VIEW_COUNTERS)
     begin = int(first) if first.isascii() and first.isdigit() and 0 < int(first) < 10**9 else 1
-    found = await numbering.account(
+    found = await numbering.series_ledger(
         session,
         caller=page.caller,
         project_public_id=project,
@@ -89,7 +89,7 @@ async def account(
         place=project,
         first=begin,
         may_manage=manages,
-        may_reset=numbering.may_reset(page.caller),
+        may_reset=numbering.may_reset_counter(page.caller),
     )
 
 

@@ -13,18 +13,17 @@ from pydantic_core import PydanticCustomError
 from saraban.kit.schema import TOO_DEEP, MultiLine, Schema, SingleLine
 from saraban.workflow.domain.subject import Envelope
 from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
-from saraban.workflow.schemas.envelope import ActionOut as ActionOut
-from saraban.workflow.schemas.envelope import RepresentedOut as RepresentedOut
-from saraban.workflow.schemas.envelope import StepAttachmentOut as StepAttachmentOut
-from saraban.workflow.schemas.envelope import WorkflowEnvelope as WorkflowEnvelope
-from saraban.workflow.schemas.envelope import WorkflowItem as WorkflowItem
-from saraban.workflow.schemas.envelope import WorkflowOut as WorkflowOut
-from saraban.workflow.schemas.labels import LabelOut as LabelOut
-from saraban.workflow.schemas.labels import ResponseOut as ResponseOut
-from saraban.workflow.schemas.rehearsal import RehearsalOut as RehearsalOut
-from saraban.workflow.schemas.rehearsal import RehearsedStepOut as RehearsedStepOut
-from saraban.workflow.schemas.values import BroughtOut
-from saraban.workflow.schemas.values import ValueOut as ValueOut
+from saraban.workflow.schemas.envelope import (
+    ActionOut,
+    RepresentedOut,
+    StepAttachmentOut,
+    WorkflowEnvelope,
+    WorkflowItem,
+    WorkflowOut,
+)
+from saraban.workflow.schemas.labels import LabelOut, ResponseOut
+from saraban.workflow.schemas.rehearsal import RehearsalOut, RehearsedStepOut
+from saraban.workflow.schemas.values import BroughtOut, ValueOut
 
 MAX_PAYLOAD = 16_000
 

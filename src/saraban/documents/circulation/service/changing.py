@@ -219,7 +219,7 @@ async def _end(
         now=now,
     )
     holder = numbering.Holder(domain.KIND, row.sheet.public_id)
-    await numbering.cancel(session, caller=caller, holder=holder, reason=reason, now=now, address=address)
+    await numbering.cancel_number(session, caller=caller, holder=holder, reason=reason, now=now, address=address)
     details: dict[str, object] = {"reason": reason}
     await tell(
         session,

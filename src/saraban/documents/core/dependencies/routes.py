@@ -17,7 +17,7 @@ from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
 from saraban.kit.schema import Schema
-from saraban.numbering.dependencies import DRAWS, Numbers
+from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
 
 READ = "document.view"
 
@@ -177,7 +177,10 @@ def _ending(router: APIRouter, register: Register, words: Words) -> None:
         return to_response(answer)
 
     @router.post(
-        "/{publicId}/renumber", dependencies=DRAWS, response_model=register.envelope, summary="Give it another number"
+        "/{publicId}/renumber",
+        dependencies=ISSUE_LIMIT,
+        response_model=register.envelope,
+        summary="Give it another number",
     )
     async def renumber(
         public_id: PathId,

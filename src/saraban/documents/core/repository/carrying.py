@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.numbering.domain.examination import Carried
+from saraban.numbering.domain.examination import NumberedDocument
 from saraban.projects.models import Project
 
 
@@ -24,11 +24,13 @@ class CarriedNumbers:
     head: Any
     printed: Any
 
-    async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> Sequence[Carried]:
+    async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> Sequence[NumberedDocument]:
         rows = await session.execute(self._select().where(self.head.public_id.in_(public_ids)))
         return [self._carried(row) for row in rows.all()]
 
-    async def page(self, session: AsyncSession, *, after: int, limit: int) -> tuple[Sequence[tuple[str, Carried]], int]:
+    async def page(
+        self, session: AsyncSession, *, after: int, limit: int
+    ) -> tuple[Sequence[tuple[str, NumberedDocument]], int]:
         statement = self._select().where(self.head.id > after).order_by(self.head.id).limit(limit)
         rows = (await session.execute(statement)).all()
         return [(row.project_code, self._carried(row)) for row in rows], rows[-1].id if rows else after
@@ -47,5 +49,5 @@ class CarriedNumbers:
             Project.project_code,
         ).join(Project, Project.id == head.project_id)
 
-    def _carried(self, row: Any) -> Carried:
-        return Carried(row.public_id, row.number_uuid, row.printed, row.cancelled_at is not None)
+    def _carried(self, row: Any) -> NumberedDocument:
+        return NumberedDocument(row.public_id, row.number_uuid, row.printed, row.cancelled_at is not None)

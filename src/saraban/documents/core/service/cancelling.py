@@ -108,7 +108,7 @@ async def _cancel(
         reason=reason,
         now=now,
     )
-    await numbering.cancel(
+    await numbering.cancel_number(
         session,
         caller=caller,
         holder=numbering.Holder(register.kind.name, public_id),

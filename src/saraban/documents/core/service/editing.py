@@ -295,7 +295,7 @@ async def _revise(
     highest, withdrawn = await repository.revision_numbers(session, document_id=row.head.id)
     # A draft that was withdrawn keeps its place in the count of revisions, not its label.
     next_label = label(highest + 1 - withdrawn)
-    number = await numbering.revise(
+    number = await numbering.revise_number(
         session,
         caller=caller,
         holder=numbering.Holder(register.kind.name, public_id),

@@ -103,7 +103,7 @@ async def _take_up(
     """Write the document with the number that was reserved for it, in one transaction."""
 
     async def work(session: AsyncSession) -> OperationResult:
-        issued = await numbering.bind(
+        issued = await numbering.bind_reservation(
             session,
             caller=caller,
             token=reservation,

@@ -141,7 +141,7 @@ async def replaced(
     :param number: public id of the old number as it was when the document was looked up
     """
     assert number is not None
-    await numbering.replace_held(
+    await numbering.replace_held_number(
         session,
         caller=wish.caller,
         holder=wish.holder,

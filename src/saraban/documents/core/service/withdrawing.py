@@ -117,7 +117,7 @@ async def _go_back(
     withdrawn = {"is_current": False, "withdrawn_at": now}
     await writes.change_revision(session, revision_id=row.revision.id, values=withdrawn)
     before = await repository.newest_standing(session, document_id=row.head.id)
-    number = await numbering.restore(
+    number = await numbering.restore_number(
         session,
         caller=caller,
         holder=numbering.Holder(register.kind.name, row.head.public_id),
