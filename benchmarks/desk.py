@@ -17,7 +17,7 @@ from uuid import UUID
 from benchmarks.loads import Draw
 from benchmarks.peers import connect
 from saraban.bootstrap import System, closing, stage, wire
-from saraban.documents.demo.service import setting
+from saraban.documents.demo.service import find_demo_project
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import NewRfa
 from saraban.identity.domain.caller import Caller
@@ -110,7 +110,7 @@ async def desk_in(url: str, redis_url: str) -> AsyncIterator[Desk]:
         settings = settings_in(Path(folder), database_url=url, redis_url=redis_url)
         async with closing(wire(settings)) as system:
             async with system.db.reading() as session:
-                known = await setting(session)
+                known = await find_demo_project(session)
             await system.db.transact(
                 lambda session: workflow.create(
                     session,

@@ -27,7 +27,7 @@ from benchmarks.desk import BACK, THERE, Desk, Pattern
 from benchmarks.loads import Draw
 from benchmarks.peers import Pool
 from saraban.audit.models import AuditLog
-from saraban.documents.core.models import CorrespondenceRevision
+from saraban.documents.core.models import DocumentRevision
 from saraban.documents.rfa.models import RfaRevision
 from saraban.events.models import OutboxEvent
 from saraban.identity.domain.caller import Caller
@@ -185,7 +185,7 @@ async def _beside(
         )
     )
     # The status of its own revision, by the key that the instance names, and of the RFA beside it.
-    of_revision = sa.select(CorrespondenceRevision).where(CorrespondenceRevision.public_id == UUID(row.entity_id))
+    of_revision = sa.select(DocumentRevision).where(DocumentRevision.public_id == UUID(row.entity_id))
     revision = (await session.scalars(of_revision)).one()
     rfa = await session.get_one(RfaRevision, revision.id)
     revision.remarks = rfa_word = row.current_state

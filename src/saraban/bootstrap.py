@@ -355,9 +355,9 @@ async def _load_demo(session: AsyncSession, system: System) -> None:
     await identity_seed.demo_accounts(session)
 
 
-def stage(system: System) -> demo_documents.Stage:
+def stage(system: System) -> demo_documents.DemoServices:
     """Return the parts of the system that the demo acts on."""
-    return demo_documents.Stage(
+    return demo_documents.DemoServices(
         db=system.db,
         allocator=system.allocator,
         storage=system.storage,

@@ -9,7 +9,7 @@ import pytest_asyncio
 from redis import Redis
 
 from saraban import bootstrap
-from saraban.documents.demo.service import loading, tell
+from saraban.documents.demo.service import loader, walk_through
 from tests.conftest import settings_in
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ async def on_servers(mariadb_demo_url: str, redis_url: str, tmp_path: Path) -> "
 
 class TestDemo:
     async def test_is_loaded_once_and_told_twice(self, on_servers: "System") -> None:
-        assert await bootstrap.load_documents(on_servers) == len(loading.SCRIPTS)
+        assert await bootstrap.load_documents(on_servers) == len(loader.SCRIPTS)
         assert await bootstrap.load_documents(on_servers) == 0
 
         stage = bootstrap.stage(on_servers)
         for telling in ("-0001", "-0002"):
-            chapters = [scene.chapter async for scene in tell(stage, clock=on_servers.clock) if scene.chapter]
+            chapters = [scene.chapter async for scene in walk_through(stage, clock=on_servers.clock) if scene.chapter]
             assert len(chapters) == 4
             assert all(telling in chapter.document["data"]["documentNumber"] for chapter in chapters)
             assert all(chapter.document["workflow"]["terminal"] for chapter in chapters)

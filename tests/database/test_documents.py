@@ -14,12 +14,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.bootstrap import System, closing, seed, wire
 from saraban.documents.circulation import repository
 from saraban.documents.circulation import service as circulations
-from saraban.documents.circulation.schemas import NewCirculation, Response
+from saraban.documents.circulation.schemas import AssigneeResponse, NewCirculation
 from saraban.documents.circulation.service import answering
 from saraban.documents.core import service as core
 from saraban.documents.core.repository import writes
 from saraban.documents.core.schemas import DocumentChanges, NewRevision
-from saraban.documents.core.service import editing
+from saraban.documents.core.service import draft_changes
 from saraban.documents.correspondence import service as correspondences
 from saraban.documents.correspondence.schemas import NewCorrespondence
 from saraban.documents.rfa import service as rfas
@@ -37,7 +37,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.service import TRANSITIONED, Command
 from tests.conftest import settings_in
 
-LETTERS = correspondences.REGISTER
+LETTERS = correspondences.CORRESPONDENCE
 
 
 class Office:
@@ -144,7 +144,7 @@ class Office:
         clock = self.system.clock
         return await core.cancel(
             self.system.db,
-            rfas.REGISTER,
+            rfas.RFA,
             (),
             caller=await self.caller("dc.contractor"),
             public_id=UUID(rfa.body["data"]["publicId"]),
@@ -179,7 +179,7 @@ class Office:
             self.system.db,
             caller=await self.caller("dc.consultant"),
             public_id=UUID(sheet.body["data"]["publicId"]),
-            response=Response(status="COMPLETED"),
+            response=AssigneeResponse(status="COMPLETED"),
             now=clock.now(),
             zone=clock.zone,
             address="127.0.0.1",
@@ -305,7 +305,7 @@ class TestAtOnce:
         answers = await asyncio.gather(*(create() for _ in range(3)), return_exceptions=True)
 
         refused = [type(answer) for answer in answers if isinstance(answer, BaseException)]
-        assert refused == [circulations.SheetExists] * 2
+        assert refused == [circulations.CirculationExists] * 2
         async with office.system.db.reading() as session:
             numbers = set(await session.scalars(sa.select(LedgerEntry.document_number)))
         assert len(numbers) == 2
@@ -331,7 +331,7 @@ class TestStepsMeanwhile:
 
         async with office.system.db.writing() as session:
             public_id, zone = UUID(letter.body["data"]["publicId"]), office.system.clock.zone
-            row, _ = await editing.current(session, LETTERS, caller=caller, public_id=public_id, zone=zone)
+            row, _ = await draft_changes.hold_current(session, LETTERS, caller=caller, public_id=public_id, zone=zone)
             submitting = asyncio.create_task(office.act("dc.consultant", letter, "submit"))
             await asyncio.sleep(0.3)
             assert not submitting.done()
@@ -390,7 +390,7 @@ class TestSearch:
                 session,
                 LETTERS,
                 caller=caller,
-                search=core.Search(text=text),
+                search=core.DocumentSearch(text=text),
                 cursor=None,
                 limit=20,
                 now=clock.now(),

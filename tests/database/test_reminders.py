@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 
 from saraban import bootstrap
-from saraban.documents.core.models import CorrespondenceRevision
+from saraban.documents.core.models import DocumentRevision
 from saraban.events.models import OutboxEvent
 from saraban.notifications.models import ReminderSent
 from saraban.notifications.service import remind
@@ -25,7 +25,7 @@ class TestWorkers:
         async with bootstrap.closing(bootstrap.wire(settings)) as system:
             await bootstrap.load_documents(system)
             async with system.db.writing() as session:
-                await session.execute(sa.update(CorrespondenceRevision).values(due_date=DUE))
+                await session.execute(sa.update(DocumentRevision).values(due_date=DUE))
 
             counts = await asyncio.gather(
                 *(remind(system.db, subjects=system.subjects, now=MORNING, zone=BANGKOK) for _ in range(4))

@@ -14,7 +14,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 from redis.asyncio import Redis as RedisClient
 
-from saraban.documents.core.models import Correspondence
+from saraban.documents.core.models import Document
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter
@@ -144,7 +144,7 @@ async def check_books(db: Database, told: list[str]) -> None:
     """
     async with db.reading() as session:
         ledger = list(await session.scalars(sa.select(LedgerEntry)))
-        heads = list(await session.scalars(sa.select(Correspondence)))
+        heads = list(await session.scalars(sa.select(Document)))
         audited = set(
             await session.scalars(sa.select(NumberAudit.reservation_uuid).where(NumberAudit.operation == "GENERATE"))
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from saraban.bootstrap import System
-    from saraban.documents.demo.service import Chapter, Scene
+    from saraban.documents.demo.service import WalkthroughDocument, WalkthroughStep
 
 
 class DemoNotForProduction(DomainError):
@@ -94,11 +94,11 @@ def refuse_production(settings: Settings) -> None:
         raise DemoNotForProduction
 
 
-async def _play(system: "System", console: "Console") -> "list[Chapter]":
+async def _play(system: "System", console: "Console") -> "list[WalkthroughDocument]":
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from saraban import bootstrap
-    from saraban.documents.demo.service import STEPS, tell
+    from saraban.documents.demo.service import STEPS, walk_through
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=False) as progress:
@@ -107,7 +107,7 @@ async def _play(system: "System", console: "Console") -> "list[Chapter]":
         await bootstrap.load_documents(system)
         progress.advance(bar)
         chapters = []
-        async for scene in tell(bootstrap.stage(system), clock=system.clock):
+        async for scene in walk_through(bootstrap.stage(system), clock=system.clock):
             progress.console.print(f"  {_said(scene)}", highlight=False, soft_wrap=True)
             progress.update(bar, advance=1, description=say("เล่าเรื่อง", "Telling the story"))
             if scene.chapter is not None:
@@ -115,11 +115,11 @@ async def _play(system: "System", console: "Console") -> "list[Chapter]":
     return chapters
 
 
-def _said(scene: "Scene") -> str:
+def _said(scene: "WalkthroughStep") -> str:
     return scene.says.say(language())
 
 
-def _print(console: "Console", chapters: "list[Chapter]") -> None:
+def _print(console: "Console", chapters: "list[WalkthroughDocument]") -> None:
     zone = config.load().zone
     console.print(_documents(chapters))
     for chapter in chapters:
@@ -155,7 +155,7 @@ def _fitted(table: "Table") -> "Table":
     return table
 
 
-def _documents(chapters: "list[Chapter]") -> "Table":
+def _documents(chapters: "list[WalkthroughDocument]") -> "Table":
     table = _table(say("เอกสาร", "Documents"))
     _column(table, "เลขที่", "Number")
     _column(table, "สถานะ", "State")
@@ -173,7 +173,7 @@ def _documents(chapters: "list[Chapter]") -> "Table":
     return _fitted(table)
 
 
-def _history(chapter: "Chapter", zone: "ZoneInfo") -> "Table":
+def _history(chapter: "WalkthroughDocument", zone: "ZoneInfo") -> "Table":
     number = chapter.document["data"]["documentNumber"]
     table = _table(say(f"ประวัติของ {number}", f"History of {number}"))
     _column(table, "เวลา", "Time")
@@ -191,7 +191,7 @@ def _history(chapter: "Chapter", zone: "ZoneInfo") -> "Table":
     return _fitted(table)
 
 
-def _trail(chapters: "list[Chapter]", zone: "ZoneInfo") -> "Table":
+def _trail(chapters: "list[WalkthroughDocument]", zone: "ZoneInfo") -> "Table":
     table = _table(say("บันทึกการตรวจสอบ", "Audit trail"))
     _column(table, "เวลา", "Time")
     _column(table, "การกระทำ", "Action")
@@ -209,21 +209,21 @@ def _trail(chapters: "list[Chapter]", zone: "ZoneInfo") -> "Table":
     return _fitted(table)
 
 
-def _names(chapter: "Chapter") -> dict[str, str]:
+def _names(chapter: "WalkthroughDocument") -> dict[str, str]:
     author = chapter.document["data"]["createdBy"]
     others = {str(step.actor.public_id): step.actor.display_name for step in chapter.steps if step.actor}
     return others | {author["publicId"]: author["displayName"]}
 
 
-def _continues(chapters: "list[Chapter]") -> bool:
+def _continues(chapters: "list[WalkthroughDocument]") -> bool:
     return any("-0001" not in chapter.document["data"]["documentNumber"] for chapter in chapters)
 
 
-def _as_json(chapters: "list[Chapter]") -> dict[str, Any]:
+def _as_json(chapters: "list[WalkthroughDocument]") -> dict[str, Any]:
     return {"continued": _continues(chapters), "documents": [_chapter_as_json(chapter) for chapter in chapters]}
 
 
-def _chapter_as_json(chapter: "Chapter") -> dict[str, Any]:
+def _chapter_as_json(chapter: "WalkthroughDocument") -> dict[str, Any]:
     return {
         "kind": chapter.script.where.value,
         "publicId": chapter.document["data"]["publicId"],

@@ -217,7 +217,7 @@ def _asked_password(username: str) -> str:
 
 def _check(first: "FirstAdministrator", content: bytes | None) -> None:
     """:raises Invalid: before there is a table, with every fault of the administrator and of the file"""
-    from saraban.setup.domain.yaml_reader import read_file
+    from saraban.setup.domain.project_yaml import read_file
 
     faults: list[FieldProblem] = []
     rules: list[Callable[[], object]] = [first.check]
@@ -236,7 +236,7 @@ def _check(first: "FirstAdministrator", content: bytes | None) -> None:
 
 def _agree(content: bytes, code: str, name: str) -> None:
     """:raises OrganizationNamesDiffer: when the file calls the administrator's organization otherwise"""
-    from saraban.setup.domain.yaml_reader import read_file
+    from saraban.setup.domain.project_yaml import read_file
 
     code, name = fold(code.strip()), fold(name.strip())
     for one in read_file(content).file.organizations or ():

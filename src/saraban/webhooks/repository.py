@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation.models import Circulation
-from saraban.documents.core.models import Correspondence
+from saraban.documents.core.models import Document
 from saraban.identity.models import Permission, RolePermission, User, UserAssignment
 from saraban.kit.pagination import newest_first
 from saraban.projects.models import Project
@@ -71,7 +71,7 @@ async def projects_of(
     """Return the key of the project of each, by public id."""
     found = sa.union(
         sa.select(Project.public_id, Project.id).where(Project.public_id.in_(projects)),
-        sa.select(Correspondence.public_id, Correspondence.project_id).where(Correspondence.public_id.in_(documents)),
+        sa.select(Document.public_id, Document.project_id).where(Document.public_id.in_(documents)),
         sa.select(Circulation.public_id, Circulation.project_id).where(Circulation.public_id.in_(documents)),
     )
     return {row[0]: row[1] for row in await session.execute(found)}

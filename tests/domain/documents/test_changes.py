@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from saraban.documents.core.domain.changes import LONGEST, changed
+from saraban.documents.core.domain.changes import LONGEST, field_changes
 
 
 class TestChanged:
@@ -10,13 +10,13 @@ class TestChanged:
         before = {"subject": "a", "priority": "LOW", "documentDate": None}
         after = {"subject": "b", "priority": "LOW", "documentDate": date(2026, 3, 2)}
 
-        assert changed(before, after) == {
+        assert field_changes(before, after) == {
             "subject": {"old": "a", "new": "b"},
             "documentDate": {"old": None, "new": "2026-03-02"},
         }
 
     def test_cuts_long_texts(self) -> None:
-        (kept,) = changed({"body": "ก" * 1000}, {"body": None}).values()
+        (kept,) = field_changes({"body": "ก" * 1000}, {"body": None}).values()
 
         assert kept == {"old": "ก" * (LONGEST - 1) + "…", "new": None}
         assert len(kept["old"]) == LONGEST

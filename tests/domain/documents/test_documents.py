@@ -4,13 +4,13 @@ from datetime import date
 
 import pytest
 
-from saraban.documents.circulation.domain import Part, rights_to_answer, status_code, still_to_answer
-from saraban.documents.core.domain.due import earliest_due, is_overdue
-from saraban.documents.core.domain.kind import Kind, issues
-from saraban.documents.core.domain.revision import label
-from saraban.documents.correspondence.domain import CORRESPONDENCE
-from saraban.documents.rfa.domain import APPROVE_CODES, RFA, Verdict, may_ask, verdict
-from saraban.documents.transmittal.domain import TRANSMITTAL
+from saraban.documents.circulation.domain import AssigneeState, rights_to_answer, status_code, still_to_answer
+from saraban.documents.core.domain.dates import earliest_due, is_overdue
+from saraban.documents.core.domain.kind import KindRules, counts_as_issued
+from saraban.documents.core.domain.revision import revision_label
+from saraban.documents.correspondence.domain import CORRESPONDENCE_RULES
+from saraban.documents.rfa.domain import APPROVE_CODES, RFA_RULES, RfaVerdict, may_ask, verdict
+from saraban.documents.transmittal.domain import TRANSMITTAL_RULES
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.outcome import OUTCOMES, Meaning, Outcome
 from saraban.workflow.domain.registers import REGISTERS
@@ -25,14 +25,14 @@ class TestLabel:
         [(0, "A"), (1, "B"), (25, "Z"), (26, "AA"), (27, "AB"), (51, "AZ"), (52, "BA"), (701, "ZZ"), (702, "AAA")],
     )
     def test_goes_from_a_to_z_and_on(self, number: int, expected: str) -> None:
-        assert label(number) == expected
+        assert revision_label(number) == expected
 
     def test_never_gives_the_same_twice(self) -> None:
-        assert len({label(number) for number in range(2000)}) == 2000
+        assert len({revision_label(number) for number in range(2000)}) == 2000
 
     def test_refuses_a_revision_before_the_first(self) -> None:
         with pytest.raises(ValueError, match="counted from 0"):
-            label(-1)
+            revision_label(-1)
 
 
 class TestOverdue:
@@ -75,25 +75,25 @@ class TestStatusCode:
         ],
     )
     def test_of_a_letter_names_the_recipients_role(self, state: str, role: str | None, expected: str) -> None:
-        assert CORRESPONDENCE.status_code(state, role) == expected
-        assert expected in CORRESPONDENCE.status_codes(state)
+        assert CORRESPONDENCE_RULES.status_code(state, role) == expected
+        assert expected in CORRESPONDENCE_RULES.status_codes(state)
 
     @pytest.mark.parametrize(("left", "expected"), [("pending_review", "REPCSC"), ("pending_approval", "REPOWN")])
     def test_of_an_rfa_sent_back_names_who_replied(self, left: str, expected: str) -> None:
         # The recipient's role does not matter: an RFA goes along its approval path.
-        assert RFA.status_code("revision_requested", "CONSULTANT", left=left) == expected
-        assert expected in RFA.status_codes("revision_requested")
+        assert RFA_RULES.status_code("revision_requested", "CONSULTANT", left=left) == expected
+        assert expected in RFA_RULES.status_codes("revision_requested")
 
-    @pytest.mark.parametrize("kind", [CORRESPONDENCE, RFA, TRANSMITTAL], ids=lambda kind: kind.name)
-    def test_counts_as_finished_where_the_workflow_ends(self, kind: Kind) -> None:
+    @pytest.mark.parametrize("kind", [CORRESPONDENCE_RULES, RFA_RULES, TRANSMITTAL_RULES], ids=lambda kind: kind.name)
+    def test_counts_as_finished_where_the_workflow_ends(self, kind: KindRules) -> None:
         codes = {REGISTERS[kind.name].code, *dict(REGISTERS[kind.name].codes).values()}
         definitions = [dsl.read(raw) for raw in shipped() if raw["workflow"] in codes]
         ends = {state.name for one in definitions for state in one.states.values() if state.terminal}
 
         assert kind.finished == ends | {"cancelled", "terminated"}
 
-    @pytest.mark.parametrize("kind", [CORRESPONDENCE, RFA, TRANSMITTAL], ids=lambda kind: kind.name)
-    def test_tells_the_states_of_a_kind_apart_but_for_those_that_show_alike(self, kind: Kind) -> None:
+    @pytest.mark.parametrize("kind", [CORRESPONDENCE_RULES, RFA_RULES, TRANSMITTAL_RULES], ids=lambda kind: kind.name)
+    def test_tells_the_states_of_a_kind_apart_but_for_those_that_show_alike(self, kind: KindRules) -> None:
         codes = {frozenset(kind.status_codes(state)) for state in kind.statuses}
 
         assert sum(map(len, codes)) == len(frozenset().union(*codes))
@@ -113,23 +113,23 @@ class TestStatusCode:
         ],
     )
     def test_of_an_end_is_what_it_means_under_any_name(self, meaning: Meaning, left: str | None, expected: str) -> None:
-        found = RFA.status_code("an_end", "CONTRACTOR", left=left, ended=True, meaning=meaning)
+        found = RFA_RULES.status_code("an_end", "CONTRACTOR", left=left, ended=True, meaning=meaning)
 
         assert found == expected
-        assert found in RFA.finished_codes
+        assert found in RFA_RULES.finished_codes
 
     @pytest.mark.parametrize(
         ("kind", "asks", "expected"),
         [
-            (RFA, "OWNER", "SUBOWN"),
-            (RFA, "CONSULTANT", "SUBCSC"),
-            (CORRESPONDENCE, "recipient", "SUBDSN"),
-            (TRANSMITTAL, "OWNER", "SUBMITTED"),
-            (RFA, None, "IN_REVIEW"),
+            (RFA_RULES, "OWNER", "SUBOWN"),
+            (RFA_RULES, "CONSULTANT", "SUBCSC"),
+            (CORRESPONDENCE_RULES, "recipient", "SUBDSN"),
+            (TRANSMITTAL_RULES, "OWNER", "SUBMITTED"),
+            (RFA_RULES, None, "IN_REVIEW"),
         ],
     )
     def test_under_way_names_whom_it_waits_for_under_any_name(
-        self, kind: Kind, asks: str | None, expected: str
+        self, kind: KindRules, asks: str | None, expected: str
     ) -> None:
         found = kind.status_code("a_step", "DESIGNER", meaning=Meaning(asks=asks))
 
@@ -150,42 +150,42 @@ class TestVerdict:
         ],
     )
     def test_of_a_state_is_its_status_alone(self, state: str, status: str) -> None:
-        assert verdict(state, ended=state in {"cancelled", "terminated"}) == Verdict(status)
+        assert verdict(state, ended=state in {"cancelled", "terminated"}) == RfaVerdict(status)
 
     @pytest.mark.parametrize(("asks", "status"), [("OWNER", "FAP"), ("CONSULTANT", "FRE"), ("recipient", "FRE")])
     def test_under_way_is_for_approval_where_the_owner_is_waited_for(self, asks: str, status: str) -> None:
-        assert verdict("a_step", meaning=Meaning(asks=asks)) == Verdict(status)
+        assert verdict("a_step", meaning=Meaning(asks=asks)) == RfaVerdict(status)
 
     @pytest.mark.parametrize(
         ("meaning", "expected"),
         [
-            (Meaning("approved"), Verdict("FCO", "1A", approved=True)),
-            (Meaning("approved", decided_by="OWNER"), Verdict("FCO", "1A", approved=True)),
-            (Meaning("approved", decided_by="CONSULTANT"), Verdict("FCO", "1C", approved=True)),
-            (Meaning("approved_with_comments"), Verdict("FCO", "1N", approved=True)),
-            (Meaning("revise_resubmit"), Verdict("FRE", "3R")),
-            (Meaning("rejected"), Verdict("FRE", "4X")),
-            (Meaning("closed"), Verdict("FRE", "5N")),
-            (Meaning("withdrawn"), Verdict("CC")),
+            (Meaning("approved"), RfaVerdict("FCO", "1A", approved=True)),
+            (Meaning("approved", decided_by="OWNER"), RfaVerdict("FCO", "1A", approved=True)),
+            (Meaning("approved", decided_by="CONSULTANT"), RfaVerdict("FCO", "1C", approved=True)),
+            (Meaning("approved_with_comments"), RfaVerdict("FCO", "1N", approved=True)),
+            (Meaning("revise_resubmit"), RfaVerdict("FRE", "3R")),
+            (Meaning("rejected"), RfaVerdict("FRE", "4X")),
+            (Meaning("closed"), RfaVerdict("FRE", "5N")),
+            (Meaning("withdrawn"), RfaVerdict("CC")),
         ],
     )
-    def test_of_an_end_is_what_it_means_under_any_name(self, meaning: Meaning, expected: Verdict) -> None:
+    def test_of_an_end_is_what_it_means_under_any_name(self, meaning: Meaning, expected: RfaVerdict) -> None:
         assert verdict("an_end", ended=True, meaning=meaning) == expected
         assert expected.approve_code in {None, *APPROVE_CODES}
 
     @pytest.mark.parametrize(
         ("code", "expected"),
         [
-            ("1N", Verdict("FCO", "1A", approved=True)),
-            ("3C", Verdict("FRE", "3R")),
-            ("4X", Verdict("FRE", "4X")),
-            ("5N", Verdict("FRE", "5N")),
-            ("1B", Verdict("FRE")),  # none of the approve codes, so its first digit means nothing
-            (None, Verdict("FRE")),
+            ("1N", RfaVerdict("FCO", "1A", approved=True)),
+            ("3C", RfaVerdict("FRE", "3R")),
+            ("4X", RfaVerdict("FRE", "4X")),
+            ("5N", RfaVerdict("FRE", "5N")),
+            ("1B", RfaVerdict("FRE")),  # none of the approve codes, so its first digit means nothing
+            (None, RfaVerdict("FRE")),
         ],
     )
     def test_of_an_end_that_says_nothing_is_that_of_the_code_answered(
-        self, code: str | None, expected: Verdict
+        self, code: str | None, expected: RfaVerdict
     ) -> None:
         assert verdict("an_end", ended=True, response_code=code) == expected
 
@@ -207,7 +207,7 @@ class TestIssues:
         ],
     )
     def test_opens_a_document_to_its_recipients(self, state: str, outcome: Outcome | None, expected: bool) -> None:
-        assert issues(state, outcome) is expected
+        assert counts_as_issued(state, outcome) is expected
 
 
 class TestSheetStatus:
@@ -228,10 +228,10 @@ class TestSheetStatus:
 class TestParts:
     def test_waits_for_main_and_action_only(self) -> None:
         parts = [
-            Part("MAIN", "PENDING"),
-            Part("ACTION", "IN_PROGRESS"),
-            Part("ACTION", "REJECTED"),
-            Part("INFORMATION", "PENDING"),
+            AssigneeState("MAIN", "PENDING"),
+            AssigneeState("ACTION", "IN_PROGRESS"),
+            AssigneeState("ACTION", "REJECTED"),
+            AssigneeState("INFORMATION", "PENDING"),
         ]
         assert still_to_answer(parts) == 2
 
@@ -264,8 +264,8 @@ class TestMayAsk:
 class TestStatesOfOnesOwn:
     """An administrator's definition may have states that no register knows."""
 
-    @pytest.mark.parametrize("kind", [CORRESPONDENCE, RFA], ids=lambda kind: kind.name)
-    def test_show_that_the_document_is_under_way_or_closed(self, kind: Kind) -> None:
+    @pytest.mark.parametrize("kind", [CORRESPONDENCE_RULES, RFA_RULES], ids=lambda kind: kind.name)
+    def test_show_that_the_document_is_under_way_or_closed(self, kind: KindRules) -> None:
         codes = [kind.status_code("with_consultant", "CONSULTANT", ended=ended) for ended in (False, True)]
 
         assert codes == ["IN_REVIEW", "CLOSED"]

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from saraban.documents.circulation import domain as circulation
-from saraban.documents.core.domain.kind import CANCELLED, DRAFT, TERMINATED, Kind
-from saraban.documents.correspondence.domain import CORRESPONDENCE
-from saraban.documents.rfa.domain import RFA
-from saraban.documents.transmittal.domain import TRANSMITTAL
+from saraban.documents.core.domain.kind import CANCELLED, DRAFT, TERMINATED, KindRules
+from saraban.documents.correspondence.domain import CORRESPONDENCE_RULES
+from saraban.documents.rfa.domain import RFA_RULES
+from saraban.documents.transmittal.domain import TRANSMITTAL_RULES
 from saraban.web.shell.document_kinds import BY_NAME
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.definition import Definition
@@ -56,8 +56,8 @@ def one_exit(rule: Any) -> dict[str, Any]:
 
 
 class TestRegisters:
-    @pytest.mark.parametrize("kind", [CORRESPONDENCE, RFA, TRANSMITTAL], ids=lambda kind: kind.name)
-    def test_are_known_as_they_say_of_themselves(self, kind: Kind) -> None:
+    @pytest.mark.parametrize("kind", [CORRESPONDENCE_RULES, RFA_RULES, TRANSMITTAL_RULES], ids=lambda kind: kind.name)
+    def test_are_known_as_they_say_of_themselves(self, kind: KindRules) -> None:
         register = REGISTERS[kind.name]
 
         assert set(register.types) in ({*()}, set(kind.type_codes))

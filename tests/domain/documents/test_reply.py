@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.documents.core.domain.reply import Correspondents, answers
+from saraban.documents.core.domain.reply import Correspondents, is_reply
 
 ORIGINAL = Correspondents(1, {2, 3})
 
@@ -18,4 +18,4 @@ ORIGINAL = Correspondents(1, {2, 3})
     ],
 )
 def test_goes_back_from_one_that_received_it(reply: Correspondents, expected: bool) -> None:
-    assert answers(reply, ORIGINAL) is expected
+    assert is_reply(reply, ORIGINAL) is expected

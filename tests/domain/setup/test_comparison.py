@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from saraban.setup.domain.comparison import differences, items_of
+from saraban.setup.domain.comparison import differences, project_items
 
 ORGANIZATION = {"code": "A", "name": "เอ"}
 OTHER = {**ORGANIZATION, "name": "b"}
@@ -17,7 +17,9 @@ GIVEN = "/people/somchai/roles/Contract Admin Contract C1"
 
 def compared(wanted: dict[str, Any], there: dict[str, Any], **how: Any) -> list[tuple[str, str]]:
     options = {"prune": False, "update_shared": False} | how
-    return [(one.pointer, one.what.value) for one in differences(items_of(wanted), items_of(there), **options)]
+    return [
+        (one.pointer, one.what.value) for one in differences(project_items(wanted), project_items(there), **options)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -86,10 +88,10 @@ def test_a_contract_of_another_project_is_a_conflict_whatever_is_asked_for() -> 
 
 def test_a_difference_shows_what_differs_and_nothing_else() -> None:
     wanted, there = {"project": {"code": "P", "name": "b"}}, {"project": {"code": "P", "name": "a", "nameEn": "x"}}
-    (one,) = differences(items_of(wanted), items_of(there), prune=False, update_shared=False)
+    (one,) = differences(project_items(wanted), project_items(there), prune=False, update_shared=False)
 
     assert (one.before, one.after) == ({"name": "a"}, {"name": "b"})
 
 
 def test_what_stands_twice_is_found_where_it_stands_again() -> None:
-    assert items_of({"members": [{"organization": "A"}, {"organization": "A"}]}).twice == [("members", 1)]
+    assert project_items({"members": [{"organization": "A"}, {"organization": "A"}]}).twice == [("members", 1)]

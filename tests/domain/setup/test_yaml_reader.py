@@ -3,7 +3,7 @@
 import pytest
 
 from saraban.kit.errors import Invalid
-from saraban.setup.domain.yaml_reader import LARGEST, ProjectFileTooLarge, read_file
+from saraban.setup.domain.project_yaml import LARGEST, ProjectFileTooLarge, read_file
 
 PROJECT = "project: {code: P, name: โครงการ}\n"
 DAY = "calendar: {days: [{date: 2026-02-30, kind: holiday, name: a}]}"

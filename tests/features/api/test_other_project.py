@@ -10,7 +10,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 from fastapi import FastAPI
 
-from saraban.documents.core.models import Correspondence
+from saraban.documents.core.models import Document
 from saraban.identity.models import Organization
 from saraban.identity.service.seed import SHIPPED_AT
 from saraban.kit.db import Database
@@ -57,7 +57,7 @@ async def other(app: FastAPI) -> dict[str, str]:
 async def written(db: Database) -> tuple[int, int]:
     async with db.reading() as session:
         numbers = await session.scalar(sa.select(sa.func.count()).select_from(LedgerEntry))
-        documents = await session.scalar(sa.select(sa.func.count()).select_from(Correspondence))
+        documents = await session.scalar(sa.select(sa.func.count()).select_from(Document))
         return int(numbers or 0), int(documents or 0)
 
 

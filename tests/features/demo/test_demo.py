@@ -18,10 +18,18 @@ from saraban.attachments.models import Attachment
 from saraban.cli.outcome import EXIT_CODES, told
 from saraban.config import Settings
 from saraban.documents.circulation.models import Circulation
-from saraban.documents.core.models import Correspondence
+from saraban.documents.core.models import Document
 from saraban.documents.demo.domain import files
-from saraban.documents.demo.service import STEPS, DemoMissing, deeds, load, loading, setting, tell
-from saraban.documents.demo.service.story import Chapter
+from saraban.documents.demo.service import (
+    STEPS,
+    DemoMissing,
+    demo_actions,
+    find_demo_project,
+    load,
+    loader,
+    walk_through,
+)
+from saraban.documents.demo.service.demo_walkthrough import WalkthroughDocument
 from saraban.identity.models import User
 from saraban.kit.clock import local_date
 from saraban.kit.dates import BUDDHIST_OFFSET
@@ -41,7 +49,7 @@ def loaded_folder(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path) -
 
     async def fill() -> None:
         async with bootstrap.closing(bootstrap.wire(settings_in(folder))) as system:
-            assert await bootstrap.load_documents(system) == len(loading.SCRIPTS)
+            assert await bootstrap.load_documents(system) == len(loader.SCRIPTS)
 
     run_apart(fill())
     return folder
@@ -55,12 +63,12 @@ async def loaded(loaded_folder: Path, tmp_path: Path) -> "AsyncIterator[System]"
         yield system
 
 
-async def told_once(system: "System") -> tuple[int, list[Chapter]]:
-    scenes = [scene async for scene in tell(bootstrap.stage(system), clock=system.clock)]
+async def told_once(system: "System") -> tuple[int, list[WalkthroughDocument]]:
+    scenes = [scene async for scene in walk_through(bootstrap.stage(system), clock=system.clock)]
     return len(scenes), [scene.chapter for scene in scenes if scene.chapter is not None]
 
 
-def numbers_of(chapters: list[Chapter]) -> list[str]:
+def numbers_of(chapters: list[WalkthroughDocument]) -> list[str]:
     return [chapter.document["data"]["documentNumber"] for chapter in chapters]
 
 
@@ -68,10 +76,10 @@ class TestDocuments:
     async def test_stand_in_many_states(self, loaded: "System") -> None:
         async with loaded.db.reading() as session:
             states = set(await session.scalars(sa.select(WorkflowInstance.current_state)))
-            heads = await session.scalar(sa.select(sa.func.count()).select_from(Correspondence))
+            heads = await session.scalar(sa.select(sa.func.count()).select_from(Document))
             sheets = await session.scalar(sa.select(sa.func.count()).select_from(Circulation))
 
-        assert heads + sheets == len(loading.SCRIPTS) >= 20
+        assert heads + sheets == len(loader.SCRIPTS) >= 20
         assert states >= {
             "draft", "in_review", "pending_review", "pending_approval", "approved", "rejected",
             "revision_requested", "submitted", "completed", "routing",
@@ -80,7 +88,7 @@ class TestDocuments:
     async def test_hold_a_number_each(self, loaded: "System") -> None:
         async with loaded.db.reading() as session:
             held = set(await session.scalars(sa.select(LedgerEntry.holder_public_id)))
-            documents = set(await session.scalars(sa.select(Correspondence.public_id)))
+            documents = set(await session.scalars(sa.select(Document.public_id)))
             sheets = set(await session.scalars(sa.select(Circulation.public_id)))
 
         assert held == documents | sheets
@@ -95,7 +103,7 @@ class TestDocuments:
     async def test_lie_in_the_past_and_are_partly_overdue(self, loaded: "System") -> None:
         now = loaded.clock.now()
         async with loaded.db.reading() as session:
-            moments = set(await session.scalars(sa.select(Correspondence.created_at)))
+            moments = set(await session.scalars(sa.select(Document.created_at)))
             entries = set(await session.scalars(sa.select(LedgerEntry.created_at)))
 
         assert max(moments) < now
@@ -114,17 +122,19 @@ class TestDocuments:
 
     @pytest.mark.parametrize("acts", [0, 2])
     async def test_go_on_where_they_were_broken_off(self, system: "System", acts: int) -> None:
-        stage, first, now = bootstrap.stage(system), loading.SCRIPTS[0], system.clock.now()
+        stage, first, now = bootstrap.stage(system), loader.SCRIPTS[0], system.clock.now()
         async with system.db.reading() as session:
-            found = await setting(session)
-        document = await deeds.write(stage, found, first, now=now - timedelta(days=first.age), known={})
+            found = await find_demo_project(session)
+        document = await demo_actions.write(stage, found, first, now=now - timedelta(days=first.age), known={})
         for act in first.acts[:acts]:
-            document = await deeds.act(stage, found, document, act, script=first, now=now - timedelta(days=first.age))
+            document = await demo_actions.take_action(
+                stage, found, document, act, script=first, now=now - timedelta(days=first.age)
+            )
 
-        assert await load(stage, now=now, scripts=loading.SCRIPTS[:2]) == 1
+        assert await load(stage, now=now, scripts=loader.SCRIPTS[:2]) == 1
 
         public_id = UUID(document["data"]["publicId"])
-        whole = await deeds.read(stage, caller=found.looker, public_id=public_id, where=first.where, now=now)
+        whole = await demo_actions.read(stage, caller=found.looker, public_id=public_id, where=first.where, now=now)
         assert whole["workflow"]["currentState"] == "approved"
 
     async def test_are_left_out_where_a_demo_account_is_closed(self, system: "System") -> None:

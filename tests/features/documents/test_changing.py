@@ -7,7 +7,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from saraban.documents.core.models import CorrespondenceRevision
+from saraban.documents.core.models import DocumentRevision
 from saraban.numbering.models import LedgerEntry
 from saraban.projects.models import CorrespondenceStatus
 from tests.conftest import unwrapped
@@ -183,8 +183,8 @@ class TestSentBack:
 
         status = (
             sa.select(CorrespondenceStatus.status_code)
-            .join(CorrespondenceRevision, CorrespondenceRevision.correspondence_status_id == CorrespondenceStatus.id)
-            .where(CorrespondenceRevision.correspondence_number == rfa["documentNumber"])
+            .join(DocumentRevision, DocumentRevision.correspondence_status_id == CorrespondenceStatus.id)
+            .where(DocumentRevision.correspondence_number == rfa["documentNumber"])
         )
         async with app.state.db.reading() as session:
             assert await session.scalar(status) == expected

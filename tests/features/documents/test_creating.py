@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from saraban.audit.models import AuditLog
-from saraban.documents.core.models import Correspondence
+from saraban.documents.core.models import Document
 from saraban.events.models import OutboxEvent
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
@@ -95,7 +95,7 @@ class TestCreate:
 
         assert first.json() == again.json()
         assert other.status_code == 422
-        assert await count_of(app.state.db, Correspondence) == 1
+        assert await count_of(app.state.db, Document) == 1
         assert await count_of(app.state.db, LedgerEntry) == 1
 
     async def test_records_the_event_and_the_audit_row_with_the_document(self, desk: Desk, app: Any) -> None:
@@ -123,7 +123,7 @@ class TestRefuse:
             assert answer.status_code == 422, (changes, answer.text)
             assert pointers(answer) == [pointer], changes
             assert answer.json()["errors"][0]["message"]
-        assert await count_of(app.state.db, Correspondence) == 0
+        assert await count_of(app.state.db, Document) == 0
         assert await count_of(app.state.db, LedgerEntry) == 0
 
     async def test_refuses_a_letter_to_oneself_in_the_words_of_the_specification(self, desk: Desk) -> None:

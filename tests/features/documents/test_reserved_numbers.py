@@ -7,7 +7,7 @@ import httpx
 import sqlalchemy as sa
 from fastapi import FastAPI
 
-from saraban.documents.core.models import Correspondence
+from saraban.documents.core.models import Document
 from saraban.numbering.models import LedgerEntry
 from tests.features.documents.conftest import Desk, pointers
 from tests.features.documents.test_circulations import order
@@ -92,7 +92,7 @@ class TestReservedNumber:
         assert "/correspondenceTypeCode" in pointers(kind)
         async with app.state.db.reading() as session:
             entry = (await session.scalars(sa.select(LedgerEntry))).one()
-            documents = await session.scalar(sa.select(sa.func.count()).select_from(Correspondence))
+            documents = await session.scalar(sa.select(sa.func.count()).select_from(Document))
         assert (entry.document_number_status, entry.holder_public_id, documents) == ("RESERVED", None, 0)
 
     async def test_of_somebody_else_is_not_found(self, desk: Desk) -> None:

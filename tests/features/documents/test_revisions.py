@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.documents.core.models import Correspondence
+from saraban.documents.core.models import Document
 from saraban.identity.models import Organization
 from saraban.numbering.models import LedgerEntry, NumberAudit, NumberRendering
 from tests.conftest import unwrapped
@@ -129,7 +129,7 @@ class TestWithdrawRevision:
         first = rfa["documentNumber"]
 
         async with app.state.db.reading() as session:
-            head = await session.scalar(sa.select(Correspondence).where(Correspondence.correspondence_number == first))
+            head = await session.scalar(sa.select(Document).where(Document.correspondence_number == first))
             entry = await session.scalar(sa.select(LedgerEntry).where(LedgerEntry.document_number == first))
             printed = await session.scalars(
                 sa.select(NumberRendering.document_number).where(NumberRendering.reservation_id == entry.id)
@@ -293,10 +293,10 @@ class TestItemsOnAWorkflowOfOnesOwn:
         self, desk: Desk, sheet: dict[str, Any], app: FastAPI
     ) -> None:
         other = sa.select(Organization.id).where(Organization.organization_code == "สคฉ.3").scalar_subquery()
-        letter = Correspondence.public_id == UUID(sheet["items"][0]["documentPublicId"])
+        letter = Document.public_id == UUID(sheet["items"][0]["documentPublicId"])
 
         async def give_away(session: AsyncSession) -> None:
-            await session.execute(sa.update(Correspondence).where(letter).values(originator_id=other))
+            await session.execute(sa.update(Document).where(letter).values(originator_id=other))
 
         await app.state.db.transact(give_away)
 

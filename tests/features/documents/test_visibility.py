@@ -7,10 +7,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import DRAFT
 from saraban.documents.core.domain.visibility import VIEW, Placement, Reach, may_see
-from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
+from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.service.subject import DocumentSubject
-from saraban.documents.correspondence.service import REGISTER
+from saraban.documents.core.service.workflow_subject import DocumentSubject
+from saraban.documents.correspondence.service import CORRESPONDENCE
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Grant
@@ -47,7 +47,7 @@ async def _write(session: AsyncSession, random: Random) -> dict[object, Placemen
         project = contracts[contract] if contract else random.choice(projects)
         sent_to = random.sample(organizations, random.randint(1, 2))
         originator = random.choice(organizations)
-        head = Correspondence(
+        head = Document(
             correspondence_type_id=kind,
             correspondence_number=f"หนังสือ-{number}",
             project_id=project,
@@ -59,7 +59,7 @@ async def _write(session: AsyncSession, random: Random) -> dict[object, Placemen
         session.add(head)
         await session.flush()
         issued = random.random() < 0.6
-        revision = CorrespondenceRevision(
+        revision = DocumentRevision(
             correspondence_id=head.id,
             correspondence_number=head.correspondence_number,
             revision_number=0,
@@ -73,7 +73,7 @@ async def _write(session: AsyncSession, random: Random) -> dict[object, Placemen
         )
         session.add(revision)
         session.add_all(
-            CorrespondenceRecipient(correspondence_id=head.id, recipient_organization_id=one, recipient_type="TO")
+            DocumentRecipient(correspondence_id=head.id, recipient_organization_id=one, recipient_type="TO")
             for one in sent_to
         )
         await session.flush()
@@ -122,8 +122,8 @@ class TestVisible:
         async with demo_db.writing() as session:
             await _write(session, random)
             organizations = await _keys(session, Organization.id)
-            revisions = list(await session.scalars(sa.select(CorrespondenceRevision.public_id)))
-        subject = DocumentSubject(REGISTER, BANGKOK)
+            revisions = list(await session.scalars(sa.select(DocumentRevision.public_id)))
+        subject = DocumentSubject(CORRESPONDENCE, BANGKOK)
         everybody = [_caller(_some(random, organizations)) for _ in range(40)]
         async with demo_db.reading() as session:
             system = await identity.system_caller(session)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.documents.circulation.models import Circulation
-from saraban.documents.core.models import CorrespondenceRevision
+from saraban.documents.core.models import DocumentRevision
 from saraban.notifications.models import ReminderSent
 from saraban.notifications.service import remind
 from saraban.worker import Worker
@@ -42,8 +42,8 @@ async def rfa(app: FastAPI, desk: Desk, worker: Worker) -> dict[str, Any]:
     async with app.state.db.writing() as session:
         due = morning(DUE, 23).astimezone(UTC)
         await session.execute(
-            sa.update(CorrespondenceRevision)
-            .where(CorrespondenceRevision.correspondence_number == rfa["documentNumber"])
+            sa.update(DocumentRevision)
+            .where(DocumentRevision.correspondence_number == rfa["documentNumber"])
             .values(due_date=due, issued_date=ISSUED)
         )
     await worker.drain()
@@ -101,9 +101,7 @@ class TestReminders:
             due = {"due_date": morning(DUE, 23).astimezone(UTC), "issued_date": ISSUED}
             numbers = [one["documentNumber"] for one in questions]
             await session.execute(
-                sa.update(CorrespondenceRevision)
-                .where(CorrespondenceRevision.correspondence_number.in_(numbers))
-                .values(due)
+                sa.update(DocumentRevision).where(DocumentRevision.correspondence_number.in_(numbers)).values(due)
             )
         await worker.drain()
 
@@ -116,8 +114,8 @@ class TestReminders:
         async with app.state.db.writing() as session:
             moved = morning(DUE + timedelta(days=7), 23).astimezone(UTC)
             await session.execute(
-                sa.update(CorrespondenceRevision)
-                .where(CorrespondenceRevision.correspondence_number == rfa["documentNumber"])
+                sa.update(DocumentRevision)
+                .where(DocumentRevision.correspondence_number == rfa["documentNumber"])
                 .values(due_date=moved)
             )
 

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
-from saraban.documents.core.models import CorrespondenceRevision
+from saraban.documents.core.models import DocumentRevision
 from saraban.notifications.domain.rules import notices
 from saraban.notifications.repository import Parties
 from saraban.notifications.service.addressing import Directory
@@ -158,7 +158,7 @@ class TestAsked:
         due = datetime(2025, 11, 28, 10, tzinfo=UTC)
         async with app.state.db.writing() as session:
             changed = {"due_date": due, "issued_date": datetime(2025, 11, 3, 3, tzinfo=UTC)}
-            await session.execute(sa.update(CorrespondenceRevision).values(changed))
+            await session.execute(sa.update(DocumentRevision).values(changed))
         assert await reminded(app, worker, morning(date(2025, 11, 25))) == 1
         assert await told(desk, *people) == everybody | {"dc.contractor": 1}
 

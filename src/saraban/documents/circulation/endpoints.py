@@ -8,16 +8,16 @@ from starlette.responses import Response
 
 from saraban.documents.circulation import service as circulations
 from saraban.documents.circulation.domain.visibility import VIEW
+from saraban.documents.circulation.schemas import AssigneeResponse as GivenResponse
 from saraban.documents.circulation.schemas import (
     CirculationAnswer,
     CirculationChanges,
     CirculationPage,
     NewCirculation,
 )
-from saraban.documents.circulation.schemas import Response as GivenResponse
-from saraban.documents.circulation.service import Search
+from saraban.documents.circulation.service import CirculationSearch
 from saraban.documents.core.dependencies import DueBefore, IfMatch, Overdue, SearchText, page_of
-from saraban.documents.core.schemas import Cancellation, HistoryList
+from saraban.documents.core.schemas import Cancellation, DocumentHistory
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import (
@@ -53,8 +53,8 @@ def search(
     due_before: DueBefore = None,
     overdue: Overdue = False,
     mine: Annotated[bool, Query(description="Only what I wrote or have a part in.")] = False,
-) -> Search:
-    return Search(
+) -> CirculationSearch:
+    return CirculationSearch(
         project=project,
         status=status,
         correspondence=correspondence,
@@ -65,7 +65,7 @@ def search(
     )
 
 
-Searching = Annotated[Search, Depends(async_dependency(search))]
+Searching = Annotated[CirculationSearch, Depends(async_dependency(search))]
 
 
 def _document(answer: SheetEnvelope) -> Response:
@@ -198,5 +198,5 @@ async def renumber(
 
 
 @router.get("/{publicId}/history", summary="Everything that happened, newest first")
-async def history(public_id: PathId, caller: Reader, session: ReadSession) -> HistoryList:
+async def history(public_id: PathId, caller: Reader, session: ReadSession) -> DocumentHistory:
     return await circulations.history(session, caller=caller, public_id=public_id)

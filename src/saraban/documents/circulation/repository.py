@@ -14,7 +14,7 @@ from saraban.attachments.models import Attachment
 from saraban.documents.circulation.domain import WAITING
 from saraban.documents.circulation.domain.visibility import CirculationReach
 from saraban.documents.circulation.models import Circulation, CirculationAttachment, CirculationRouting
-from saraban.documents.core.models import Correspondence
+from saraban.documents.core.models import Document
 from saraban.identity.models import Organization, User
 from saraban.kit import pagination
 from saraban.numbering.models import LedgerEntry, NumberRendering
@@ -24,7 +24,7 @@ _canceller = aliased(User, name="canceller")
 
 
 @dataclass(frozen=True, slots=True)
-class SheetRow:
+class CirculationRow:
     sheet: Circulation
     project: Project
     organization: Organization
@@ -35,13 +35,13 @@ class SheetRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PartRow:
+class AssigneeRow:
     routing: CirculationRouting
     user: User | None
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class CirculationFilters:
     """
     Which sheets are asked for; None asks for all.
 
@@ -64,13 +64,13 @@ def _select(reach: CirculationReach | None) -> Any:
     :param reach: whose sheets alone; None for what the system does itself
     """
     statement = (
-        sa.select(Circulation, Project, Organization, CirculationStatusCode, User, _canceller, Correspondence.public_id)
+        sa.select(Circulation, Project, Organization, CirculationStatusCode, User, _canceller, Document.public_id)
         .join(Project, Project.id == Circulation.project_id)
         .join(Organization, Organization.id == Circulation.organization_id)
         .join(CirculationStatusCode, CirculationStatusCode.code == Circulation.circulation_status_code)
         .join(User, User.user_id == Circulation.created_by_user_id)
         .outerjoin(_canceller, _canceller.user_id == Circulation.cancelled_by)
-        .outerjoin(Correspondence, Correspondence.id == Circulation.correspondence_id)
+        .outerjoin(Document, Document.id == Circulation.correspondence_id)
         .execution_options(populate_existing=True)
     )
     if reach is None or reach.everything:
@@ -93,7 +93,7 @@ def _was_numbered(text: str) -> sa.ColumnElement[bool]:
     )
 
 
-def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
+def _conditions(filters: CirculationFilters) -> list[sa.ColumnElement[bool]]:
     mine = sa.or_(
         Circulation.created_by_user_id == filters.person,
         sa.exists().where(
@@ -104,7 +104,7 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
     wanted: list[tuple[object, sa.ColumnElement[bool]]] = [
         (filters.project, Project.public_id == filters.project),
         (filters.status, Circulation.circulation_status_code == filters.status),
-        (filters.correspondence, Correspondence.public_id == filters.correspondence),
+        (filters.correspondence, Document.public_id == filters.correspondence),
         (filters.person, mine),
         (
             filters.text,
@@ -123,7 +123,9 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
     return found
 
 
-async def page(session: AsyncSession, *, filters: Filters, cursor: str | None, limit: int) -> pagination.Page[SheetRow]:
+async def page(
+    session: AsyncSession, *, filters: CirculationFilters, cursor: str | None, limit: int
+) -> pagination.Page[CirculationRow]:
     statement = pagination.newest_first(
         _select(filters.reach).where(*_conditions(filters)),
         at=Circulation.created_at,
@@ -131,27 +133,27 @@ async def page(session: AsyncSession, *, filters: Filters, cursor: str | None, l
         cursor=cursor,
         limit=limit,
     )
-    rows = [SheetRow(*row) for row in await session.execute(statement)]
+    rows = [CirculationRow(*row) for row in await session.execute(statement)]
     return pagination.page_of(rows, limit=limit, key=lambda row: (row.sheet.created_at, row.sheet.public_id))
 
 
 async def visible(
     session: AsyncSession, *, reach: CirculationReach | None, public_ids: Collection[UUID]
-) -> list[SheetRow]:
+) -> list[CirculationRow]:
     statement = _select(reach).where(Circulation.public_id.in_(public_ids))
-    return [SheetRow(*row) for row in await session.execute(statement)]
+    return [CirculationRow(*row) for row in await session.execute(statement)]
 
 
-async def by_number(session: AsyncSession, *, project_id: int, number: str) -> SheetRow:
+async def by_number(session: AsyncSession, *, project_id: int, number: str) -> CirculationRow:
     statement = _select(None).where(Circulation.project_id == project_id, Circulation.circulation_no == number)
-    return SheetRow(*(await session.execute(statement)).one())
+    return CirculationRow(*(await session.execute(statement)).one())
 
 
 async def lock(session: AsyncSession, *, sheet_id: int) -> None:
     await session.execute(sa.select(Circulation.id).where(Circulation.id == sheet_id).with_for_update())
 
 
-async def parts(session: AsyncSession, *, sheet_ids: Collection[int]) -> dict[int, list[PartRow]]:
+async def parts(session: AsyncSession, *, sheet_ids: Collection[int]) -> dict[int, list[AssigneeRow]]:
     statement = (
         sa.select(CirculationRouting, User)
         .outerjoin(User, User.user_id == CirculationRouting.assigned_to)
@@ -159,9 +161,9 @@ async def parts(session: AsyncSession, *, sheet_ids: Collection[int]) -> dict[in
         .order_by(CirculationRouting.circulation_id, CirculationRouting.step_number)
         .execution_options(populate_existing=True)
     )
-    found: dict[int, list[PartRow]] = {sheet_id: [] for sheet_id in sheet_ids}
+    found: dict[int, list[AssigneeRow]] = {sheet_id: [] for sheet_id in sheet_ids}
     for routing, user in await session.execute(statement):
-        found[routing.circulation_id].append(PartRow(routing, user))
+        found[routing.circulation_id].append(AssigneeRow(routing, user))
     return found
 
 
@@ -184,16 +186,16 @@ async def reaches_file(session: AsyncSession, *, reach: CirculationReach, attach
     return (await session.execute(statement.limit(1))).first() is not None
 
 
-async def has_sheet(session: AsyncSession, *, correspondence_id: int, organization_id: int) -> bool:
+async def has_circulation(session: AsyncSession, *, correspondence_id: int, organization_id: int) -> bool:
     statement = sa.select(Circulation.id).where(
         Circulation.correspondence_id == correspondence_id, Circulation.organization_id == organization_id
     )
     return await session.scalar(statement) is not None
 
 
-async def open_sheets_about(session: AsyncSession, *, document_id: int) -> list[SheetRow]:
+async def open_circulations_of(session: AsyncSession, *, document_id: int) -> list[CirculationRow]:
     statement = _select(None).where(Circulation.correspondence_id == document_id, Circulation.closed_at.is_(None))
-    return [SheetRow(*row) for row in await session.execute(statement)]
+    return [CirculationRow(*row) for row in await session.execute(statement)]
 
 
 async def add(session: AsyncSession, sheet: Circulation) -> None:

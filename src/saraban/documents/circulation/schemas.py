@@ -7,8 +7,8 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.documents.core.schemas import (
-    AttachmentAnswer,
     CodeAnswer,
+    DocumentFileAnswer,
     Ids,
     OrganizationAnswer,
     PersonAnswer,
@@ -25,7 +25,7 @@ from saraban.workflow.schemas import WorkflowItem
 PartKind = Literal["MAIN", "ACTION", "INFORMATION"]
 
 
-class Assignee(Schema):
+class CirculationAssignee(Schema):
     user_public_id: UUID
     kind: PartKind
     due_date: Day | None = Field(None, description="The sheet's deadline when left out; not for INFORMATION.")
@@ -41,7 +41,7 @@ class NewCirculation(Schema):
     remarks: Prose | None = None
     deadline_date: Day | None = None
     priority: Priority = "MEDIUM"
-    assignees: Annotated[list[Assignee], Field(min_length=1, max_length=100)]
+    assignees: Annotated[list[CirculationAssignee], Field(min_length=1, max_length=100)]
     attachment_public_ids: Ids = Field(default_factory=list)
     reservation_token: UUID | None = Field(
         None, description="Of a number reserved for it; without one the next number is drawn."
@@ -55,10 +55,12 @@ class CirculationChanges(Schema):
     remarks: Prose | None = None
     deadline_date: Day | None = None
     priority: Priority | None = None
-    assignees: Annotated[list[Assignee], Field(min_length=1, max_length=100, description="All of them.")] | None = None
+    assignees: (
+        Annotated[list[CirculationAssignee], Field(min_length=1, max_length=100, description="All of them.")] | None
+    ) = None
 
 
-class Response(Schema):
+class AssigneeResponse(Schema):
     status: Literal["COMPLETED", "REJECTED"]
     on_behalf_of: UUID | None = Field(
         None, description="Whose part you answer, who is away and has delegated it to you.", examples=[None]
@@ -66,7 +68,7 @@ class Response(Schema):
     comment: Annotated[str, MultiLine(5_000)] | None = None
 
 
-class PartAnswer(Schema):
+class AssigneeAnswer(Schema):
     public_id: UUID
     user: PersonAnswer | None
     is_active: bool
@@ -102,8 +104,8 @@ class CirculationSummary(Schema):
 class CirculationAnswer(CirculationSummary):
     remarks: str | None
     correspondence: ReferenceAnswer | None
-    assignees: list[PartAnswer]
-    attachments: list[AttachmentAnswer]
+    assignees: list[AssigneeAnswer]
+    attachments: list[DocumentFileAnswer]
     submitted_at: datetime | None
     closed_at: datetime | None
     cancel_reason: str | None

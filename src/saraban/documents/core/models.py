@@ -23,7 +23,7 @@ def priority_type() -> sa.Enum:
     return sa.Enum(*PRIORITIES, name="priority", native_enum=False, length=10)
 
 
-class Correspondence(HasPublicId, Base):
+class Document(HasPublicId, Base):
     """
     The head of a numbered document.
 
@@ -59,7 +59,7 @@ class Correspondence(HasPublicId, Base):
     )
 
 
-class CorrespondenceRevision(HasPublicId, Base):
+class DocumentRevision(HasPublicId, Base):
     """
     What a document said at one revision, with the number as it was printed on it (ruling N8).
 
@@ -107,7 +107,7 @@ class CorrespondenceRevision(HasPublicId, Base):
     )
 
 
-class CorrespondenceRecipient(Base):
+class DocumentRecipient(Base):
     """An organization a document is sent to; the TO with the lowest position is the main recipient (ruling N4)."""
 
     __tablename__ = "correspondence_recipients"
@@ -122,7 +122,7 @@ class CorrespondenceRecipient(Base):
     __table_args__ = (sa.Index("idx_corr_recipients_organization", "recipient_organization_id"),)
 
 
-class CorrespondenceReference(Base):
+class DocumentReference(Base):
     """`src` refers to `tgt`, as a reply refers to the letter it answers."""
 
     __tablename__ = "correspondence_references"
@@ -133,7 +133,7 @@ class CorrespondenceReference(Base):
     __table_args__ = (sa.Index("idx_corr_references_target", "tgt_correspondence_id"),)
 
 
-class CorrespondenceRevisionAttachment(Base):
+class DocumentRevisionAttachment(Base):
     __tablename__ = "correspondence_revision_attachments"
 
     correspondence_revision_id: Mapped[int] = mapped_column(

@@ -152,7 +152,7 @@ class RevisionAnswer(Schema):
     is_current: bool
 
 
-class AttachmentAnswer(Schema):
+class DocumentFileAnswer(Schema):
     public_id: UUID
     file_name: str
     mime_type: str
@@ -216,7 +216,7 @@ class DocumentAnswer(DocumentSummary):
     number_format: NumberFormatOut | None = Field(description="Which format numbered it, and why that one.")
     references: list[ReferenceAnswer]
     referenced_by: list[ReferenceAnswer]
-    attachments: list[AttachmentAnswer]
+    attachments: list[DocumentFileAnswer]
 
 
 class RevisionDetail(RevisionAnswer):
@@ -228,7 +228,7 @@ class RevisionDetail(RevisionAnswer):
     created_at: datetime
     created_by: PersonAnswer
     issued_at: datetime | None
-    attachments: list[AttachmentAnswer]
+    attachments: list[DocumentFileAnswer]
 
 
 class HistoryEntry(Schema):
@@ -260,6 +260,6 @@ class RevisionList(Schema):
     next_cursor: None = None
 
 
-class HistoryList(Schema):
+class DocumentHistory(Schema):
     items: list[HistoryEntry]
     next_cursor: None = None

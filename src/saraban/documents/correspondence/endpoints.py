@@ -4,11 +4,11 @@ from typing import Annotated
 
 from starlette.responses import Response
 
-from saraban.documents.core.dependencies.routes import Words, register_routes
+from saraban.documents.core.dependencies.routes import RouteTexts, register_routes
 from saraban.documents.core.schemas import DocumentAnswer
 from saraban.documents.correspondence import service as correspondences
 from saraban.documents.correspondence.schemas import CorrespondencePage, NewCorrespondence
-from saraban.documents.correspondence.service import REGISTER
+from saraban.documents.correspondence.service import CORRESPONDENCE
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, to_response
@@ -16,7 +16,7 @@ from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
 from saraban.workflow.schemas import WorkflowEnvelope
 
 router = register_routes(
-    REGISTER, page=CorrespondencePage, words=Words("Correspondences", "correspondences", "correspondence")
+    CORRESPONDENCE, page=CorrespondencePage, words=RouteTexts("Correspondences", "correspondences", "correspondence")
 )
 
 Author = Annotated[Caller, guarded("correspondence.create")]

@@ -6,15 +6,15 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
-from saraban.documents.core.models import Correspondence, CorrespondenceRevision
-from saraban.documents.correspondence.domain import CORRESPONDENCE
+from saraban.documents.core.models import Document, DocumentRevision
+from saraban.documents.correspondence.domain import CORRESPONDENCE_RULES
 from saraban.documents.correspondence.schemas import NewCorrespondence
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.idempotency import OperationResult
 from saraban.numbering.service import Allocator
 
-REGISTER = core.Register(CORRESPONDENCE)
+CORRESPONDENCE = core.DocumentKind(CORRESPONDENCE_RULES)
 
 
 async def create(
@@ -34,10 +34,10 @@ async def create(
     :raises Invalid: naming the field; nothing has been written
     """
 
-    async def prepare(session: AsyncSession) -> tuple[core.Sheet, core.Complete]:
-        sheet = await core.prepare(
+    async def prepare(session: AsyncSession) -> tuple[core.DocumentDraft, core.Complete]:
+        sheet = await core.check(
             session,
-            REGISTER,
+            CORRESPONDENCE,
             caller=caller,
             order=order,
             type_code=order.correspondence_type_code,
@@ -51,7 +51,7 @@ async def create(
     return await core.create(
         db,
         allocator,
-        REGISTER,
+        CORRESPONDENCE,
         caller=caller,
         payload=order.model_dump(mode="json", by_alias=True),
         prepare=prepare,
@@ -62,10 +62,10 @@ async def create(
     )
 
 
-async def _nothing_beside(_session: AsyncSession, _head: Correspondence, _revision: CorrespondenceRevision) -> None:
+async def _nothing_beside(_session: AsyncSession, _head: Document, _revision: DocumentRevision) -> None:
     return None
 
 
 def subject(zone: ZoneInfo) -> core.DocumentSubject:
     """Return the port that `bootstrap` registers with the workflow."""
-    return core.DocumentSubject(REGISTER, zone)
+    return core.DocumentSubject(CORRESPONDENCE, zone)

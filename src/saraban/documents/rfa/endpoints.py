@@ -4,10 +4,10 @@ from typing import Annotated
 
 from starlette.responses import Response
 
-from saraban.documents.core.dependencies.routes import Words, register_routes
+from saraban.documents.core.dependencies.routes import RouteTexts, register_routes
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaPage
-from saraban.documents.rfa.service import REGISTER
+from saraban.documents.rfa.service import RFA
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, to_response
@@ -15,7 +15,7 @@ from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
 from saraban.workflow.schemas import WorkflowEnvelope
 
 router = register_routes(
-    REGISTER, page=RfaPage, words=Words("RFAs", "RFAs", "RFA", cancel="Cancel a draft with a reason")
+    RFA, page=RfaPage, words=RouteTexts("RFAs", "RFAs", "RFA", cancel="Cancel a draft with a reason")
 )
 
 Author = Annotated[Caller, guarded("rfa.create")]

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.models import CorrespondenceRevision
+from saraban.documents.core.models import DocumentRevision
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.kit.db import table_of
 from saraban.kit.pipeline import SqlStatement
@@ -28,8 +28,8 @@ class RfaFacts:
 async def facts(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, RfaFacts]:
     statement = (
         sa.select(RfaRevision.id, RfaType, RfaStatusCode, RfaApproveCode, RfaRevision.approved_date)
-        .join(CorrespondenceRevision, CorrespondenceRevision.id == RfaRevision.id)
-        .join(Rfa, Rfa.id == CorrespondenceRevision.correspondence_id)
+        .join(DocumentRevision, DocumentRevision.id == RfaRevision.id)
+        .join(Rfa, Rfa.id == DocumentRevision.correspondence_id)
         .join(RfaType, RfaType.id == Rfa.rfa_type_id)
         .join(RfaStatusCode, RfaStatusCode.id == RfaRevision.rfa_status_code_id)
         .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaRevision.rfa_approve_code_id)

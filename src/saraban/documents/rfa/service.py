@@ -10,9 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core import service as core
 from saraban.documents.core.domain.kind import DRAFT
 from saraban.documents.core.domain.visibility import Reach
-from saraban.documents.core.models import Correspondence, CorrespondenceRevision
+from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.rfa import repository
-from saraban.documents.rfa.domain import RFA, may_ask, verdict
+from saraban.documents.rfa.domain import RFA_RULES, may_ask, verdict
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaSummary, RfaTypeAnswer
 from saraban.identity.domain.caller import Caller
@@ -52,7 +52,9 @@ def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
     }
 
 
-async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> Sequence[SqlStatement]:
+async def _moved(
+    session: AsyncSession, revision_ids: Collection[int], reached: core.ReachedState
+) -> Sequence[SqlStatement]:
     shown = verdict(reached.state, ended=reached.ended, meaning=reached.meaning, response_code=reached.response_code)
     return await repository.verdict_set(
         session,
@@ -65,7 +67,7 @@ async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: 
     )
 
 
-async def _revised(session: AsyncSession, revision: CorrespondenceRevision) -> None:
+async def _revised(session: AsyncSession, revision: DocumentRevision) -> None:
     status = await repository.status_id(session, code=verdict(DRAFT).status)
     await repository.add(session, RfaRevision(id=revision.id, rfa_status_code_id=status))
 
@@ -74,8 +76,8 @@ async def _type_code(session: AsyncSession, row: core.DocumentRow) -> str:
     return await repository.type_code(session, document_id=row.head.id)
 
 
-REGISTER = core.Register(
-    RFA,
+RFA = core.DocumentKind(
+    RFA_RULES,
     summary=RfaSummary,
     answer=RfaAnswer,
     in_list=_in_list,
@@ -103,10 +105,10 @@ async def create(
     :raises Invalid: naming the field; nothing has been written
     """
 
-    async def prepare(session: AsyncSession) -> tuple[core.Sheet, core.Complete]:
-        sheet = await core.prepare(
+    async def prepare(session: AsyncSession) -> tuple[core.DocumentDraft, core.Complete]:
+        sheet = await core.check(
             session,
-            REGISTER,
+            RFA,
             caller=caller,
             order=order,
             type_code="RFA",
@@ -120,7 +122,7 @@ async def create(
     return await core.create(
         db,
         allocator,
-        REGISTER,
+        RFA,
         caller=caller,
         payload=order.model_dump(mode="json", by_alias=True),
         prepare=prepare,
@@ -131,7 +133,7 @@ async def create(
     )
 
 
-async def _check_author(session: AsyncSession, sheet: core.Sheet) -> None:
+async def _check_author(session: AsyncSession, sheet: core.DocumentDraft) -> None:
     """Whoever could never submit it must not use up a number for it."""
     originator = sheet.plan.originator
     parties = await projects.parties(session, project_id=sheet.plan.project.id, contract_id=sheet.contract_id)
@@ -145,8 +147,8 @@ async def _check_author(session: AsyncSession, sheet: core.Sheet) -> None:
         )
 
 
-def _beside(sheet: core.Sheet, caller: Caller, now: datetime) -> core.Complete:
-    async def complete(session: AsyncSession, head: Correspondence, revision: CorrespondenceRevision) -> None:
+def _beside(sheet: core.DocumentDraft, caller: Caller, now: datetime) -> core.Complete:
+    async def complete(session: AsyncSession, head: Document, revision: DocumentRevision) -> None:
         rfa_type = sheet.plan.rfa_type
         assert rfa_type is not None  # the schema requires the code, and the plan has resolved it
         row = Rfa(id=head.id, rfa_type_id=rfa_type.id, created_at=now, created_by=caller.user_id)
@@ -158,4 +160,4 @@ def _beside(sheet: core.Sheet, caller: Caller, now: datetime) -> core.Complete:
 
 def subject(zone: ZoneInfo) -> core.DocumentSubject:
     """Return the port that `bootstrap` registers with the workflow."""
-    return core.DocumentSubject(REGISTER, zone)
+    return core.DocumentSubject(RFA, zone)

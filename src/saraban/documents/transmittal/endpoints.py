@@ -4,17 +4,19 @@ from typing import Annotated
 
 from starlette.responses import Response
 
-from saraban.documents.core.dependencies.routes import Words, register_routes
+from saraban.documents.core.dependencies.routes import RouteTexts, register_routes
 from saraban.documents.transmittal import service as transmittals
 from saraban.documents.transmittal.schemas import NewTransmittal, TransmittalAnswer, TransmittalPage
-from saraban.documents.transmittal.service import REGISTER
+from saraban.documents.transmittal.service import TRANSMITTAL
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, to_response
 from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
 from saraban.workflow.schemas import WorkflowEnvelope
 
-router = register_routes(REGISTER, page=TransmittalPage, words=Words("Transmittals", "transmittals", "transmittal"))
+router = register_routes(
+    TRANSMITTAL, page=TransmittalPage, words=RouteTexts("Transmittals", "transmittals", "transmittal")
+)
 
 Author = Annotated[Caller, guarded("transmittal.create")]
 

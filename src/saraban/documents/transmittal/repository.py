@@ -10,14 +10,14 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from saraban.documents.core.models import Correspondence, CorrespondenceRevision
+from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.transmittal.models import Transmittal, TransmittalItem
 from saraban.identity.models import User
 from saraban.projects.models import CorrespondenceType
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class TransmittedDocument:
     """A document in a revision of a transmittal, as it was sent with it."""
 
     carrier_id: int
@@ -31,7 +31,7 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ItemState:
     """How a document of the list stands now: its newest issued revision, if any."""
 
     item_id: int
@@ -45,7 +45,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Issuer:
+class TransmittalIssuer:
     """The organization that a transmittal is of, and who wrote it there."""
 
     organization_id: int
@@ -66,16 +66,16 @@ async def add(session: AsyncSession, row: Transmittal, items: Iterable[Transmitt
     await session.flush()
 
 
-async def carried(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[Carried]]:
+async def transmitted(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[TransmittedDocument]]:
     """Give what revisions of transmittals carry, each in the order of its list."""
-    revision = CorrespondenceRevision
+    revision = DocumentRevision
     statement = (
         sa.select(
             TransmittalItem.transmittal_revision_id,
-            Correspondence.public_id,
+            Document.public_id,
             # A list from before the revisions were kept may name a document that never had one.
             sa.func.coalesce(
-                TransmittalItem.document_number, revision.correspondence_number, Correspondence.correspondence_number
+                TransmittalItem.document_number, revision.correspondence_number, Document.correspondence_number
             ),
             sa.func.coalesce(TransmittalItem.revision_label, revision.revision_label),
             CorrespondenceType.type_code,
@@ -83,45 +83,45 @@ async def carried(session: AsyncSession, *, revision_ids: Collection[int]) -> di
             TransmittalItem.quantity,
             TransmittalItem.remarks,
         )
-        .join(Correspondence, Correspondence.id == TransmittalItem.item_correspondence_id)
-        .join(CorrespondenceType, CorrespondenceType.id == Correspondence.correspondence_type_id)
+        .join(Document, Document.id == TransmittalItem.item_correspondence_id)
+        .join(CorrespondenceType, CorrespondenceType.id == Document.correspondence_type_id)
         .outerjoin(revision, revision.id == TransmittalItem.item_revision_id)
         .where(TransmittalItem.transmittal_revision_id.in_(revision_ids))
         .order_by(TransmittalItem.id)
     )
-    found: dict[int, list[Carried]] = defaultdict(list)
+    found: dict[int, list[TransmittedDocument]] = defaultdict(list)
     for row in await session.execute(statement):
-        one = Carried(*row)
+        one = TransmittedDocument(*row)
         found[one.carrier_id].append(one)
     return found
 
 
-async def standing(session: AsyncSession, *, revision_id: int) -> list[Standing]:
+async def item_states(session: AsyncSession, *, revision_id: int) -> list[ItemState]:
     """Give how the documents stand that this revision of a transmittal carries, in the order of its list."""
-    issued, newer = CorrespondenceRevision, aliased(CorrespondenceRevision)
+    issued, newer = DocumentRevision, aliased(DocumentRevision)
     newest = (
         sa.select(sa.func.max(newer.revision_number))
-        .where(newer.correspondence_id == Correspondence.id, newer.issued_date.is_not(None))
-        .correlate(Correspondence)
+        .where(newer.correspondence_id == Document.id, newer.issued_date.is_not(None))
+        .correlate(Document)
         .scalar_subquery()
     )
     statement = (
         sa.select(
             TransmittalItem.id,
-            Correspondence.public_id,
-            Correspondence.correspondence_number,
-            Correspondence.cancelled_at,
+            Document.public_id,
+            Document.correspondence_number,
+            Document.cancelled_at,
             issued.id,
             issued.correspondence_number,
             issued.revision_label,
             issued.subject,
         )
-        .join(Correspondence, Correspondence.id == TransmittalItem.item_correspondence_id)
-        .outerjoin(issued, sa.and_(issued.correspondence_id == Correspondence.id, issued.revision_number == newest))
+        .join(Document, Document.id == TransmittalItem.item_correspondence_id)
+        .outerjoin(issued, sa.and_(issued.correspondence_id == Document.id, issued.revision_number == newest))
         .where(TransmittalItem.transmittal_revision_id == revision_id)
         .order_by(TransmittalItem.id)
     )
-    return [Standing(*row) for row in await session.execute(statement)]
+    return [ItemState(*row) for row in await session.execute(statement)]
 
 
 async def change(session: AsyncSession, *, document_id: int, purpose: str) -> None:
@@ -136,9 +136,9 @@ async def replace_items(session: AsyncSession, *, revision_id: int, items: Itera
     await session.flush()
 
 
-async def copy_items(session: AsyncSession, *, revision: CorrespondenceRevision) -> None:
+async def copy_items(session: AsyncSession, *, revision: DocumentRevision) -> None:
     """Begin the list of a revision with that of the one before, each document at its newest issue."""
-    earlier = aliased(CorrespondenceRevision)
+    earlier = aliased(DocumentRevision)
     before = (
         sa.select(earlier.id)
         .where(
@@ -150,7 +150,7 @@ async def copy_items(session: AsyncSession, *, revision: CorrespondenceRevision)
         .limit(1)
     )
     previous = await session.scalar(before)
-    newest = {one.item_id: one.issued_revision_id for one in await standing(session, revision_id=previous or 0)}
+    newest = {one.item_id: one.issued_revision_id for one in await item_states(session, revision_id=previous or 0)}
     items = sa.select(TransmittalItem).where(TransmittalItem.id.in_(newest)).order_by(TransmittalItem.id)
     session.add_all(
         TransmittalItem(
@@ -166,17 +166,17 @@ async def copy_items(session: AsyncSession, *, revision: CorrespondenceRevision)
     await session.flush()
 
 
-async def issuer(session: AsyncSession, *, revision_id: int) -> Issuer:
+async def issuer(session: AsyncSession, *, revision_id: int) -> TransmittalIssuer:
     statement = (
-        sa.select(Correspondence.originator_id, User.public_id)
-        .join(CorrespondenceRevision, CorrespondenceRevision.correspondence_id == Correspondence.id)
-        .join(User, User.user_id == CorrespondenceRevision.created_by)
-        .where(CorrespondenceRevision.id == revision_id)
+        sa.select(Document.originator_id, User.public_id)
+        .join(DocumentRevision, DocumentRevision.correspondence_id == Document.id)
+        .join(User, User.user_id == DocumentRevision.created_by)
+        .where(DocumentRevision.id == revision_id)
     )
-    return Issuer(*(await session.execute(statement)).one())
+    return TransmittalIssuer(*(await session.execute(statement)).one())
 
 
-async def fix(session: AsyncSession, item: Standing) -> None:
+async def fix(session: AsyncSession, item: ItemState) -> None:
     """Write down with which revision a document goes along, and what that says of itself now."""
     await session.execute(
         sa.update(TransmittalItem)

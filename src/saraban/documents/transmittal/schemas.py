@@ -19,7 +19,7 @@ from saraban.workflow.schemas import WorkflowItem
 Purpose = Literal["FOR_APPROVAL", "FOR_INFORMATION", "FOR_REVIEW", "OTHER"]
 
 
-class Item(Schema):
+class TransmittedItem(Schema):
     document_public_id: UUID
     quantity: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 1
     remarks: Annotated[str, SingleLine(255)] | None = None
@@ -27,14 +27,16 @@ class Item(Schema):
 
 class NewTransmittal(NewDocument):
     purpose: Purpose = "FOR_INFORMATION"
-    items: Annotated[list[Item], Field(min_length=1, max_length=100)]
+    items: Annotated[list[TransmittedItem], Field(min_length=1, max_length=100)]
 
 
 class TransmittalChanges(DocumentChanges):
     """The list of a revision can change until that revision is issued for the first time."""
 
     purpose: Purpose | None = None
-    items: Annotated[list[Item], Field(min_length=1, max_length=100, description="All of them.")] | None = None
+    items: Annotated[list[TransmittedItem], Field(min_length=1, max_length=100, description="All of them.")] | None = (
+        None
+    )
 
 
 class ItemAnswer(Schema):

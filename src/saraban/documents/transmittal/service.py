@@ -10,13 +10,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
 from saraban.documents.core.domain.visibility import Reach
-from saraban.documents.core.models import Correspondence, CorrespondenceRevision
+from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.transmittal import repository
-from saraban.documents.transmittal.domain import TRANSMITTAL
+from saraban.documents.transmittal.domain import TRANSMITTAL_RULES
 from saraban.documents.transmittal.models import Transmittal, TransmittalItem
 from saraban.documents.transmittal.schemas import (
-    Item,
     ItemAnswer,
     NewTransmittal,
     TransmittalAnswer,
@@ -24,6 +23,7 @@ from saraban.documents.transmittal.schemas import (
     TransmittalRevision,
     TransmittalRevisions,
     TransmittalSummary,
+    TransmittedItem,
 )
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
@@ -32,7 +32,7 @@ from saraban.kit.idempotency import OperationResult
 from saraban.kit.pipeline import SqlStatement
 from saraban.numbering.service import Allocator
 
-_Items = list[tuple[core.DocumentRow, Item]]
+_Items = list[tuple[core.DocumentRow, TransmittedItem]]
 
 
 class ItemIsDraft(Invalid):
@@ -62,11 +62,11 @@ async def _in_full(
     session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach
 ) -> Mapping[int, Mapping[str, Any]]:
     fields = await _in_list(session, rows, reach)
-    carried = await repository.carried(session, revision_ids=list(fields))
+    carried = await repository.transmitted(session, revision_ids=list(fields))
     return {key: {**more, "items": [_item(one) for one in carried.get(key, ())]} for key, more in fields.items()}
 
 
-def _item(one: repository.Carried) -> ItemAnswer:
+def _item(one: repository.TransmittedDocument) -> ItemAnswer:
     return ItemAnswer(
         document_public_id=one.public_id,
         document_number=one.number,
@@ -78,7 +78,9 @@ def _item(one: repository.Carried) -> ItemAnswer:
     )
 
 
-async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: core.Reached) -> Sequence[SqlStatement]:
+async def _moved(
+    session: AsyncSession, revision_ids: Collection[int], reached: core.ReachedState
+) -> Sequence[SqlStatement]:
     if reached.issued:
         for revision_id in revision_ids:
             await _issue_items(session, revision_id)
@@ -87,7 +89,7 @@ async def _moved(session: AsyncSession, revision_ids: Collection[int], reached: 
 
 async def _issue_items(session: AsyncSession, revision_id: int) -> None:
     """Check what is issued, and write it down: each document at the revision it has reached by then."""
-    items = await repository.standing(session, revision_id=revision_id)
+    items = await repository.item_states(session, revision_id=revision_id)
     issuer = await repository.issuer(session, revision_id=revision_id)
     seen = await core.known_to(
         session,
@@ -136,30 +138,30 @@ async def _edited(
 
 
 async def _change_items(
-    session: AsyncSession, caller: Caller, row: core.DocumentRow, asked: Sequence[Item]
+    session: AsyncSession, caller: Caller, row: core.DocumentRow, asked: Sequence[TransmittedItem]
 ) -> tuple[Any, Any]:
     """
     :raises AlreadyIssued: what went with this revision stays what it was, also where its workflow led back to an edit
     """
-    carried = await repository.carried(session, revision_ids=[row.revision.id])
+    carried = await repository.transmitted(session, revision_ids=[row.revision.id])
     before = [
         f"{one.quantity} {one.public_id} {one.remarks or ''}".rstrip() for one in carried.get(row.revision.id, ())
     ]
     after = [f"{one.quantity} {one.document_public_id} {one.remarks or ''}".rstrip() for one in asked]
     if before != after:
         if row.revision.issued_date is not None:
-            raise core.AlreadyIssued(fields=[FieldProblem("/items", "issued", core.AlreadyIssued.says)])
+            raise core.DocumentAlreadyIssued(fields=[FieldProblem("/items", "issued", core.DocumentAlreadyIssued.says)])
         items = await _check_items(session, caller=caller, project=row.project.public_id, asked=asked)
         await repository.replace_items(session, revision_id=row.revision.id, items=_listed(row.revision, items))
     return before, after
 
 
-async def _revised(session: AsyncSession, revision: CorrespondenceRevision) -> None:
+async def _revised(session: AsyncSession, revision: DocumentRevision) -> None:
     await repository.copy_items(session, revision=revision)
 
 
-REGISTER = core.Register(
-    TRANSMITTAL,
+TRANSMITTAL = core.DocumentKind(
+    TRANSMITTAL_RULES,
     summary=TransmittalSummary,
     answer=TransmittalAnswer,
     in_list=_in_list,
@@ -192,11 +194,11 @@ async def create(
     :raises Invalid: naming the field; nothing has been written
     """
 
-    async def prepare(session: AsyncSession) -> tuple[core.Sheet, core.Complete]:
+    async def prepare(session: AsyncSession) -> tuple[core.DocumentDraft, core.Complete]:
         items = await _check_items(session, caller=caller, project=order.project_public_id, asked=order.items)
-        sheet = await core.prepare(
+        sheet = await core.check(
             session,
-            REGISTER,
+            TRANSMITTAL,
             caller=caller,
             order=order,
             type_code="TRANSMITTAL",
@@ -210,7 +212,7 @@ async def create(
     return await core.create(
         db,
         allocator,
-        REGISTER,
+        TRANSMITTAL,
         caller=caller,
         payload=order.model_dump(mode="json", by_alias=True),
         prepare=prepare,
@@ -221,7 +223,9 @@ async def create(
     )
 
 
-async def _check_items(session: AsyncSession, *, caller: Caller, project: UUID, asked: Sequence[Item]) -> _Items:
+async def _check_items(
+    session: AsyncSession, *, caller: Caller, project: UUID, asked: Sequence[TransmittedItem]
+) -> _Items:
     rows = await core.visible(session, caller=caller, public_ids=[item.document_public_id for item in asked])
     found: _Items = []
     named: set[UUID] = set()
@@ -240,14 +244,14 @@ async def _check_items(session: AsyncSession, *, caller: Caller, project: UUID, 
 
 
 def _beside(order: NewTransmittal, items: _Items) -> core.Complete:
-    async def complete(session: AsyncSession, head: Correspondence, revision: CorrespondenceRevision) -> None:
+    async def complete(session: AsyncSession, head: Document, revision: DocumentRevision) -> None:
         row = Transmittal(correspondence_id=head.id, purpose=order.purpose, remarks=order.remarks)
         await repository.add(session, row, _listed(revision, items))
 
     return complete
 
 
-def _listed(revision: CorrespondenceRevision, items: _Items) -> list[TransmittalItem]:
+def _listed(revision: DocumentRevision, items: _Items) -> list[TransmittalItem]:
     return [
         TransmittalItem(
             transmittal_id=revision.correspondence_id,
@@ -263,4 +267,4 @@ def _listed(revision: CorrespondenceRevision, items: _Items) -> list[Transmittal
 
 def subject(zone: ZoneInfo) -> core.DocumentSubject:
     """Return the port that `bootstrap` registers with the workflow."""
-    return core.DocumentSubject(REGISTER, zone)
+    return core.DocumentSubject(TRANSMITTAL, zone)

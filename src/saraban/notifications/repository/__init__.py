@@ -9,7 +9,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
+from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
 from saraban.identity.models import Organization, User
 from saraban.kit.pagination import newest_first
 from saraban.notifications.models import Notification
@@ -29,15 +29,15 @@ async def parties(session: AsyncSession, *, documents: Collection[UUID]) -> dict
     """Return who has to do with each of the documents; recipients only once it has been issued to them."""
     if not documents:
         return {}
-    head, recipient = Correspondence, CorrespondenceRecipient
-    present = CorrespondenceRevision
+    head, recipient = Document, DocumentRecipient
+    present = DocumentRevision
     heads = sa.select(
         head.id, head.public_id, head.originator_id, head.created_by, present.public_id.label("revision")
     ).outerjoin(present, sa.and_(present.correspondence_id == head.id, present.is_current))
     found = (await session.execute(heads.where(head.public_id.in_(documents)))).all()
     issued = sa.exists().where(
-        CorrespondenceRevision.correspondence_id == recipient.correspondence_id,
-        CorrespondenceRevision.issued_date.is_not(None),
+        DocumentRevision.correspondence_id == recipient.correspondence_id,
+        DocumentRevision.issued_date.is_not(None),
     )
     recipients = sa.select(recipient.correspondence_id, recipient.recipient_organization_id).where(
         recipient.correspondence_id.in_([row.id for row in found]), issued

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation.models import Circulation
-from saraban.documents.core.models import Correspondence, CorrespondenceRevision
+from saraban.documents.core.models import Document, DocumentRevision
 from saraban.identity.models import Organization, User
 from saraban.notifications.models import ReminderPlan, ReminderSent
 from saraban.workflow.models import WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
@@ -58,7 +58,7 @@ class Running:
 
 
 async def revisions(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[Due]:
-    revision, head = CorrespondenceRevision, Correspondence
+    revision, head = DocumentRevision, Document
     statement = (
         sa.select(revision.id, revision.public_id, head.project_id, revision.due_date, revision.issued_date)
         .join(head, head.id == revision.correspondence_id)

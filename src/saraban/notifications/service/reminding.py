@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.correspondence.domain import CORRESPONDENCE
+from saraban.documents.correspondence.domain import CORRESPONDENCE_RULES
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.kit.dates import date_in_words, local_date
@@ -93,7 +93,7 @@ def _is_for(due: Due, waits: Running, zone: ZoneInfo) -> bool:
     """
     if due.of_step:
         return waits.due_on == due.due
-    if waits.state in CORRESPONDENCE.answered:
+    if waits.state in CORRESPONDENCE_RULES.answered:
         return False
     return waits.due_on is None or _day(due.due, zone) < waits.due_on
 

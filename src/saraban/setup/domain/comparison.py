@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from saraban.setup.domain.yaml_reader import Path as Place
+from saraban.setup.domain.project_yaml import YamlPath as Place
 
 Codes = tuple[str, ...]
 Values = Mapping[str, Any]
@@ -36,7 +36,7 @@ SHARED: Final = frozenset({"organizations", "correspondenceTypes", "people"})
 _PLACES: Final = frozenset({"Project", "Contract"})
 
 
-class What(StrEnum):
+class ChangeType(StrEnum):
     ADD = "add"
     CHANGE = "change"
     CLOSE = "close"
@@ -53,7 +53,7 @@ class FileItem:
 
 
 @dataclass(slots=True)
-class Items:
+class ProjectItems:
     """
     :param stated: lists that the text has, be they empty
     :param twice: where something stands again that stood before
@@ -69,7 +69,7 @@ class Difference:
     """:param values: the item as the file states it; of one that is closed, as it is there"""
 
     path: Codes
-    what: What
+    what: ChangeType
     before: Values | None
     after: Values | None
     values: Values
@@ -80,14 +80,14 @@ class Difference:
         return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in self.path)
 
 
-def items_of(data: Values) -> Items:
+def project_items(data: Values) -> ProjectItems:
     """Take the lists of a project apart, each thing under the codes that name it."""
-    items = Items()
+    items = ProjectItems()
     _collect(items, data, (), ())
     return items
 
 
-def _collect(items: Items, data: Values, path: Codes, at: Place) -> None:
+def _collect(items: ProjectItems, data: Values, path: Codes, at: Place) -> None:
     if path:
         if path in items.found:
             items.twice.append(at)
@@ -110,7 +110,7 @@ def _code(name: str, path: Codes, values: Values) -> str:
 
 
 def differences(
-    wanted: Items, there: Items, *, prune: bool, update_shared: bool, elsewhere: Collection[Codes] = ()
+    wanted: ProjectItems, there: ProjectItems, *, prune: bool, update_shared: bool, elsewhere: Collection[Codes] = ()
 ) -> list[Difference]:
     """
     Say what the file would change, in its order, and then what it closes.
@@ -122,31 +122,33 @@ def differences(
     found = list(_changes(wanted, there, update_shared=update_shared, elsewhere=elsewhere))
     if prune:
         found += [
-            Difference(path, What.CLOSE, item.values, None, item.values)
+            Difference(path, ChangeType.CLOSE, item.values, None, item.values)
             for path, item in there.found.items()
             if path not in wanted.found and _closes(path, item.values, wanted)
         ]
     return found
 
 
-def _changes(wanted: Items, there: Items, *, update_shared: bool, elsewhere: Collection[Codes]) -> Iterator[Difference]:
+def _changes(
+    wanted: ProjectItems, there: ProjectItems, *, update_shared: bool, elsewhere: Collection[Codes]
+) -> Iterator[Difference]:
     for path, item in wanted.found.items():
         old = there.found.get(path)
         if path in elsewhere:
-            yield Difference(path, What.CONFLICT, None, item.values, item.values, item.at)
+            yield Difference(path, ChangeType.CONFLICT, None, item.values, item.values, item.at)
         elif old is None:
-            yield Difference(path, What.ADD, None, item.values, item.values, item.at)
+            yield Difference(path, ChangeType.ADD, None, item.values, item.values, item.at)
         else:
             names = [name for name, value in item.values.items() if old.values.get(name) != value]
             if not names:
                 continue
             shared = path[0] in SHARED and len(path) == len(("people", "somchai"))
-            what = What.CONFLICT if shared and not update_shared else What.CHANGE
+            what = ChangeType.CONFLICT if shared and not update_shared else ChangeType.CHANGE
             before = {name: old.values.get(name) for name in names}
             yield Difference(path, what, before, {name: item.values[name] for name in names}, item.values, item.at)
 
 
-def _closes(path: Codes, values: Values, wanted: Items) -> bool:
+def _closes(path: Codes, values: Values, wanted: ProjectItems) -> bool:
     """What belongs to the installation is never closed, and a role only where it is given in the project itself."""
     if path[0] == "people":
         person = path[:2]

@@ -9,8 +9,8 @@ from typing import Any, Final
 from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION, PROJECT
 from saraban.kit.errors import FieldProblem
 from saraban.kit.text import fold
-from saraban.setup.domain.comparison import Codes, FileItem, Items
-from saraban.setup.domain.yaml_reader import ReadFile
+from saraban.setup.domain.comparison import Codes, FileItem, ProjectItems
+from saraban.setup.domain.project_yaml import ReadFile
 
 _NOUNS: Final = {
     "organization": "องค์กร (organizations)",
@@ -47,12 +47,14 @@ class KnownCodes:
     codes: AbstractSet[Code] = frozenset()
 
 
-def reference_faults(read: ReadFile, wanted: Items, there: Items, known: KnownCodes) -> list[FieldProblem]:
+def reference_faults(
+    read: ReadFile, wanted: ProjectItems, there: ProjectItems, known: KnownCodes
+) -> list[FieldProblem]:
     """Name every fault of the file that its own text does not show."""
     th, en = "รหัสนี้ซ้ำกับที่ระบุไว้ก่อนหน้าในไฟล์", "This stands in the file already."
     faults = [read.fault(at, "duplicate", th, en) for at in wanted.twice]
     faults += _collisions(read, wanted, known.codes)
-    check = _References(read, wanted, known)
+    check = _ReferenceCheck(read, wanted, known)
     for path in (*wanted.found, *there.found):
         if len(path) == 2:
             check.top[path[0]].add(path[1])
@@ -64,9 +66,9 @@ def reference_faults(read: ReadFile, wanted: Items, there: Items, known: KnownCo
 
 
 @dataclass(frozen=True)
-class _References:
+class _ReferenceCheck:
     read: ReadFile
-    wanted: Items
+    wanted: ProjectItems
     known: KnownCodes
     top: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     of_contracts: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -143,7 +145,7 @@ class _References:
         return self.top["correspondenceTypes"] | self.known.types
 
 
-def _collisions(read: ReadFile, wanted: Items, there: AbstractSet[Code]) -> Iterator[FieldProblem]:
+def _collisions(read: ReadFile, wanted: ProjectItems, there: AbstractSet[Code]) -> Iterator[FieldProblem]:
     """Refuse new codes that only their case tells from another one: people would take their numbers for the same."""
     known = {(kind, _looks(code)): code for kind, code in there}
     for path, item in wanted.found.items():
@@ -173,7 +175,7 @@ def _looks(code: str) -> str:
     return fold(fold(code).casefold())
 
 
-def _addresses(read: ReadFile, wanted: Items, known: KnownCodes) -> Iterator[FieldProblem]:
+def _addresses(read: ReadFile, wanted: ProjectItems, known: KnownCodes) -> Iterator[FieldProblem]:
     """Each account has its own e-mail address."""
     owners: dict[Any, str] = {email: name for name, email in known.accounts.items()}
     for path, item in wanted.found.items():

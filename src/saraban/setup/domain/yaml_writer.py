@@ -10,18 +10,18 @@ from saraban.setup.domain.project_file import ProjectFile
 _DUMPER: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
-class _Plain(_DUMPER):  # type: ignore[misc]
+class _PlainDumper(_DUMPER):  # type: ignore[misc]
     """Without anchors, which project files do not have."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True
 
 
-def written(data: Mapping[str, Any]) -> str:
+def yaml_text(data: Mapping[str, Any]) -> str:
     """Give the text of a project, its keys in the order of the schema."""
     file = ProjectFile.model_validate(data)
     ordered = file.model_dump(mode="json", by_alias=True, exclude_none=True)
     text: str = yaml.dump(
-        ordered, Dumper=_Plain, allow_unicode=True, sort_keys=False, default_flow_style=None, width=10_000
+        ordered, Dumper=_PlainDumper, allow_unicode=True, sort_keys=False, default_flow_style=None, width=10_000
     )
     return text

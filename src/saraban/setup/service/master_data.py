@@ -18,10 +18,10 @@ from saraban.projects.models import (
 )
 from saraban.setup import repository
 from saraban.setup.domain.comparison import Difference
-from saraban.setup.service.saving import Saving, fill
+from saraban.setup.service.apply_context import ApplyContext, fill
 
 
-async def save_organizations(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_organizations(saving: ApplyContext, those: Sequence[Difference]) -> None:
     session = saving.session
     saving.organizations = {row.organization_code: row for row in await repository.organizations(session)}
     roles = {row.role_name: row.id for row in await session.scalars(sa.select(OrganizationRole))}
@@ -40,7 +40,7 @@ async def save_organizations(saving: Saving, those: Sequence[Difference]) -> Non
         row.is_active, row.deleted_at, row.updated_at = True, None, saving.now
 
 
-async def save_types(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
     rows = {row.type_code: row for row in await repository.types(saving.session)}
     for one in those:
         if one.path[1] not in rows:
@@ -54,7 +54,7 @@ async def save_types(saving: Saving, those: Sequence[Difference]) -> None:
     saving.types = {code: row.id for code, row in rows.items()}
 
 
-async def save_project(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_project(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         if saving.project is None:
             saving.project = Project(project_code=one.values["code"], created_at=saving.now)
@@ -64,7 +64,7 @@ async def save_project(saving: Saving, those: Sequence[Difference]) -> None:
         saving.project.updated_at = saving.now
 
 
-async def save_members(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_members(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         organization = saving.organizations[one.path[1]]
         await saving.session.merge(
@@ -76,7 +76,7 @@ async def save_members(saving: Saving, those: Sequence[Difference]) -> None:
         )
 
 
-async def save_contracts(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_contracts(saving: ApplyContext, those: Sequence[Difference]) -> None:
     key = saving.project_row.id
     rows = await repository.contracts(saving.session, codes=(), project_id=key)
     saving.contracts = {row.contract_code: row for row in rows}
@@ -93,7 +93,7 @@ async def save_contracts(saving: Saving, those: Sequence[Difference]) -> None:
         row.is_active, row.deleted_at, row.updated_at = True, None, saving.now
 
 
-async def save_parties(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_parties(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         await saving.session.merge(
             ContractOrganization(
@@ -104,7 +104,7 @@ async def save_parties(saving: Saving, those: Sequence[Difference]) -> None:
         )
 
 
-async def save_disciplines(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_disciplines(saving: ApplyContext, those: Sequence[Difference]) -> None:
     rows = await repository.disciplines(saving.session, project_id=saving.project_row.id)
     known = {(row.contract_id, row.discipline_code): row for row in rows}
     for one in those:
@@ -117,7 +117,7 @@ async def save_disciplines(saving: Saving, those: Sequence[Difference]) -> None:
         row.is_active, row.updated_at = True, saving.now
 
 
-async def save_rfa_types(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_rfa_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
     rows = await repository.rfa_types(saving.session, project_id=saving.project_row.id)
     known = {(row.contract_id, row.type_code): row for row in rows}
     for one in those:
@@ -130,7 +130,7 @@ async def save_rfa_types(saving: Saving, those: Sequence[Difference]) -> None:
         row.is_active = True
 
 
-async def save_sub_types(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_sub_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
     rows = await repository.sub_types(saving.session, project_id=saving.project_row.id)
     known = {
         (row.CorrespondenceSubType.contract_id, row.type_code, row.CorrespondenceSubType.sub_type_code): row[0]

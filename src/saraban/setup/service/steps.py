@@ -4,16 +4,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from saraban.numbering import service as numbering
-from saraban.setup.domain.comparison import Codes, Difference, What
-from saraban.setup.service import arrangements, master_data
-from saraban.setup.service.saving import Saving
+from saraban.setup.domain.comparison import ChangeType, Codes, Difference
+from saraban.setup.service import configuration, master_data
+from saraban.setup.service.apply_context import ApplyContext
 
-Save = Callable[[Saving, Sequence[Difference]], Awaitable[None]]
+Save = Callable[[ApplyContext, Sequence[Difference]], Awaitable[None]]
 
 
-async def save(saving: Saving, found: Sequence[Difference]) -> None:
+async def save(saving: ApplyContext, found: Sequence[Difference]) -> None:
     """Add and change; what the parts refer to comes before them."""
-    wanted = [one for one in found if one.what in {What.ADD, What.CHANGE}]
+    wanted = [one for one in found if one.what in {ChangeType.ADD, ChangeType.CHANGE}]
     is_new = saving.project is None
     for fits, work in _STEPS:
         those = [one for one in wanted if fits(one.path)]
@@ -44,14 +44,14 @@ _STEPS: Final[Sequence[tuple[Callable[[Codes], bool], Save]]] = (
     (_at("contracts", None, "disciplines", None), master_data.save_disciplines),
     (_at("contracts", None, "rfaTypes", None), master_data.save_rfa_types),
     (_at("contracts", None, "subTypes", None), master_data.save_sub_types),
-    (_at("people", None), arrangements.save_people),
-    (_at("people", None, "roles", None), arrangements.save_roles),
-    (_at("reviewTeams", None), arrangements.save_teams),
-    (_at("reviewTeams", None, "members", None), arrangements.save_seats),
-    (_at("numberFormats", None), arrangements.save_formats),
-    (_at("assignments", None), arrangements.save_assignments),
-    (_at("calendar"), arrangements.save_calendar),
-    (_at("calendar", "days", None), arrangements.save_days),
+    (_at("people", None), configuration.save_people),
+    (_at("people", None, "roles", None), configuration.save_roles),
+    (_at("reviewTeams", None), configuration.save_teams),
+    (_at("reviewTeams", None, "members", None), configuration.save_seats),
+    (_at("numberFormats", None), configuration.save_formats),
+    (_at("assignments", None), configuration.save_assignments),
+    (_at("calendar"), configuration.save_calendar),
+    (_at("calendar", "days", None), configuration.save_days),
 )
 # They look up the rows that later steps refer to.
 _ALWAYS: Final = frozenset({master_data.save_organizations, master_data.save_types, master_data.save_contracts})

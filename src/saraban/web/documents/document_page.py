@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.documents.circulation.schemas import Response as GivenAnswer
+from saraban.documents.circulation.schemas import AssigneeResponse
 from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
 from saraban.kit.clock import Clock
 from saraban.kit.errors import CHECK_INPUT, REFRESH, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
@@ -372,7 +372,7 @@ async def respond(
             "comment": text(form, "comment"),
             "onBehalfOf": text(form, "onBehalfOf"),
         }
-        order: GivenAnswer = validated(request, GivenAnswer, asked)
+        order: AssigneeResponse = validated(request, AssigneeResponse, asked)
         await await_first_answer(lambda: CIRCULATIONS.respond(desk, public_id, order))
 
     return await submit_on_page(work, page, db, CIRCULATIONS, subjects, public_id, clock, form, "respond")

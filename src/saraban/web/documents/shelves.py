@@ -11,8 +11,7 @@ from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import service as circulations
-from saraban.documents.circulation.schemas import CirculationChanges, NewCirculation
-from saraban.documents.circulation.schemas import Response as GivenAnswer
+from saraban.documents.circulation.schemas import AssigneeResponse, CirculationChanges, NewCirculation
 from saraban.documents.core import service as core
 from saraban.documents.core.schemas import DocumentChanges, NewRevision
 from saraban.documents.correspondence import service as correspondences
@@ -43,7 +42,7 @@ class RevisedDocumentPages:
     """A register of documents with revisions."""
 
     web: WebKind
-    register: core.Register
+    register: core.DocumentKind
     order: type[BaseModel]
     creating: Callable[..., Awaitable[OperationResult]]
     changes: type[BaseModel] = DocumentChanges
@@ -58,7 +57,7 @@ class RevisedDocumentPages:
         limit: int,
         clock: Clock,
     ) -> Page[RegisterRow]:
-        search = core.Search(
+        search = core.DocumentSearch(
             project=wanted.project,
             type_code=wanted.type_code,
             status=wanted.state,
@@ -85,7 +84,7 @@ class RevisedDocumentPages:
 
     async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> DocumentDetails:
         which = {"caller": caller, "public_id": document.public_id}
-        found = await core.offers(session, self.register, zone=clock.zone, **which)
+        found = await core.permitted_actions(session, self.register, zone=clock.zone, **which)
         revisions = await core.revisions(session, self.register, zone=clock.zone, **which)
         history = await core.history(session, self.register, **which)
         return DocumentDetails(
@@ -135,7 +134,9 @@ class CirculationPages:
         limit: int,
         clock: Clock,
     ) -> Page[RegisterRow]:
-        search = circulations.Search(project=wanted.project, status=wanted.state, text=wanted.text, mine=wanted.mine)
+        search = circulations.CirculationSearch(
+            project=wanted.project, status=wanted.state, text=wanted.text, mine=wanted.mine
+        )
         page = await circulations.listing(
             session, caller=caller, search=search, cursor=cursor, limit=limit, now=clock.now(), zone=clock.zone
         )
@@ -180,18 +181,18 @@ class CirculationPages:
     async def revise(self, desk: WriteContext, public_id: UUID, order: NewRevision) -> OperationResult:  # noqa: ARG002
         raise NotFound("A circulation sheet has no revisions.")
 
-    async def respond(self, desk: WriteContext, public_id: UUID, answer: GivenAnswer) -> OperationResult:
+    async def respond(self, desk: WriteContext, public_id: UUID, answer: AssigneeResponse) -> OperationResult:
         return await circulations.respond(desk.db, public_id=public_id, response=answer, key=desk.key, **desk.parts)
 
 
 CIRCULATIONS = CirculationPages(KINDS["circulations"])
 PAGES_BY_PATH: dict[str, DocumentPages] = {
     "correspondences": RevisedDocumentPages(
-        KINDS["correspondences"], correspondences.REGISTER, NewCorrespondence, correspondences.create
+        KINDS["correspondences"], correspondences.CORRESPONDENCE, NewCorrespondence, correspondences.create
     ),
-    "rfas": RevisedDocumentPages(KINDS["rfas"], rfas.REGISTER, NewRfa, rfas.create),
+    "rfas": RevisedDocumentPages(KINDS["rfas"], rfas.RFA, NewRfa, rfas.create),
     "transmittals": RevisedDocumentPages(
-        KINDS["transmittals"], transmittals.REGISTER, NewTransmittal, transmittals.create, TransmittalChanges
+        KINDS["transmittals"], transmittals.TRANSMITTAL, NewTransmittal, transmittals.create, TransmittalChanges
     ),
     "circulations": CIRCULATIONS,
 }

@@ -41,18 +41,18 @@ WAITING = frozenset({"PENDING", "IN_PROGRESS"})
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AssigneeState:
     """One person's part in a sheet, as far as it decides anything."""
 
     kind: str
     status: str
 
 
-def is_open(part: Part) -> bool:
+def is_open(part: AssigneeState) -> bool:
     return part.status in WAITING
 
 
-def still_to_answer(parts: Iterable[Part]) -> int:
+def still_to_answer(parts: Iterable[AssigneeState]) -> int:
     """Count the MAIN and ACTION parts without an answer; the sheet can be completed at none."""
     return sum(1 for part in parts if part.kind in MUST_ANSWER and is_open(part))
 

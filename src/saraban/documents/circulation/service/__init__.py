@@ -4,25 +4,25 @@ from zoneinfo import ZoneInfo
 
 from saraban.documents.circulation.service.answering import AlreadyAnswered, NotAssigned, NotRouting, respond
 from saraban.documents.circulation.service.carrying import CARRIED
-from saraban.documents.circulation.service.changing import SheetClosed, Sheets, cancel, edit
-from saraban.documents.circulation.service.creating import SheetExists, create
-from saraban.documents.circulation.service.offers import Offers, offers
+from saraban.documents.circulation.service.changing import CirculationClosed, OpenCirculations, cancel, edit
+from saraban.documents.circulation.service.creating import CirculationExists, create
+from saraban.documents.circulation.service.offers import CirculationActions, offers
 from saraban.documents.circulation.service.presenting import etag
-from saraban.documents.circulation.service.reading import Search, history, listing, read, reads_file
+from saraban.documents.circulation.service.reading import CirculationSearch, history, listing, read, reads_file
 from saraban.documents.circulation.service.renumbering import renumber
 from saraban.documents.circulation.service.subject import CirculationSubject
 
 __all__ = [
     "CARRIED",
     "AlreadyAnswered",
+    "CirculationActions",
+    "CirculationClosed",
+    "CirculationExists",
+    "CirculationSearch",
     "CirculationSubject",
     "NotAssigned",
     "NotRouting",
-    "Offers",
-    "Search",
-    "SheetClosed",
-    "SheetExists",
-    "Sheets",
+    "OpenCirculations",
     "cancel",
     "create",
     "edit",
@@ -44,6 +44,6 @@ def subject(_zone: ZoneInfo) -> CirculationSubject:
     return CirculationSubject()
 
 
-def follower() -> Sheets:
+def follower() -> OpenCirculations:
     """Return what ends with a cancelled document; `bootstrap` registers it."""
-    return Sheets()
+    return OpenCirculations()

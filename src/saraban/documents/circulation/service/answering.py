@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
-from saraban.documents.circulation.repository import PartRow, SheetRow
-from saraban.documents.circulation.schemas import Response
-from saraban.documents.circulation.service.news import tell
+from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
+from saraban.documents.circulation.schemas import AssigneeResponse
+from saraban.documents.circulation.service.news import record
 from saraban.documents.circulation.service.presenting import envelopes, etag, facts_of, full, part_of
 from saraban.documents.circulation.service.reading import find
 from saraban.documents.core import service as core
@@ -49,7 +49,7 @@ class NotAssigned(Forbidden):
 
 async def current(
     session: AsyncSession, *, caller: Caller, public_id: UUID
-) -> tuple[SheetRow, list[PartRow], workflow.Envelope | None]:
+) -> tuple[CirculationRow, list[AssigneeRow], workflow.Envelope | None]:
     """
     Hold a sheet for a change and give it as it stands now; no step is taken until the change is done.
 
@@ -73,7 +73,7 @@ async def respond(
     *,
     caller: Caller,
     public_id: UUID,
-    response: Response,
+    response: AssigneeResponse,
     now: datetime,
     zone: ZoneInfo,
     address: str,
@@ -110,8 +110,8 @@ async def respond(
 
 
 async def _respond(
-    session: AsyncSession, caller: Caller, public_id: UUID, response: Response, *, now: datetime, address: str
-) -> SheetRow:
+    session: AsyncSession, caller: Caller, public_id: UUID, response: AssigneeResponse, *, now: datetime, address: str
+) -> CirculationRow:
     if response.status == "REJECTED" and not (response.comment or "").strip():
         raise invalid("/comment", "required", "การไม่รับต้องระบุเหตุผล", "A rejection needs a comment.")
     row, parts, envelope = await current(session, caller=caller, public_id=public_id)
@@ -128,20 +128,20 @@ async def _respond(
     details: dict[str, object] = {"status": response.status, "comment": response.comment}
     if seat is not caller:
         details["onBehalfOfPublicId"] = str(seat.public_id)
-    await tell(session, "answered", "respond", caller=caller, row=row, address=address, now=now, details=details)
+    await record(session, "answered", "respond", caller=caller, row=row, address=address, now=now, details=details)
     return row
 
 
 async def _whose(
     session: AsyncSession,
     caller: Caller,
-    row: SheetRow,
-    parts: list[PartRow],
+    row: CirculationRow,
+    parts: list[AssigneeRow],
     *,
     named: UUID | None,
     workflow_code: str,
     now: datetime,
-) -> tuple[Caller, PartRow]:
+) -> tuple[Caller, AssigneeRow]:
     """Whose part is answered: the caller's own while it is open, then that of the one who has delegated it."""
     own = part_for(caller, parts)
     if named == caller.public_id or (named is None and own is not None and domain.is_open(part_of(own))):
@@ -156,21 +156,21 @@ async def _whose(
     return theirs[0] if theirs else (caller, _checked(caller, row, own))
 
 
-def part_for(person: Caller, parts: list[PartRow]) -> PartRow | None:
+def part_for(person: Caller, parts: list[AssigneeRow]) -> AssigneeRow | None:
     return next((one for one in parts if one.routing.assigned_to == person.user_id), None)
 
 
-def may_answer(person: Caller, row: SheetRow, part: PartRow) -> bool:
+def may_answer(person: Caller, row: CirculationRow, part: AssigneeRow) -> bool:
     """Return whether a part is open, and its person may answer it."""
     return domain.is_open(part_of(part)) and _is_permitted(person, row, part)
 
 
-def _is_permitted(person: Caller, row: SheetRow, part: PartRow) -> bool:
+def _is_permitted(person: Caller, row: CirculationRow, part: AssigneeRow) -> bool:
     scope = Scope(frozenset({row.sheet.organization_id}), row.sheet.project_id)
     return any(person.may(permission, scope) for permission in domain.rights_to_answer(part.routing.kind))
 
 
-def _checked(person: Caller, row: SheetRow, part: PartRow | None) -> PartRow:
+def _checked(person: Caller, row: CirculationRow, part: AssigneeRow | None) -> AssigneeRow:
     if part is None:
         raise NotAssigned
     if not _is_permitted(person, row, part):
@@ -178,7 +178,9 @@ def _checked(person: Caller, row: SheetRow, part: PartRow | None) -> PartRow:
     return part
 
 
-async def take_answer(session: AsyncSession, own: PartRow, *, status: str, comment: str | None, now: datetime) -> None:
+async def take_answer(
+    session: AsyncSession, own: AssigneeRow, *, status: str, comment: str | None, now: datetime
+) -> None:
     """
     Close one person's part.
 

@@ -1,6 +1,6 @@
 """Circulation sheets for the books of numbering."""
 
 from saraban.documents.circulation.models import Circulation
-from saraban.documents.core.service import CarriedNumbers
+from saraban.documents.core.service import DocumentNumbers
 
-CARRIED = CarriedNumbers(Circulation, Circulation.circulation_no)
+CARRIED = DocumentNumbers(Circulation, Circulation.circulation_no)

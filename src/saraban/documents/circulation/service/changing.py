@@ -9,15 +9,15 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
-from saraban.documents.circulation.repository import PartRow, SheetRow
+from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
 from saraban.documents.circulation.schemas import CirculationAnswer, CirculationChanges
 from saraban.documents.circulation.service.answering import current
 from saraban.documents.circulation.service.creating import assignees_of, check_day, parts_of
-from saraban.documents.circulation.service.news import tell
+from saraban.documents.circulation.service.news import record
 from saraban.documents.circulation.service.presenting import etag, full, part_of
 from saraban.documents.circulation.service.reading import find
 from saraban.documents.core import service as core
-from saraban.documents.core.domain.changes import changed
+from saraban.documents.core.domain.changes import field_changes
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
@@ -36,7 +36,7 @@ _COLUMNS = {
 }
 
 
-class SheetClosed(DomainError):
+class CirculationClosed(DomainError):
     """A sheet that everybody has answered and document control has closed stays as it is."""
 
     kind, code = ErrorKind.CONFLICT, "CIRCULATION_CLOSED"
@@ -44,7 +44,7 @@ class SheetClosed(DomainError):
     recovery = (Text("สร้างใบเวียนใหม่", "Create another sheet."),)
 
 
-def _scope(row: SheetRow) -> Scope:
+def _scope(row: CirculationRow) -> Scope:
     return Scope(frozenset({row.sheet.organization_id}), row.sheet.project_id)
 
 
@@ -72,7 +72,7 @@ async def edit(
     if envelope is None or not envelope.can_edit:
         raise core.NotADraft
     values = _values(changes, now, zone)
-    noted = changed(
+    noted = field_changes(
         {name: getattr(row.sheet, column) for name, column in _COLUMNS.items()},
         {name: values[column] for name, column in _COLUMNS.items() if column in values},
     )
@@ -81,7 +81,7 @@ async def edit(
     await repository.change(session, sheet_id=row.sheet.id, values={**values, "updated_at": now})
     row = await find(session, caller=caller, public_id=public_id)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
-    await tell(
+    await record(
         session,
         "edited",
         "edit",
@@ -106,8 +106,8 @@ def _values(changes: CirculationChanges, now: datetime, zone: ZoneInfo) -> dict[
 
 async def _change_assignees(
     session: AsyncSession,
-    row: SheetRow,
-    parts: list[PartRow],
+    row: CirculationRow,
+    parts: list[AssigneeRow],
     changes: CirculationChanges,
     now: datetime,
     zone: ZoneInfo,
@@ -121,7 +121,7 @@ async def _change_assignees(
     deadline = changes.deadline_date if "deadline_date" in changes.model_fields_set else row.sheet.deadline_date
     before = [_said(one.user.public_id if one.user else None, one.routing.kind, one.routing.due_date) for one in parts]
     after = [_said(one.user_public_id, one.kind, one.due_date) for one in asked]
-    noted = changed({"assignees": before}, {"assignees": after})
+    noted = field_changes({"assignees": before}, {"assignees": after})
     if noted:
         if any(one.routing.status != "PENDING" for one in parts):
             raise core.NotADraft
@@ -163,7 +163,7 @@ async def cancel(
         async def work(session: AsyncSession) -> OperationResult:
             row, parts, envelope = await current(session, caller=caller, public_id=public_id)
             if row.sheet.closed_at is not None:
-                raise SheetClosed
+                raise CirculationClosed
             in_draft = envelope is not None and envelope.current_state == domain.DRAFT
             caller.require(domain.CREATE if in_draft else domain.CLOSE, _scope(row))
             await _end(session, row, parts, caller=caller, reason=reason, address=address, now=now)
@@ -188,8 +188,8 @@ async def cancel(
 
 async def _end(
     session: AsyncSession,
-    row: SheetRow,
-    parts: list[PartRow],
+    row: CirculationRow,
+    parts: list[AssigneeRow],
     *,
     caller: Caller,
     reason: str,
@@ -221,7 +221,7 @@ async def _end(
     holder = numbering.Holder(domain.KIND, row.sheet.public_id)
     await numbering.cancel_number(session, caller=caller, holder=holder, reason=reason, now=now, address=address)
     details: dict[str, object] = {"reason": reason}
-    await tell(
+    await record(
         session,
         "cancelled",
         "cancel",
@@ -234,7 +234,7 @@ async def _end(
     )
 
 
-async def close_parts(session: AsyncSession, parts: list[PartRow], *, reason: str | None, now: datetime) -> None:
+async def close_parts(session: AsyncSession, parts: list[AssigneeRow], *, reason: str | None, now: datetime) -> None:
     """Close the parts that are still open as rejected; answers given stay (EC-CIRC-002)."""
     waiting = [one.routing.id for one in parts if domain.is_open(part_of(one))]
     await repository.answer(
@@ -245,17 +245,17 @@ async def close_parts(session: AsyncSession, parts: list[PartRow], *, reason: st
 
 
 @dataclass(frozen=True)
-class Sheets:
+class OpenCirculations:
     """Ends the open sheets about a document together with it, in the same transaction (EC-CORR-001)."""
 
     async def document_cancelled(
         self, session: AsyncSession, *, caller: Caller, document_id: int, reason: str, address: str, now: datetime
     ) -> None:
-        rows = await repository.open_sheets_about(session, document_id=document_id)
+        rows = await repository.open_circulations_of(session, document_id=document_id)
         ids = [str(row.sheet.public_id) for row in rows]
         await workflow.lock(session, entity_type=domain.ENTITY_TYPE, entity_ids=ids)
         # One may have been closed until here.
-        rows = await repository.open_sheets_about(session, document_id=document_id)
+        rows = await repository.open_circulations_of(session, document_id=document_id)
         parts = await repository.parts(session, sheet_ids=[row.sheet.id for row in rows])
         for row in rows:
             await _end(session, row, parts[row.sheet.id], caller=caller, reason=reason, address=address, now=now)

@@ -13,9 +13,9 @@ from saraban.attachments import service as attachments
 from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.domain.visibility import may_see
 from saraban.documents.circulation.models import Circulation, CirculationRouting
-from saraban.documents.circulation.repository import SheetRow
-from saraban.documents.circulation.schemas import Assignee, NewCirculation
-from saraban.documents.circulation.service.news import tell
+from saraban.documents.circulation.repository import CirculationRow
+from saraban.documents.circulation.schemas import CirculationAssignee, NewCirculation
+from saraban.documents.circulation.service.news import record
 from saraban.documents.circulation.service.presenting import etag, facts_of, full, reach
 from saraban.documents.core import service as core
 from saraban.identity import service as identity
@@ -32,7 +32,7 @@ from saraban.workflow.domain.registers import Matter
 _ONE_SHEET = ("uq_circulation_per_organization", "circulations.correspondence_id")
 
 
-class SheetExists(DomainError):
+class CirculationExists(DomainError):
     """An organization passes a document round once."""
 
     kind, code = ErrorKind.CONFLICT, "CIRCULATION_EXISTS"
@@ -155,14 +155,14 @@ async def _document(session: AsyncSession, caller: Caller, order: NewCirculation
         raise invalid("/correspondencePublicId", "unknown", "ไม่พบเอกสารนี้ในโครงการ", "The document is not known here.")
     if row.head.cancelled_at is not None:
         raise invalid("/correspondencePublicId", "cancelled", "เอกสารนี้ถูกยกเลิกแล้ว", "The document has been cancelled.")
-    if await repository.has_sheet(session, correspondence_id=row.head.id, organization_id=organization_id):
-        raise SheetExists
+    if await repository.has_circulation(session, correspondence_id=row.head.id, organization_id=organization_id):
+        raise CirculationExists
     return row.head.id
 
 
 async def assignees_of(
     session: AsyncSession,
-    asked: Sequence[Assignee],
+    asked: Sequence[CirculationAssignee],
     *,
     deadline: date | None,
     organization_id: int,
@@ -209,7 +209,7 @@ async def _write(
     public_id: UUID,
     now: datetime,
     address: str,
-) -> SheetRow:
+) -> CirculationRow:
     sheet = await _write_sheet(session, caller, order, checked, issued, public_id, now)
     await repository.add_parts(session, parts_of(sheet, checked.assignees, now))
     if order.attachment_public_ids:
@@ -228,7 +228,7 @@ async def _write(
         now=now,
         matter=Matter(domain.KIND, sheet.project_id, domain.TYPE_CODE),
     )
-    await tell(session, "created", "create", caller=caller, row=row, address=address, now=now)
+    await record(session, "created", "create", caller=caller, row=row, address=address, now=now)
     return row
 
 
@@ -261,7 +261,7 @@ async def _write_sheet(
         await repository.add(session, sheet)
     except IntegrityError as error:
         if violates_constraint(error, *_ONE_SHEET):
-            raise SheetExists from error
+            raise CirculationExists from error
         raise
     return sheet
 
@@ -286,7 +286,7 @@ def parts_of(
 
 
 async def _answer(
-    session: AsyncSession, caller: Caller, row: SheetRow, now: datetime, zone: ZoneInfo
+    session: AsyncSession, caller: Caller, row: CirculationRow, now: datetime, zone: ZoneInfo
 ) -> OperationResult:
     answer = await full(session, caller=caller, row=row, now=now, zone=zone)
     location = f"/api/v1{domain.PATH}/{row.sheet.public_id}"

@@ -8,18 +8,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.documents.circulation import domain
-from saraban.documents.circulation.repository import SheetRow
+from saraban.documents.circulation.repository import CirculationRow
 from saraban.events import service as events
 from saraban.identity.domain.caller import Caller
 
 
-async def tell(
+async def record(
     session: AsyncSession,
     event: str,
     action: str,
     *,
     caller: Caller,
-    row: SheetRow,
+    row: CirculationRow,
     address: str,
     now: datetime,
     details: dict[str, object] | None = None,

@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
-from saraban.documents.circulation.repository import PartRow, SheetRow
+from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
 from saraban.documents.circulation.service.answering import may_answer, part_for
 from saraban.documents.circulation.service.presenting import envelopes, part_of
 from saraban.documents.circulation.service.reading import find
@@ -18,14 +18,14 @@ from saraban.workflow.service.standing import standing_for
 
 
 @dataclass(frozen=True, slots=True)
-class Offers:
+class CirculationActions:
     edit: bool = False
     cancel: bool = False
     respond: bool = False
     respond_for: tuple[Represented, ...] = ()
 
 
-async def offers(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime) -> Offers:
+async def offers(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime) -> CirculationActions:
     """
     Return which of edit, cancel and respond are open to the caller now, and for whom else he may answer.
 
@@ -35,12 +35,12 @@ async def offers(session: AsyncSession, *, caller: Caller, public_id: UUID, now:
     parts = await repository.parts(session, sheet_ids=[row.sheet.id])
     envelope = (await envelopes(session, caller=caller, rows=[row], parts=parts)).get(str(public_id))
     if row.sheet.cancelled_at is not None or envelope is None or envelope.terminal:
-        return Offers()
+        return CirculationActions()
     scope = Scope(frozenset({row.sheet.organization_id}), row.sheet.project_id)
     in_draft = envelope.current_state == domain.DRAFT
     routing = envelope.current_state == domain.ROUTING
     asked = parts[row.sheet.id] if routing else []
-    return Offers(
+    return CirculationActions(
         edit=envelope.can_edit and caller.may(domain.CREATE, scope),
         cancel=caller.may(domain.CREATE if in_draft else domain.CLOSE, scope),
         respond=(own := part_for(caller, asked)) is not None and may_answer(caller, row, own),
@@ -49,7 +49,13 @@ async def offers(session: AsyncSession, *, caller: Caller, public_id: UUID, now:
 
 
 async def _others(
-    session: AsyncSession, caller: Caller, row: SheetRow, parts: list[PartRow], *, workflow_code: str, now: datetime
+    session: AsyncSession,
+    caller: Caller,
+    row: CirculationRow,
+    parts: list[AssigneeRow],
+    *,
+    workflow_code: str,
+    now: datetime,
 ) -> tuple[Represented, ...]:
     if not any(domain.is_open(part_of(one)) for one in parts):
         return ()

@@ -10,10 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.domain.visibility import CirculationReach, may_see, reach_of
-from saraban.documents.circulation.repository import PartRow, SheetRow
-from saraban.documents.circulation.schemas import CirculationAnswer, CirculationSummary, PartAnswer
+from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
+from saraban.documents.circulation.schemas import AssigneeAnswer, CirculationAnswer, CirculationSummary
 from saraban.documents.core import service as core
-from saraban.documents.core.domain.due import is_overdue
+from saraban.documents.core.domain.dates import is_overdue
 from saraban.documents.core.schemas import ProjectAnswer, ReferenceAnswer
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
@@ -27,11 +27,11 @@ def reach(caller: Caller) -> CirculationReach:
     return reach_of(caller.grants, caller.organization_ids)
 
 
-def part_of(row: PartRow) -> domain.Part:
-    return domain.Part(row.routing.kind, row.routing.status)
+def part_of(row: AssigneeRow) -> domain.AssigneeState:
+    return domain.AssigneeState(row.routing.kind, row.routing.status)
 
 
-def facts_of(row: SheetRow, parts: Sequence[PartRow]) -> workflow.SubjectFacts:
+def facts_of(row: CirculationRow, parts: Sequence[AssigneeRow]) -> workflow.SubjectFacts:
     sheet = row.sheet
     waiting = frozenset(
         one.routing.assigned_to for one in parts if one.routing.assigned_to and domain.is_open(part_of(one))
@@ -66,10 +66,10 @@ def facts_of(row: SheetRow, parts: Sequence[PartRow]) -> workflow.SubjectFacts:
     )
 
 
-def _part(row: PartRow, today: date) -> PartAnswer:
+def _part(row: AssigneeRow, today: date) -> AssigneeAnswer:
     routing = row.routing
     closed = not domain.is_open(part_of(row))
-    return PartAnswer(
+    return AssigneeAnswer(
         public_id=routing.public_id,
         user=core.person(row.user) if row.user else None,
         is_active=row.user is not None and row.user.is_active,
@@ -82,7 +82,7 @@ def _part(row: PartRow, today: date) -> PartAnswer:
     )
 
 
-def _fields(row: SheetRow, parts: Sequence[PartRow], today: date) -> dict[str, Any]:
+def _fields(row: CirculationRow, parts: Sequence[AssigneeRow], today: date) -> dict[str, Any]:
     sheet = row.sheet
     must = [part_of(one) for one in parts if one.routing.kind in domain.MUST_ANSWER]
     return {
@@ -109,8 +109,8 @@ async def envelopes(
     session: AsyncSession,
     *,
     caller: Caller,
-    rows: Sequence[SheetRow],
-    parts: Mapping[int, Sequence[PartRow]],
+    rows: Sequence[CirculationRow],
+    parts: Mapping[int, Sequence[AssigneeRow]],
     now: datetime | None = None,
     alone: bool = False,
 ) -> dict[str, workflow.Envelope]:
@@ -125,7 +125,7 @@ async def envelopes(
 
 
 async def summaries(
-    session: AsyncSession, *, caller: Caller, rows: Sequence[SheetRow], now: datetime, zone: ZoneInfo
+    session: AsyncSession, *, caller: Caller, rows: Sequence[CirculationRow], now: datetime, zone: ZoneInfo
 ) -> list[WorkflowItem[CirculationSummary]]:
     if not rows:
         return []
@@ -141,7 +141,7 @@ async def summaries(
 
 
 async def full(
-    session: AsyncSession, *, caller: Caller, row: SheetRow, now: datetime, zone: ZoneInfo
+    session: AsyncSession, *, caller: Caller, row: CirculationRow, now: datetime, zone: ZoneInfo
 ) -> WorkflowEnvelope[CirculationAnswer]:
     """Return a sheet with everybody's part in it."""
     parts = await repository.parts(session, sheet_ids=[row.sheet.id])
@@ -165,7 +165,7 @@ async def full(
     return WorkflowEnvelope[CirculationAnswer].around(answer, where.get(str(row.sheet.public_id)))
 
 
-async def _about(session: AsyncSession, caller: Caller, row: SheetRow) -> ReferenceAnswer | None:
+async def _about(session: AsyncSession, caller: Caller, row: CirculationRow) -> ReferenceAnswer | None:
     if row.correspondence is None:
         return None
     found = await core.visible(session, caller=caller, public_ids=[row.correspondence])

@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
-from saraban.documents.circulation.repository import Filters, SheetRow
+from saraban.documents.circulation.repository import CirculationFilters, CirculationRow
 from saraban.documents.circulation.schemas import CirculationAnswer, CirculationSummary
 from saraban.documents.circulation.service.presenting import full, reach, summaries
 from saraban.documents.core import service as core
-from saraban.documents.core.schemas import HistoryList
+from saraban.documents.core.schemas import DocumentHistory
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
 from saraban.kit.errors import NotFound, invalid
@@ -22,7 +22,7 @@ from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class CirculationSearch:
     """What a person asks the register for; None asks for all. `mine`: written by me, or with a part for me."""
 
     project: UUID | None = None
@@ -38,7 +38,7 @@ async def listing(
     session: AsyncSession,
     *,
     caller: Caller,
-    search: Search,
+    search: CirculationSearch,
     cursor: str | None,
     limit: int,
     now: datetime,
@@ -53,7 +53,7 @@ async def listing(
             "This must be one of: {expected}.",
             expected=", ".join(domain.STATUSES),
         )
-    filters = Filters(
+    filters = CirculationFilters(
         reach=reach(caller),
         project=search.project,
         status=domain.STATUSES[search.status] if search.status else None,
@@ -68,7 +68,7 @@ async def listing(
     return Page(items, page.next_cursor)
 
 
-async def find(session: AsyncSession, *, caller: Caller, public_id: UUID) -> SheetRow:
+async def find(session: AsyncSession, *, caller: Caller, public_id: UUID) -> CirculationRow:
     """
     :raises NotFound: also for a sheet of another organization
     """
@@ -88,7 +88,7 @@ async def read(
     return await full(session, caller=caller, row=row, now=now, zone=zone)
 
 
-async def history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> HistoryList:
+async def history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> DocumentHistory:
     """
     :raises NotFound: also for a sheet of another organization
     """

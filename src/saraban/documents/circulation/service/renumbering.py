@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
-from saraban.documents.circulation.repository import SheetRow
+from saraban.documents.circulation.repository import CirculationRow
 from saraban.documents.circulation.service.answering import current
 from saraban.documents.circulation.service.presenting import etag, full
 from saraban.documents.circulation.service.reading import find
@@ -43,12 +43,12 @@ async def renumber(
     """
     wish = core.Renumbering(caller, domain.KIND, domain.PATH, public_id, reason, now, address, key)
 
-    async def seen() -> tuple[SheetRow, numbering.Plan]:
+    async def seen() -> tuple[CirculationRow, numbering.Plan]:
         async with db.reading() as session:
             row = await find(session, caller=caller, public_id=public_id)
             return row, await _plan(session, row, caller=caller, now=now, zone=zone)
 
-    async def change(session: AsyncSession, before: SheetRow, issued: numbering.Issued) -> None:
+    async def change(session: AsyncSession, before: CirculationRow, issued: numbering.Issued) -> None:
         row, _, _ = await current(session, caller=caller, public_id=public_id)
         old = row.sheet.circulation_no
         await core.replaced(session, wish, number=before.sheet.number_uuid, printed=old, issued=issued)
@@ -64,7 +64,7 @@ async def renumber(
 
 
 async def _plan(
-    session: AsyncSession, row: SheetRow, *, caller: Caller, now: datetime, zone: ZoneInfo
+    session: AsyncSession, row: CirculationRow, *, caller: Caller, now: datetime, zone: ZoneInfo
 ) -> numbering.Plan:
     caller.require(core.RENUMBERS, Scope(project=row.sheet.project_id))
     if row.sheet.cancelled_at is not None or row.sheet.number_uuid is None:

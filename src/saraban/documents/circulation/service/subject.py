@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
-from saraban.documents.circulation.repository import PartRow
+from saraban.documents.circulation.repository import AssigneeRow
 from saraban.documents.circulation.service.answering import NotAssigned, take_answer
 from saraban.documents.circulation.service.changing import close_parts
 from saraban.documents.circulation.service.presenting import facts_of, reach
@@ -66,7 +66,7 @@ class CirculationSubject:
             await close_parts(session, parts, reason=step.comment, now=now)
 
 
-def _part_of(caller: Caller, parts: list[PartRow]) -> PartRow:
+def _part_of(caller: Caller, parts: list[AssigneeRow]) -> AssigneeRow:
     own = next((one for one in parts if one.routing.assigned_to == caller.user_id), None)
     if own is None:
         raise NotAssigned

@@ -7,7 +7,7 @@ from fastapi import Depends, Header, Query, Request
 from starlette.responses import Response
 
 from saraban.documents.core.schemas import DocumentAnswer
-from saraban.documents.core.service import Followers, Search, etag
+from saraban.documents.core.service import DocumentSearch, Followers, etag
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.http import OrjsonResponse, async_dependency
 from saraban.kit.pagination import Page
@@ -57,8 +57,8 @@ def search(
     created_from: Annotated[Day | None, Query(alias="createdFrom")] = None,
     created_to: Annotated[Day | None, Query(alias="createdTo")] = None,
     mine: Annotated[bool, Query(description="Only what I wrote.")] = False,
-) -> Search:
-    return Search(
+) -> DocumentSearch:
+    return DocumentSearch(
         project=project_public_id,
         type_code=correspondence_type_code,
         status=status,
@@ -73,7 +73,7 @@ def search(
     )
 
 
-Searching = Annotated[Search, Depends(async_dependency(search))]
+Searching = Annotated[DocumentSearch, Depends(async_dependency(search))]
 
 
 def _unprintable(pointer: str) -> Invalid:

@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from saraban.documents.core import service as core
 from saraban.documents.core.dependencies import Following, IfMatch, Searching, document, page_of
-from saraban.documents.core.schemas import Cancellation, DocumentChanges, HistoryList, NewRevision, RevisionList
-from saraban.documents.core.service import Register
+from saraban.documents.core.schemas import Cancellation, DocumentChanges, DocumentHistory, NewRevision, RevisionList
+from saraban.documents.core.service import DocumentKind
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
@@ -23,7 +23,7 @@ READ = "document.view"
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class RouteTexts:
     """What the OpenAPI document says of a register."""
 
     tag: str
@@ -32,7 +32,7 @@ class Words:
     cancel: str = "Cancel with a reason"
 
 
-def register_routes(register: Register, *, page: type[Schema], words: Words) -> APIRouter:
+def register_routes(register: DocumentKind, *, page: type[Schema], words: RouteTexts) -> APIRouter:
     """Return the router of `/<path>` with what reads, lists, changes, revises, cancels and tells the history."""
     router = APIRouter(prefix=f"/{register.kind.path}", tags=[words.tag])
     _reading(router, register, page, words)
@@ -45,7 +45,7 @@ def register_routes(register: Register, *, page: type[Schema], words: Words) -> 
 # The permission is the register's, so it cannot stand in an annotation that a type checker reads: hence defaults.
 
 
-def _reading(router: APIRouter, register: Register, page: type[Schema], words: Words) -> None:
+def _reading(router: APIRouter, register: DocumentKind, page: type[Schema], words: RouteTexts) -> None:
     @router.get("", response_model=page, summary=f"The register of {words.many}")
     async def listing(
         session: ReadSession,
@@ -77,11 +77,11 @@ def _reading(router: APIRouter, register: Register, page: type[Schema], words: W
         public_id: PathId,
         session: ReadSession,
         caller: Caller = guarded(READ),
-    ) -> HistoryList:
+    ) -> DocumentHistory:
         return await core.history(session, register, caller=caller, public_id=public_id)
 
 
-def _drafting(router: APIRouter, register: Register) -> None:
+def _drafting(router: APIRouter, register: DocumentKind) -> None:
     async def edit(
         public_id: PathId,
         body: DocumentChanges,
@@ -112,7 +112,7 @@ def _drafting(router: APIRouter, register: Register) -> None:
     router.patch("/{publicId}", response_model=register.envelope, summary="Change a draft")(edit)
 
 
-def _revising(router: APIRouter, register: Register) -> None:
+def _revising(router: APIRouter, register: DocumentKind) -> None:
     @router.get("/{publicId}/revisions", response_model=register.revisions, summary="The revisions, newest first")
     async def revisions(
         public_id: PathId,
@@ -149,7 +149,7 @@ def _revising(router: APIRouter, register: Register) -> None:
         return to_response(answer)
 
 
-def _ending(router: APIRouter, register: Register, words: Words) -> None:
+def _ending(router: APIRouter, register: DocumentKind, words: RouteTexts) -> None:
     @router.post("/{publicId}/cancel", response_model=register.envelope, summary=words.cancel)
     async def cancel(
         public_id: PathId,

@@ -7,7 +7,7 @@ from typing import Any
 LONGEST = 500
 
 
-def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return old and new of the fields of `after` that are different now; long texts are cut short."""
     return {
         name: {"old": _kept(before.get(name)), "new": _kept(value)}

@@ -27,13 +27,13 @@ ENDINGS: Mapping[str, str] = {
 }
 
 
-def issues(state: str, outcome: Outcome | None = None) -> bool:
+def counts_as_issued(state: str, outcome: Outcome | None = None) -> bool:
     """Whether a revision that comes to a workflow state has been issued, if it was not before."""
     return state not in {DRAFT, CANCELLED, TERMINATED} and outcome != "withdrawn"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class KindRules:
     """
     :param name: the word in audit actions, events and the number's holder: `rfa`
     :param path: the collection under `/api/v1`

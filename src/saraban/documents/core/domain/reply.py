@@ -12,6 +12,6 @@ class Correspondents:
     recipients: Collection[int]
 
 
-def answers(reply: Correspondents, original: Correspondents) -> bool:
+def is_reply(reply: Correspondents, original: Correspondents) -> bool:
     """Say whether a document that refers to another one is the answer to it, by who wrote to whom."""
     return reply.originator in original.recipients and original.originator in reply.recipients

@@ -3,7 +3,7 @@
 _LETTERS = 26
 
 
-def label(number: int) -> str:
+def revision_label(number: int) -> str:
     """Return the label of the revision with this number, the first being 0."""
     if number < 0:
         raise ValueError("revisions are counted from 0")

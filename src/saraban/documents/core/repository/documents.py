@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.documents.core.domain.visibility import Reach
-from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
+from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
 from saraban.identity.models import Organization, User
 from saraban.kit import pagination
 from saraban.numbering.models import LedgerEntry, NumberRendering
@@ -28,8 +28,8 @@ from saraban.projects.models import (
     Project,
 )
 
-_head = Correspondence
-_revision = CorrespondenceRevision
+_head = Document
+_revision = DocumentRevision
 _reviser = aliased(User, name="reviser")
 _canceller = aliased(User, name="canceller")
 
@@ -38,8 +38,8 @@ _canceller = aliased(User, name="canceller")
 class DocumentRow:
     """One revision of one document with the names around it."""
 
-    head: Correspondence
-    revision: CorrespondenceRevision
+    head: Document
+    revision: DocumentRevision
     type: CorrespondenceType
     project: Project
     contract: Contract | None
@@ -53,7 +53,7 @@ class DocumentRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipient:
+class RecipientRow:
     """An organization a document is sent to, in the order of the list."""
 
     organization: Organization
@@ -61,7 +61,7 @@ class Recipient:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class DocumentFilters:
     """
     Which documents of a register are asked for; None asks for all.
 
@@ -125,7 +125,7 @@ def at_home(reach: Reach) -> sa.ColumnElement[bool]:
 
 def sent_to(reach: Reach) -> sa.ColumnElement[bool]:
     """The documents whose issued revisions reach the caller."""
-    recipient, party = CorrespondenceRecipient, ContractOrganization
+    recipient, party = DocumentRecipient, ContractOrganization
     received = sa.exists().where(
         recipient.correspondence_id == _head.id, recipient.recipient_organization_id.in_(reach.organizations)
     )
@@ -170,8 +170,8 @@ def _was_numbered(text: str) -> sa.ColumnElement[bool]:
     )
 
 
-def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    recipient, other = CorrespondenceRecipient, aliased(Organization)
+def _conditions(filters: DocumentFilters) -> list[sa.ColumnElement[bool]]:
+    recipient, other = DocumentRecipient, aliased(Organization)
     wanted: list[tuple[object, sa.ColumnElement[bool]]] = [
         (filters.project, Project.public_id == filters.project),
         (filters.status_codes, CorrespondenceStatus.status_code.in_(filters.status_codes or ())),
@@ -207,7 +207,7 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
 
 
 async def page(
-    session: AsyncSession, *, reach: Reach, filters: Filters, cursor: str | None, limit: int
+    session: AsyncSession, *, reach: Reach, filters: DocumentFilters, cursor: str | None, limit: int
 ) -> pagination.Page[DocumentRow]:
     statement = pagination.newest_first(
         _select().where(*_shown(reach), *_conditions(filters)),
@@ -273,17 +273,17 @@ async def lock(session: AsyncSession, *, document_id: int) -> UUID:
     return (await session.execute(current)).scalar_one()
 
 
-async def recipients(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[Recipient]]:
-    link = CorrespondenceRecipient
+async def recipients(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[RecipientRow]]:
+    link = DocumentRecipient
     statement = (
         sa.select(link.correspondence_id, link.recipient_type, Organization)
         .join(Organization, Organization.id == link.recipient_organization_id)
         .where(link.correspondence_id.in_(document_ids))
         .order_by(link.correspondence_id, link.position)
     )
-    found: dict[int, list[Recipient]] = {document_id: [] for document_id in document_ids}
+    found: dict[int, list[RecipientRow]] = {document_id: [] for document_id in document_ids}
     for document_id, recipient_type, organization in await session.execute(statement):
-        found[document_id].append(Recipient(organization, recipient_type))
+        found[document_id].append(RecipientRow(organization, recipient_type))
     return found
 
 
@@ -307,7 +307,7 @@ async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
     return await session.scalar(statement.limit(1)) is not None
 
 
-async def newest_standing(session: AsyncSession, *, document_id: int) -> CorrespondenceRevision:
+async def newest_standing(session: AsyncSession, *, document_id: int) -> DocumentRevision:
     """Return the newest revision of a document that has not been withdrawn."""
     statement = (
         sa.select(_revision)

@@ -9,15 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
 from saraban.documents.core.domain.visibility import Reach
-from saraban.documents.core.models import (
-    Correspondence,
-    CorrespondenceReference,
-    CorrespondenceRevision,
-    CorrespondenceRevisionAttachment,
-)
+from saraban.documents.core.models import Document, DocumentReference, DocumentRevision, DocumentRevisionAttachment
 from saraban.documents.core.repository.documents import may_see_revision
 
-_link = CorrespondenceRevisionAttachment
+_link = DocumentRevisionAttachment
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +39,8 @@ async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: in
     """Return whether a file hangs on a revision that the caller may see."""
     statement = (
         sa.select(_link.attachment_id)
-        .join(CorrespondenceRevision, CorrespondenceRevision.id == _link.correspondence_revision_id)
-        .join(Correspondence, Correspondence.id == CorrespondenceRevision.correspondence_id)
+        .join(DocumentRevision, DocumentRevision.id == _link.correspondence_revision_id)
+        .join(Document, Document.id == DocumentRevision.correspondence_id)
         .where(_link.attachment_id == attachment_id, may_see_revision(reach))
         .limit(1)
     )
@@ -54,9 +49,9 @@ async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: in
 
 async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[UUID], list[UUID]]:
     """Return the public ids of what a document refers to, and of what refers to it."""
-    reference = CorrespondenceReference
-    outgoing = sa.select(Correspondence.public_id).join(reference, reference.tgt_correspondence_id == Correspondence.id)
-    incoming = sa.select(Correspondence.public_id).join(reference, reference.src_correspondence_id == Correspondence.id)
+    reference = DocumentReference
+    outgoing = sa.select(Document.public_id).join(reference, reference.tgt_correspondence_id == Document.id)
+    incoming = sa.select(Document.public_id).join(reference, reference.src_correspondence_id == Document.id)
     return (
         list(await session.scalars(outgoing.where(reference.src_correspondence_id == document_id))),
         list(await session.scalars(incoming.where(reference.tgt_correspondence_id == document_id))),

@@ -7,15 +7,15 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.models import (
-    Correspondence,
-    CorrespondenceRecipient,
-    CorrespondenceReference,
-    CorrespondenceRevision,
-    CorrespondenceRevisionAttachment,
+    Document,
+    DocumentRecipient,
+    DocumentReference,
+    DocumentRevision,
+    DocumentRevisionAttachment,
 )
 
 
-async def add(session: AsyncSession, row: Correspondence | CorrespondenceRevision) -> int:
+async def add(session: AsyncSession, row: Document | DocumentRevision) -> int:
     """Insert a row and give its integer key."""
     session.add(row)
     await session.flush()
@@ -24,7 +24,7 @@ async def add(session: AsyncSession, row: Correspondence | CorrespondenceRevisio
 
 async def add_recipients(session: AsyncSession, *, document_id: int, recipients: Iterable[tuple[int, str]]) -> None:
     session.add_all(
-        CorrespondenceRecipient(
+        DocumentRecipient(
             correspondence_id=document_id, recipient_organization_id=organization, recipient_type=kind, position=place
         )
         for place, (organization, kind) in enumerate(recipients)
@@ -33,12 +33,12 @@ async def add_recipients(session: AsyncSession, *, document_id: int, recipients:
 
 async def add_references(session: AsyncSession, *, document_id: int, targets: Iterable[int]) -> None:
     session.add_all(
-        CorrespondenceReference(src_correspondence_id=document_id, tgt_correspondence_id=target) for target in targets
+        DocumentReference(src_correspondence_id=document_id, tgt_correspondence_id=target) for target in targets
     )
 
 
 async def replace_recipients(session: AsyncSession, *, document_id: int, recipients: Iterable[tuple[int, str]]) -> None:
-    link = CorrespondenceRecipient
+    link = DocumentRecipient
     await session.execute(sa.delete(link).where(link.correspondence_id == document_id))
     await add_recipients(session, document_id=document_id, recipients=recipients)
     await session.flush()
@@ -48,7 +48,7 @@ async def replace_references(
     session: AsyncSession, *, document_id: int, gone: Collection[int], targets: Iterable[int]
 ) -> None:
     """Take some references of a document away, and add others."""
-    link = CorrespondenceReference
+    link = DocumentReference
     await session.execute(
         sa.delete(link).where(link.src_correspondence_id == document_id, link.tgt_correspondence_id.in_(gone))
     )
@@ -61,7 +61,7 @@ async def link_files(
 ) -> None:
     """Attach files to a revision; the first one becomes the main document when `main_first`."""
     session.add_all(
-        CorrespondenceRevisionAttachment(
+        DocumentRevisionAttachment(
             correspondence_revision_id=revision_id,
             attachment_id=attachment_id,
             is_main_document=main_first and place == 0,
@@ -72,17 +72,15 @@ async def link_files(
 
 
 async def unlink_files(session: AsyncSession, *, revision_id: int, attachment_ids: Collection[int]) -> None:
-    link = CorrespondenceRevisionAttachment
+    link = DocumentRevisionAttachment
     await session.execute(
         sa.delete(link).where(link.correspondence_revision_id == revision_id, link.attachment_id.in_(attachment_ids))
     )
 
 
 async def change_revision(session: AsyncSession, *, revision_id: int, values: dict[str, Any]) -> None:
-    await session.execute(
-        sa.update(CorrespondenceRevision).where(CorrespondenceRevision.id == revision_id).values(values)
-    )
+    await session.execute(sa.update(DocumentRevision).where(DocumentRevision.id == revision_id).values(values))
 
 
 async def change_head(session: AsyncSession, *, document_id: int, values: dict[str, Any]) -> None:
-    await session.execute(sa.update(Correspondence).where(Correspondence.id == document_id).values(values))
+    await session.execute(sa.update(Document).where(Document.id == document_id).values(values))

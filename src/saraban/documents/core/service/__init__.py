@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.cancelling import CancelOnlyDraft, WithdrawRevisionFirst, cancel
-from saraban.documents.core.service.carrying import CARRIED, CarriedNumbers
-from saraban.documents.core.service.checking import (
+from saraban.documents.core.service.cancellation import CancelOnlyDraft, WithdrawRevisionFirst, cancel
+from saraban.documents.core.service.carrying import CARRIED, DocumentNumbers
+from saraban.documents.core.service.checks import (
+    DocumentDraft,
     SentToSelf,
-    Sheet,
+    check,
     check_due,
     check_party,
     contract_of,
     originator_of,
-    prepare,
 )
-from saraban.documents.core.service.creating import Complete, create
-from saraban.documents.core.service.editing import (
+from saraban.documents.core.service.creation import Complete, create
+from saraban.documents.core.service.draft_changes import (
     DocumentChanged,
     DocumentIsCancelled,
     NotADraft,
@@ -26,9 +26,10 @@ from saraban.documents.core.service.editing import (
 )
 from saraban.documents.core.service.files import document_files, step_files
 from saraban.documents.core.service.history import history, merged
+from saraban.documents.core.service.kind import DocumentKind, Follower, ReachedState
 from saraban.documents.core.service.numbered import Order, issue
-from saraban.documents.core.service.offers import Offers, offers
-from saraban.documents.core.service.presenting import (
+from saraban.documents.core.service.offers import PermittedActions, permitted_actions
+from saraban.documents.core.service.presentation import (
     coded,
     day_of,
     etag,
@@ -39,50 +40,42 @@ from saraban.documents.core.service.presenting import (
     reach,
     reference,
 )
-from saraban.documents.core.service.reading import (
-    Search,
-    find,
-    known_to,
-    listing,
-    read,
-    revisions,
-    visible,
-)
-from saraban.documents.core.service.register import Follower, Reached, Register
-from saraban.documents.core.service.relations import AlreadyIssued, NumberAlreadyDrawn
+from saraban.documents.core.service.queries import DocumentSearch, find, known_to, listing, read, revisions, visible
+from saraban.documents.core.service.relations import DocumentAlreadyIssued, NumberAlreadyIssued
 from saraban.documents.core.service.renumbering import RENUMBERS, Renumbering, numbered_anew, renumber, replaced
-from saraban.documents.core.service.subject import DocumentSubject, ids_of
-from saraban.documents.core.service.withdrawing import NoDraftRevision, withdraw_revision
+from saraban.documents.core.service.revisions import NoDraftRevision, withdraw_revision
+from saraban.documents.core.service.workflow_subject import DocumentSubject, ids_of
 
 Followers = Sequence[Follower]
 
 __all__ = [
     "CARRIED",
     "RENUMBERS",
-    "AlreadyIssued",
     "CancelOnlyDraft",
-    "CarriedNumbers",
     "Complete",
+    "DocumentAlreadyIssued",
     "DocumentChanged",
+    "DocumentDraft",
     "DocumentIsCancelled",
+    "DocumentKind",
+    "DocumentNumbers",
     "DocumentRow",
+    "DocumentSearch",
     "DocumentSubject",
     "Follower",
     "Followers",
     "NoDraftRevision",
     "NotADraft",
-    "NumberAlreadyDrawn",
-    "Offers",
+    "NumberAlreadyIssued",
     "Order",
-    "Reached",
-    "Register",
+    "PermittedActions",
+    "ReachedState",
     "Renumbering",
     "RevisionPending",
-    "Search",
     "SentToSelf",
-    "Sheet",
     "WithdrawRevisionFirst",
     "cancel",
+    "check",
     "check_due",
     "check_party",
     "check_version",
@@ -103,11 +96,10 @@ __all__ = [
     "merged",
     "number_format",
     "numbered_anew",
-    "offers",
     "organization",
     "originator_of",
+    "permitted_actions",
     "person",
-    "prepare",
     "reach",
     "read",
     "reference",

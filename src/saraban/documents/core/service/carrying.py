@@ -1,8 +1,8 @@
 """Letters, RFAs and transmittals for the books of numbering."""
 
-from saraban.documents.core.models import Correspondence
-from saraban.documents.core.repository.carrying import CarriedNumbers
+from saraban.documents.core.models import Document
+from saraban.documents.core.repository.numbers import DocumentNumbers
 
-CARRIED = CarriedNumbers(Correspondence, Correspondence.correspondence_number)
+CARRIED = DocumentNumbers(Document, Document.correspondence_number)
 
-__all__ = ["CARRIED", "CarriedNumbers"]
+__all__ = ["CARRIED", "DocumentNumbers"]

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.presenting import etag, full
-from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.kind import DocumentKind
+from saraban.documents.core.service.presentation import etag, full
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
@@ -17,7 +17,7 @@ from saraban.kit.idempotency import OperationResult, Remember, answer_once
 
 async def ended_once(
     db: Database,
-    register: Register,
+    register: DocumentKind,
     *,
     caller: Caller,
     public_id: UUID,

@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import Kind, issues
+from saraban.documents.core.domain.kind import KindRules, counts_as_issued
 from saraban.documents.core.domain.visibility import Placement, may_see, reach_of
-from saraban.documents.core.repository import moving as repository
+from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.repository.moving import MAIN, Movable, SentTo
+from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
@@ -23,11 +23,11 @@ Parties = Mapping[str, frozenset[int]]
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class SubjectContext:
     """A revision with what its workflow asks of the rows around it: where it is sent to, and who takes part."""
 
-    row: Movable
-    recipients: Sequence[SentTo]
+    row: SubjectRow
+    recipients: Sequence[SubjectRecipient]
     parties: Parties
     taking_part: Sequence[projects.Party]
 
@@ -48,32 +48,34 @@ class Surroundings:
 
 
 async def facts_of(
-    session: AsyncSession, kind: Kind, *, rows: Sequence[DocumentRow], zone: ZoneInfo
+    session: AsyncSession, kind: KindRules, *, rows: Sequence[DocumentRow], zone: ZoneInfo
 ) -> dict[str, SubjectFacts]:
     """Return the facts by the revisions' public ids; one query, and one for each project or contract."""
-    around = await surroundings(session, rows=[Movable.of(row) for row in rows])
+    around = await subject_contexts(session, rows=[SubjectRow.of(row) for row in rows])
     return {key: facts_in(kind, one, zone=zone) for key, one in around.items()}
 
 
-async def surroundings(session: AsyncSession, *, rows: Sequence[Movable]) -> dict[str, Surroundings]:
+async def subject_contexts(session: AsyncSession, *, rows: Sequence[SubjectRow]) -> dict[str, SubjectContext]:
     """Read what is around these revisions, by their public ids."""
     if not rows:
         return {}
     places = sorted({(row.project_id, row.contract_id) for row in rows}, key=lambda place: (place[0], place[1] or 0))
     recipients, *known = await fetch_each(
         session,
-        repository.sent_to({row.document_id for row in rows}),
+        repository.recipients_query({row.document_id for row in rows}),
         *(projects.taking_part(project_id=project, contract_id=contract) for project, contract in places),
     )
     taking_part = dict(zip(places, known, strict=True))
     parties = {place: projects.by_part(those) for place, those in taking_part.items()}
     return {
-        str(row.revision_public_id): Surroundings(row, recipients[row.document_id], parties[place], taking_part[place])
+        str(row.revision_public_id): SubjectContext(
+            row, recipients[row.document_id], parties[place], taking_part[place]
+        )
         for row, place in ((row, (row.project_id, row.contract_id)) for row in rows)
     }
 
 
-def facts_in(kind: Kind, around: Surroundings, *, zone: ZoneInfo) -> SubjectFacts:
+def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> SubjectFacts:
     """Return what a workflow is told of one revision."""
     row, parties = around.row, around.parties
     concerned = around.sent_to | around.of_contract | {row.originator_id}
@@ -113,18 +115,18 @@ def facts_in(kind: Kind, around: Surroundings, *, zone: ZoneInfo) -> SubjectFact
     )
 
 
-def placement(around: Surroundings, *, state: str | None = None) -> Placement:
+def placement(around: SubjectContext, *, state: str | None = None) -> Placement:
     """
     Return what decides about who may see a revision.
 
     :param state: one that it comes to, None for where it stands: the first that issues it opens it for good
     """
     row = around.row
-    issued = row.issued_date is not None or (state is not None and issues(state))
+    issued = row.issued_date is not None or (state is not None and counts_as_issued(state))
     return Placement(row.project_id, row.contract_id, row.originator_id, around.sent_to, around.of_contract, issued)
 
 
-def _readers(around: Surroundings) -> Callable[[Caller, str], bool]:
+def _readers(around: SubjectContext) -> Callable[[Caller, str], bool]:
     """Whoever may see the revision in a state: recipients and parties from the first on that issues it."""
 
     def may(person: Caller, state: str) -> bool:
@@ -133,7 +135,7 @@ def _readers(around: Surroundings) -> Callable[[Caller, str], bool]:
     return may
 
 
-def _open(around: Surroundings) -> Callable[[int, str], bool]:
+def _open(around: SubjectContext) -> Callable[[int, str], bool]:
     """The organizations whose own right to view opens the revision in a state."""
 
     def may(organization: int, state: str) -> bool:

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.service import AccessRule
 from saraban.documents.core.repository import links
-from saraban.documents.core.service.presenting import reach
+from saraban.documents.core.service.presentation import reach
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
 from saraban.workflow.service import Subjects

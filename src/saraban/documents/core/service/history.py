@@ -7,10 +7,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.schemas import HistoryEntry, HistoryList, PersonAnswer
-from saraban.documents.core.service.presenting import person, reach
-from saraban.documents.core.service.reading import find
-from saraban.documents.core.service.register import Register
+from saraban.documents.core.schemas import DocumentHistory, HistoryEntry, PersonAnswer
+from saraban.documents.core.service.kind import DocumentKind
+from saraban.documents.core.service.presentation import person, reach
+from saraban.documents.core.service.queries import find
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
 from saraban.workflow.schemas import HistoryFileOut, LabelOut
@@ -22,7 +22,7 @@ _ABSENT = "onBehalfOfPublicId"
 _TOLD_ELSEWHERE = "workflow."  # its own history tells all of these better
 
 
-async def history(session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID) -> HistoryList:
+async def history(session: AsyncSession, register: DocumentKind, *, caller: Caller, public_id: UUID) -> DocumentHistory:
     """
     Return what happened to the revisions that the caller may see.
 
@@ -41,7 +41,7 @@ async def history(session: AsyncSession, register: Register, *, caller: Caller, 
 
 async def merged(
     session: AsyncSession, *, entity_type: str, labels: dict[str, str | None], audited_as: str, public_id: UUID
-) -> HistoryList:
+) -> DocumentHistory:
     """
     Merge the workflow histories of the subjects in `labels` with the audit trail of one document.
 
@@ -61,7 +61,7 @@ async def merged(
     names = await _names(session, {one for one in named if one is not None})
     # What one moment did stands in its order, the last on top: an answer is followed by the verdict that it makes.
     entries = [_deed(entry, names) for entry in reversed(trail)] + taken
-    return HistoryList(items=sorted(entries, key=lambda entry: entry.at)[::-1])
+    return DocumentHistory(items=sorted(entries, key=lambda entry: entry.at)[::-1])
 
 
 async def _trail(session: AsyncSession, entity_type: str, public_id: UUID) -> Sequence[audit.AuditEntry]:

@@ -9,24 +9,24 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import DRAFT
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.service.presenting import envelopes
-from saraban.documents.core.service.reading import find
-from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.kind import DocumentKind
+from saraban.documents.core.service.presentation import envelopes
+from saraban.documents.core.service.queries import find
 from saraban.documents.core.service.rights import require_create, require_edit, require_withdraw
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import Forbidden
 
 
 @dataclass(frozen=True, slots=True)
-class Offers:
+class PermittedActions:
     edit: bool = False
     cancel: bool = False
     revise: bool = False
 
 
-async def offers(
-    session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID, zone: ZoneInfo
-) -> Offers:
+async def permitted_actions(
+    session: AsyncSession, register: DocumentKind, *, caller: Caller, public_id: UUID, zone: ZoneInfo
+) -> PermittedActions:
     """
     Return which of edit, cancel and revise are open to the caller now.
 
@@ -34,7 +34,7 @@ async def offers(
     """
     row = await find(session, register.kind, caller=caller, public_id=public_id)
     if row.head.cancelled_at is not None or not row.revision.is_current:
-        return Offers()
+        return PermittedActions()
     found = await envelopes(session, register, caller=caller, rows=[row], zone=zone)
     envelope = found.get(str(row.revision.public_id))
     in_draft = envelope is not None and envelope.current_state == DRAFT
@@ -51,7 +51,9 @@ async def offers(
     settled = envelope is not None and envelope.outcome == "closed" and row.type.type_code == "RFI"
     may_revise = ended and not settled and _allowed(lambda: require_create(caller, register.kind, row.head))
     # Whether a state may be edited is its definition's word, whatever the state is called.
-    return Offers(edit=envelope is not None and envelope.can_edit and may_edit, cancel=may_cancel, revise=may_revise)
+    return PermittedActions(
+        edit=envelope is not None and envelope.can_edit and may_edit, cancel=may_cancel, revise=may_revise
+    )
 
 
 def _allowed(require: Callable[[], None]) -> bool:

@@ -11,8 +11,8 @@ from saraban.documents.core.repository import links, writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.core.schemas import Recipient as AskedRecipient
-from saraban.documents.core.service.checking import recipients_of, references_of
-from saraban.documents.core.service.presenting import reach
+from saraban.documents.core.service.checks import recipients_of, references_of
+from saraban.documents.core.service.presentation import reach
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
 from saraban.projects.service import ProjectRef
@@ -35,7 +35,7 @@ _MAIN = Text(
 )
 
 
-class NumberAlreadyDrawn(DomainError):
+class NumberAlreadyIssued(DomainError):
     """What a number prints cannot change once it is drawn."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_ALREADY_DRAWN"
@@ -46,7 +46,7 @@ class NumberAlreadyDrawn(DomainError):
     recovery = (Text("ยกเลิกเอกสารนี้แล้วสร้างฉบับใหม่", "Cancel this document and write a new one."),)
 
 
-class AlreadyIssued(DomainError):
+class DocumentAlreadyIssued(DomainError):
     """A revision has been issued: who has read it keeps it, and what went with it stays what it was."""
 
     kind, code = ErrorKind.CONFLICT, "DOCUMENT_ALREADY_ISSUED"
@@ -63,7 +63,7 @@ def check_printed(changes: DocumentChanges) -> None:
     """
     touched = [name for name in _PRINTED if name in changes.model_fields_set]
     if touched:
-        raise NumberAlreadyDrawn(
+        raise NumberAlreadyIssued(
             fields=[FieldProblem(f"/{alias(name)}", "already_printed", _FIXED) for name in touched]
         )
 
@@ -100,7 +100,7 @@ async def _change_recipients(
     if before != after:
         found = await recipients_of(session, project=_project(row), originator_id=row.originator.id, asked=asked)
         if _main(after) != _main(before):
-            raise NumberAlreadyDrawn(fields=[FieldProblem("/recipients", "already_printed", _MAIN)])
+            raise NumberAlreadyIssued(fields=[FieldProblem("/recipients", "already_printed", _MAIN)])
         await _check_nobody_loses(session, row, {one for one, _ in before} - {one for one, _ in after})
         await writes.replace_recipients(
             session, document_id=row.head.id, recipients=[(organization.id, kind) for organization, kind in found]
@@ -118,7 +118,7 @@ def _said(recipients: Sequence[tuple[UUID, str]]) -> list[str]:
 
 async def _check_nobody_loses(session: AsyncSession, row: DocumentRow, gone: set[UUID]) -> None:
     if gone and await repository.ever_issued(session, document_id=row.head.id):
-        raise AlreadyIssued(fields=[FieldProblem("/recipients", "issued", AlreadyIssued.says)])
+        raise DocumentAlreadyIssued(fields=[FieldProblem("/recipients", "issued", DocumentAlreadyIssued.says)])
 
 
 async def _change_references(

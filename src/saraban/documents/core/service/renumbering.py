@@ -16,10 +16,10 @@ from saraban.audit import service as audit
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.editing import DocumentIsCancelled, current
-from saraban.documents.core.service.presenting import etag, full
-from saraban.documents.core.service.reading import find
-from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.draft_changes import DocumentIsCancelled, hold_current
+from saraban.documents.core.service.kind import DocumentKind
+from saraban.documents.core.service.presentation import etag, full
+from saraban.documents.core.service.queries import find
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
@@ -56,7 +56,7 @@ class Renumbering:
 async def renumber(
     db: Database,
     allocator: numbering.Allocator,
-    register: Register,
+    register: DocumentKind,
     *,
     caller: Caller,
     public_id: UUID,
@@ -187,13 +187,13 @@ async def _plan(
 
 async def _renumber(
     session: AsyncSession,
-    register: Register,
+    register: DocumentKind,
     seen: DocumentRow,
     issued: numbering.Issued,
     wish: Renumbering,
     zone: ZoneInfo,
 ) -> None:
-    row, _ = await current(session, register, caller=wish.caller, public_id=wish.public_id, zone=zone)
+    row, _ = await hold_current(session, register, caller=wish.caller, public_id=wish.public_id, zone=zone)
     await replaced(session, wish, number=seen.head.number_uuid, printed=row.head.correspondence_number, issued=issued)
     await writes.change_revision(session, revision_id=row.revision.id, values={"correspondence_number": issued.number})
     await writes.change_head(

@@ -1,7 +1,7 @@
 """Who may change a document: the people of its originator, and the few who may after it has been issued."""
 
-from saraban.documents.core.domain.kind import Kind
-from saraban.documents.core.models import Correspondence
+from saraban.documents.core.domain.kind import KindRules
+from saraban.documents.core.models import Document
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Forbidden
@@ -10,7 +10,7 @@ ADMIN_EDIT = "document.admin_edit"
 ORG_ADMIN = "Org Admin"
 
 
-def home_scope(caller: Caller, head: Correspondence) -> Scope:
+def home_scope(caller: Caller, head: Document) -> Scope:
     """
     Return the scope in which a right over the originator's own document counts.
 
@@ -21,21 +21,21 @@ def home_scope(caller: Caller, head: Correspondence) -> Scope:
     return Scope(frozenset({head.originator_id}), head.project_id, contract)
 
 
-def require_edit(caller: Caller, kind: Kind, head: Correspondence) -> None:
+def require_edit(caller: Caller, kind: KindRules, head: Document) -> None:
     """
     :raises Forbidden: when the caller does not write this kind for the originator
     """
     caller.require(kind.edit, home_scope(caller, head))
 
 
-def require_create(caller: Caller, kind: Kind, head: Correspondence) -> None:
+def require_create(caller: Caller, kind: KindRules, head: Document) -> None:
     """
     :raises Forbidden: when the caller does not issue this kind for the originator
     """
     caller.require(kind.create, home_scope(caller, head))
 
 
-def require_withdraw(caller: Caller, head: Correspondence) -> None:
+def require_withdraw(caller: Caller, head: Document) -> None:
     """
     :raises Forbidden: when the caller may not withdraw what the originator has issued
     """

@@ -1,8 +1,8 @@
 """Letters, memos, requests for information and the other general types: their register as data."""
 
-from saraban.documents.core.domain.kind import Kind
+from saraban.documents.core.domain.kind import KindRules
 
-CORRESPONDENCE = Kind(
+CORRESPONDENCE_RULES = KindRules(
     name="correspondence",
     path="correspondences",
     entity_type="correspondence_revision",

@@ -4,10 +4,10 @@ Requests for approval of the demo project.
 The series of the story (discipline TER, type RPT) and everything between คคง. and ผรม.1 stay unused.
 """
 
-from saraban.documents.demo.domain.script import Act, Script, Where
+from saraban.documents.demo.domain.demo_data import DemoAction, DemoDocument, DemoRegister
 
 _DC, _REVIEWER, _OWNER = "dc.contractor", "reviewer.consultant", "approver.owner"
-_SENT = Act(_DC, "submit")
+_SENT = DemoAction(_DC, "submit")
 
 
 def _rfa(
@@ -15,16 +15,16 @@ def _rfa(
     discipline: str,
     rfa_type: str,
     subject: str,
-    *acts: Act,
+    *acts: DemoAction,
     age: int,
     due: int | None = None,
     priority: str = "MEDIUM",
     body: str | None = None,
     files: tuple[str, ...] = (),
-) -> Script:
-    return Script(
+) -> DemoDocument:
+    return DemoDocument(
         key=key,
-        where=Where.RFA,
+        where=DemoRegister.RFA,
         by=_DC,
         originator="ผรม.2",
         to=("คคง.",),
@@ -49,8 +49,8 @@ RFAS = (
         "SDW",
         "ขออนุมัติแบบขยายโครงสร้างทางเข้าท่าเรือ ช่วง กม. 0+000 ถึง กม. 1+200",
         _SENT,
-        Act(_REVIEWER, "approve", 4, "ตรวจระดับและแนวทางแล้ว ถูกต้องตามแบบสัญญา"),
-        Act(_OWNER, "approve", 7),
+        DemoAction(_REVIEWER, "approve", 4, "ตรวจระดับและแนวทางแล้ว ถูกต้องตามแบบสัญญา"),
+        DemoAction(_OWNER, "approve", 7),
         age=62,
         due=14,
         body="แบบขยายแสดงโครงสร้างชั้นทาง ความลาดตามขวาง และจุดเชื่อมกับถนนเดิม จำนวน 12 แผ่น",
@@ -62,12 +62,12 @@ RFAS = (
         "MPR",
         "ขออนุมัติรายงานผลติดตามตรวจสอบคุณภาพสิ่งแวดล้อมประจำเดือน",
         _SENT,
-        Act(_REVIEWER, "approve", 3),
-        Act(_OWNER, "request-revision", 6, "ขาดผลตรวจวัดตะกอนแขวนลอยของสถานีที่ 4 โปรดเพิ่มและส่งใหม่"),
-        Act(_DC, "revise", 9),
-        Act(_DC, "submit", 9),
-        Act(_REVIEWER, "approve", 11, "เพิ่มข้อมูลครบแล้ว"),
-        Act(_OWNER, "approve", 13),
+        DemoAction(_REVIEWER, "approve", 3),
+        DemoAction(_OWNER, "request-revision", 6, "ขาดผลตรวจวัดตะกอนแขวนลอยของสถานีที่ 4 โปรดเพิ่มและส่งใหม่"),
+        DemoAction(_DC, "revise", 9),
+        DemoAction(_DC, "submit", 9),
+        DemoAction(_REVIEWER, "approve", 11, "เพิ่มข้อมูลครบแล้ว"),
+        DemoAction(_OWNER, "approve", 13),
         age=55,
         due=21,
         files=("monthly-environment.pdf",),
@@ -78,8 +78,8 @@ RFAS = (
         "MST",
         "ขออนุมัติวิธีการก่อสร้างรางระบายน้ำคอนกรีตเสริมเหล็กหลังท่า",
         _SENT,
-        Act(_REVIEWER, "approve", 5),
-        Act(_OWNER, "reject", 9, "แนวรางทับแนวท่อประปาเดิม ต้องเสนอแนวใหม่ทั้งช่วง"),
+        DemoAction(_REVIEWER, "approve", 5),
+        DemoAction(_OWNER, "reject", 9, "แนวรางทับแนวท่อประปาเดิม ต้องเสนอแนวใหม่ทั้งช่วง"),
         age=48,
         due=14,
         files=("drain-method-statement.pdf",),
@@ -90,9 +90,9 @@ RFAS = (
         "SDW",
         "ขออนุมัติแบบขยายเหล็กเสริมฐานรากอาคารสำนักงานปฏิบัติการท่าเรือ",
         _SENT,
-        Act(_REVIEWER, "request-revision", 6, "ระยะทาบเหล็กในแผ่นที่ 7 ไม่เป็นไปตามข้อกำหนด"),
-        Act(_DC, "revise", 10),
-        Act(_DC, "submit", 10, "แก้ไขแผ่นที่ 7 และ 8 แล้ว"),
+        DemoAction(_REVIEWER, "request-revision", 6, "ระยะทาบเหล็กในแผ่นที่ 7 ไม่เป็นไปตามข้อกำหนด"),
+        DemoAction(_DC, "revise", 10),
+        DemoAction(_DC, "submit", 10, "แก้ไขแผ่นที่ 7 และ 8 แล้ว"),
         age=18,
         due=21,
         priority="HIGH",
@@ -104,7 +104,7 @@ RFAS = (
         "MAT",
         "ขออนุมัติวัสดุสายไฟฟ้าแรงดันปานกลาง 22 kV สำหรับสถานีไฟฟ้าย่อยที่ 2",
         _SENT,
-        Act(_REVIEWER, "approve", 8, "ผลทดสอบจากโรงงานครบถ้วน เห็นควรอนุมัติ"),
+        DemoAction(_REVIEWER, "approve", 8, "ผลทดสอบจากโรงงานครบถ้วน เห็นควรอนุมัติ"),
         age=24,
         due=14,
         priority="URGENT",
@@ -126,7 +126,7 @@ RFAS = (
         "SFT",
         "JSA",
         "ขออนุมัติผลวิเคราะห์งานเพื่อความปลอดภัย งานติดตั้งยางกันกระแทกหน้าท่า",
-        Act(_DC, "cancel", 2, "ส่งผิดสัญญา จะจัดทำใหม่ในชุดงานทางทะเล"),
+        DemoAction(_DC, "cancel", 2, "ส่งผิดสัญญา จะจัดทำใหม่ในชุดงานทางทะเล"),
         age=15,
     ),
     _rfa(

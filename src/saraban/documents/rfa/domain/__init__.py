@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from saraban.documents.core.domain.kind import Kind
+from saraban.documents.core.domain.kind import KindRules
 from saraban.projects.domain.master import RFA_APPROVE_CODES
 from saraban.workflow.domain.outcome import BY_NAME, NOTHING, Meaning, Outcome
 
 AUTHOR_ROLE = "CONTRACTOR"
 APPROVE_CODES = frozenset(offer.code for offer in RFA_APPROVE_CODES)
 
-RFA = Kind(
+RFA_RULES = KindRules(
     name="rfa",
     path="rfas",
     entity_type="rfa_revision",
@@ -34,7 +34,7 @@ RFA = Kind(
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RfaVerdict:
     """The RFA status code of a workflow state, and the approve code that comes with a final answer."""
 
     status: str
@@ -44,30 +44,30 @@ class Verdict:
 
 # Of the states that every workflow of an RFA has, and of those that ship.
 STATES = {
-    "draft": Verdict("DFT"),
-    "pending_review": Verdict("FRE"),
-    "pending_approval": Verdict("FAP"),
-    "cancelled": Verdict("CC"),
-    "terminated": Verdict("TRM"),
+    "draft": RfaVerdict("DFT"),
+    "pending_review": RfaVerdict("FRE"),
+    "pending_approval": RfaVerdict("FAP"),
+    "cancelled": RfaVerdict("CC"),
+    "terminated": RfaVerdict("TRM"),
 }
-VERDICTS: Mapping[Outcome, Verdict] = {
-    "approved": Verdict("FCO", "1A", approved=True),
-    "approved_with_comments": Verdict("FCO", "1N", approved=True),
-    "revise_resubmit": Verdict("FRE", "3R"),
-    "rejected": Verdict("FRE", "4X"),
-    "closed": Verdict("FRE", "5N"),
-    "withdrawn": Verdict("CC"),
+VERDICTS: Mapping[Outcome, RfaVerdict] = {
+    "approved": RfaVerdict("FCO", "1A", approved=True),
+    "approved_with_comments": RfaVerdict("FCO", "1N", approved=True),
+    "revise_resubmit": RfaVerdict("FRE", "3R"),
+    "rejected": RfaVerdict("FRE", "4X"),
+    "closed": RfaVerdict("FRE", "5N"),
+    "withdrawn": RfaVerdict("CC"),
 }
-BY_CONSULTANT = Verdict("FCO", "1C", approved=True)
+BY_CONSULTANT = RfaVerdict("FCO", "1C", approved=True)
 # The groups of approve codes by their first digit: what an end means that neither its definition nor its name explains.
 GROUPS: Mapping[str, Outcome] = {"1": "approved", "3": "revise_resubmit", "4": "rejected", "5": "closed"}
-UNDER_WAY = Verdict("FRE")
-FOR_APPROVAL = Verdict("FAP")
+UNDER_WAY = RfaVerdict("FRE")
+FOR_APPROVAL = RfaVerdict("FAP")
 
 
 def verdict(
     state: str, *, ended: bool = False, meaning: Meaning = NOTHING, response_code: str | None = None
-) -> Verdict:
+) -> RfaVerdict:
     """
     Return what an RFA shows in a workflow state.
 

@@ -1,8 +1,8 @@
 """Transmittals: the register as data."""
 
-from saraban.documents.core.domain.kind import Kind
+from saraban.documents.core.domain.kind import KindRules
 
-TRANSMITTAL = Kind(
+TRANSMITTAL_RULES = KindRules(
     name="transmittal",
     path="transmittals",
     entity_type="transmittal_revision",

@@ -12,12 +12,12 @@ from saraban.projects import service as projects
 from saraban.projects.models import ContractOrganization, ProjectOrganization
 from saraban.setup import repository
 from saraban.setup.domain.comparison import Difference
-from saraban.setup.service.arrangements import choice_place, format_there, place_of, seated
-from saraban.setup.service.saving import REASON, Saving
+from saraban.setup.service.apply_context import REASON, ApplyContext
+from saraban.setup.service.configuration import choice_place, format_there, place_of, seated
 from saraban.workflow.service import choosing
 
 
-async def close(saving: Saving, one: Difference) -> bool:
+async def close(saving: ApplyContext, one: Difference) -> bool:
     """Close one thing, and say whether nothing needed it."""
     match one.path:
         case ("members", code):
@@ -34,7 +34,7 @@ async def close(saving: Saving, one: Difference) -> bool:
     return True
 
 
-async def _by_service(saving: Saving, one: Difference) -> None:
+async def _by_service(saving: ApplyContext, one: Difference) -> None:
     """What has a service that closes it; none of these is referred to by anything."""
     session, given, values = saving.session, saving.given, one.values
     acted: dict[str, Any] = {"now": saving.now, "address": saving.address}
@@ -54,7 +54,7 @@ async def _by_service(saving: Saving, one: Difference) -> None:
             await identity.revoke_role(session, by=saving.caller, username=username, **taken)
 
 
-async def _member(saving: Saving, code: str) -> bool:
+async def _member(saving: ApplyContext, code: str) -> bool:
     organization = saving.organizations[code]
     asked = {"project_id": saving.project_row.id, "organization_id": organization.id}
     if await repository.is_party(saving.session, **asked) or await repository.has_numbers(saving.session, **asked):
@@ -68,7 +68,7 @@ async def _member(saving: Saving, code: str) -> bool:
     return True
 
 
-async def _party(saving: Saving, contract: str, code: str) -> bool:
+async def _party(saving: ApplyContext, contract: str, code: str) -> bool:
     key, organization = saving.contracts[contract].id, saving.organizations[code]
     asked = {"project_id": saving.project_row.id, "organization_id": organization.id}
     if await repository.has_numbers(saving.session, **asked):
@@ -81,7 +81,7 @@ async def _party(saving: Saving, contract: str, code: str) -> bool:
     return True
 
 
-async def _coded(saving: Saving, contract: str, section: str, one: Difference) -> bool:
+async def _coded(saving: ApplyContext, contract: str, section: str, one: Difference) -> bool:
     key, code = saving.contracts[contract].id, one.values["code"]
     asked = {"project_id": saving.project_row.id}
     found: Any = None
@@ -100,7 +100,7 @@ async def _coded(saving: Saving, contract: str, section: str, one: Difference) -
     return await _row(saving, found)
 
 
-async def _is_named(saving: Saving, section: str, code: str) -> bool:
+async def _is_named(saving: ApplyContext, section: str, code: str) -> bool:
     """Whether a number format or a place in a team names a code: these know no contract."""
     place = ("subTypes", "rfaTypes", "disciplines").index(section)
     asked = {"project_id": saving.project_row.id}
@@ -109,7 +109,7 @@ async def _is_named(saving: Saving, section: str, code: str) -> bool:
     return code in narrowed or code in {row.ReviewTeamMember.discipline_code for row in seats}
 
 
-async def _row(saving: Saving, row: Any) -> bool:
+async def _row(saving: ApplyContext, row: Any) -> bool:
     if await repository.referred(saving.session, type(row), key=row.id):
         return False
     if hasattr(row, "is_active"):
@@ -120,7 +120,7 @@ async def _row(saving: Saving, row: Any) -> bool:
     return True
 
 
-async def _format(saving: Saving, one: Difference) -> bool:
+async def _format(saving: ApplyContext, one: Difference) -> bool:
     row = await format_there(saving, one.values)
     assert row is not None
     try:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.visibility import Reach
-from saraban.documents.core.models import Correspondence, CorrespondenceRecipient, CorrespondenceRevision
+from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
 from saraban.documents.core.repository.documents import DocumentRow, may_see_revision
 from saraban.identity.models import Organization
 from saraban.kit.db import UtcDateTime, table_of
@@ -24,7 +24,7 @@ from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Di
 MAIN = "TO"
 
 
-class Movable(NamedTuple):
+class SubjectRow(NamedTuple):
     """One revision of one document, as a workflow knows it; the fields are the columns of the statement, in its order."""
 
     document_id: int
@@ -49,7 +49,7 @@ class Movable(NamedTuple):
     discipline_code: str | None
 
     @classmethod
-    def of(cls, row: DocumentRow) -> "Movable":
+    def of(cls, row: DocumentRow) -> "SubjectRow":
         """Return the same of a row that was read whole."""
         head, revision = row.head, row.revision
         return cls(
@@ -76,7 +76,7 @@ class Movable(NamedTuple):
         )
 
 
-class SentTo(NamedTuple):
+class SubjectRecipient(NamedTuple):
     """An organization that a document is sent to, `TO` or `CC`."""
 
     organization_id: int
@@ -89,7 +89,7 @@ def _many(name: str) -> Any:
     return sa.bindparam(name, expanding=True)
 
 
-_head, _revision, _link = Correspondence, CorrespondenceRevision, CorrespondenceRecipient
+_head, _revision, _link = Document, DocumentRevision, DocumentRecipient
 _ANY: Any = (  # sa.Select; it has more columns than its type can count
     sa.select(
         _head.id,
@@ -149,25 +149,25 @@ _RECIPIENTS = PreparedStatement(
 )
 
 
-async def movable(
+async def subject_rows(
     session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID], type_codes: Collection[str]
-) -> list[Movable]:
+) -> list[SubjectRow]:
     """Return these revisions as far as they may be seen; without a reach, all of them."""
     asked: dict[str, Any] = {"revisions": list(revision_ids), "type_codes": list(type_codes)}
     everything = reach is None or reach.everything
     if reach is not None and not everything:
         asked |= {name: list(getattr(reach, name)) for name in _REACH}
     rows = await (_ALL if everything else _SEEN).rows(session, **asked)
-    return [Movable._make(values) for values in rows]
+    return [SubjectRow._make(values) for values in rows]
 
 
-def sent_to(document_ids: Collection[int]) -> Query[dict[int, list[SentTo]]]:
+def recipients_query(document_ids: Collection[int]) -> Query[dict[int, list[SubjectRecipient]]]:
     """Ask for the recipients of each document, the main one first."""
 
-    def read(rows: Sequence[Any]) -> dict[int, list[SentTo]]:
-        found: dict[int, list[SentTo]] = {document_id: [] for document_id in document_ids}
+    def read(rows: Sequence[Any]) -> dict[int, list[SubjectRecipient]]:
+        found: dict[int, list[SubjectRecipient]] = {document_id: [] for document_id in document_ids}
         for document_id, *sent in rows:
-            found[document_id].append(SentTo._make(sent))
+            found[document_id].append(SubjectRecipient._make(sent))
         return found
 
     return Query(_RECIPIENTS, {"documents": list(document_ids)}, read)
@@ -187,7 +187,7 @@ _COME = PreparedStatement(_SET_STATUS)
 _ISSUE = PreparedStatement(_SET_STATUS.values(issued_date=sa.bindparam("issued_at", type_=UtcDateTime())))
 
 
-async def status_set(
+async def status_update(
     session: AsyncSession, *, revision_ids: Collection[int], code: str, issued_at: datetime | None
 ) -> list[SqlStatement]:
     """Return what sets the status of revisions, and the moment they were issued where one is given."""

@@ -14,17 +14,17 @@ from saraban.numbering.models import NumberFormat
 from saraban.projects import service as projects
 from saraban.projects.schemas import NewCalendarDay, ReviewTeamIn, TeamMemberIn
 from saraban.setup import repository
-from saraban.setup.domain.comparison import Difference, What
-from saraban.setup.service.present import WEEKDAY_OF
-from saraban.setup.service.saving import REASON, Saving, fill
+from saraban.setup.domain.comparison import ChangeType, Difference
+from saraban.setup.service.apply_context import REASON, ApplyContext, fill
+from saraban.setup.service.current_project import WEEKDAY_OF
 from saraban.workflow.service import choosing
 
 
-async def save_people(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_people(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         values = one.values
         with saving.placed(one.at, {"organizationCode": "organization"}):
-            if one.what is What.CHANGE:
+            if one.what is ChangeType.CHANGE:
                 await _account(saving, one)
                 continue
             invitation = await identity.invite_user(
@@ -41,7 +41,7 @@ async def save_people(saving: Saving, those: Sequence[Difference]) -> None:
             saving.invitations.append(invitation)
 
 
-async def _account(saving: Saving, one: Difference) -> None:
+async def _account(saving: ApplyContext, one: Difference) -> None:
     """What may differ of an account: the address, the names and the organization."""
     row = await saving.session.scalar(sa.select(User).where(User.username == one.path[1]))
     assert row is not None
@@ -57,7 +57,7 @@ def place_of(values: Mapping[str, Any]) -> dict[str, str]:
     return {f"{values['level'].lower()}_code": place} if place else {}
 
 
-async def save_roles(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_roles(saving: ApplyContext, those: Sequence[Difference]) -> None:
     names = {"role": "role", "organizationCode": "place", "projectCode": "place", "contractCode": "place"}
     for one in those:
         with saving.placed(one.at, names):
@@ -72,7 +72,7 @@ async def save_roles(saving: Saving, those: Sequence[Difference]) -> None:
             )
 
 
-async def save_teams(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_teams(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         with saving.placed(one.at, {"nameTh": "name"}):
             english = one.values.get("nameEn") or await _english(saving, one) or one.values["name"]
@@ -80,13 +80,13 @@ async def save_teams(saving: Saving, those: Sequence[Difference]) -> None:
             await projects.save_team(saving.session, **saving.given, code=one.path[1], order=order)
 
 
-async def _english(saving: Saving, one: Difference) -> str | None:
+async def _english(saving: ApplyContext, one: Difference) -> str | None:
     """The English name that a team has, where the file says none."""
     rows = await repository.teams(saving.session, project_id=saving.project_row.id)
     return next((row.name_en for row in rows if row.team_code == one.path[1]), None)
 
 
-async def seated(saving: Saving) -> Mapping[str, UUID]:
+async def seated(saving: ApplyContext) -> Mapping[str, UUID]:
     """The public ids of accounts, by user name."""
     if not saving.people:
         accounts = await repository.accounts(saving.session)
@@ -94,7 +94,7 @@ async def seated(saving: Saving) -> Mapping[str, UUID]:
     return saving.people
 
 
-async def save_seats(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_seats(saving: ApplyContext, those: Sequence[Difference]) -> None:
     people = await seated(saving)
     for one in those:
         order = TeamMemberIn(discipline_code=one.values.get("discipline"), role=one.values.get("role") or "REVIEWER")
@@ -108,7 +108,7 @@ async def save_seats(saving: Saving, those: Sequence[Difference]) -> None:
             )
 
 
-async def save_formats(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_formats(saving: ApplyContext, those: Sequence[Difference]) -> None:
     names = {
         "correspondenceTypeCode": "type",
         "subTypeCode": "subType",
@@ -119,7 +119,7 @@ async def save_formats(saving: Saving, those: Sequence[Difference]) -> None:
     for one in those:
         before = one.before or {}
         resets = one.values.get("resetYearly")
-        if resets is None and one.what is What.CHANGE and "template" not in before:
+        if resets is None and one.what is ChangeType.CHANGE and "template" not in before:
             resets = await _resets(saving, one)
         wanted = numbering.FormatDraft(
             template=one.values["template"],
@@ -142,24 +142,24 @@ def _narrowing(values: Mapping[str, Any]) -> numbering.Narrowing:
     return numbering.Narrowing(*(values.get(key) or "" for key in ("subType", "rfaType", "discipline")))
 
 
-async def _resets(saving: Saving, one: Difference) -> bool | None:
+async def _resets(saving: ApplyContext, one: Difference) -> bool | None:
     row = await format_there(saving, one.values)
     return row.reset_sequence_yearly if row else None
 
 
-async def format_there(saving: Saving, values: Mapping[str, Any]) -> NumberFormat | None:
+async def format_there(saving: ApplyContext, values: Mapping[str, Any]) -> NumberFormat | None:
     """Find the format that is for the same documents."""
     rows = await repository.formats(saving.session, project_id=saving.project_row.id)
     wanted = values.get("type"), _narrowing(values)
     return next((row[0] for row in rows if (row.type_code, repository.narrowing(row[0])) == wanted), None)
 
 
-def choice_place(saving: Saving, values: Mapping[str, Any]) -> choosing.Place:
+def choice_place(saving: ApplyContext, values: Mapping[str, Any]) -> choosing.Place:
     """Name the documents that a workflow is assigned to."""
     return choosing.Place(values["kind"].lower(), values.get("type"), saving.project_row.public_id)
 
 
-async def save_assignments(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_assignments(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         with saving.placed(one.at, {"workflowCode": "workflow", "typeCode": "type"}):
             await choosing.choose(
@@ -172,14 +172,14 @@ async def save_assignments(saving: Saving, those: Sequence[Difference]) -> None:
             )
 
 
-async def save_calendar(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_calendar(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         weekend: Any = [WEEKDAY_OF[code] for code in one.values.get("weekend", ())]
         if "weekend" in one.values:
             await projects.set_weekend(saving.session, **saving.given, weekend=weekend)
 
 
-async def save_days(saving: Saving, those: Sequence[Difference]) -> None:
+async def save_days(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         values = one.values
         kind: Any = values["kind"].upper()

@@ -35,7 +35,7 @@ class DemoMissing(DomainError):
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class DemoServices:
     """The parts of the running system that the demo acts on; `bootstrap` hands them in."""
 
     db: Database
@@ -49,7 +49,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class DemoProject:
     """
     Where it plays and who plays: public ids by code, callers by user name.
 
@@ -72,14 +72,14 @@ class Setting:
         return self.people[username]
 
 
-async def setting(session: AsyncSession) -> Setting:
+async def find_demo_project(session: AsyncSession) -> DemoProject:
     """Find the demo project and its people."""
     project = await projects.find_project_by_code(session, code=PROJECT)
     system = await identity.system_caller(session)
     members = await projects.organizations(session, caller=system, project_public_id=project.public_id)
     contracts = await projects.contracts(session, caller=system, project_public_id=project.public_id)
     still_open = {account.username for account in await identity.list_users(session) if account.is_active}
-    return Setting(
+    return DemoProject(
         project=project.public_id,
         organizations={member.organization_code: member.public_id for member in members},
         contracts={contract.contract_code: contract.public_id for contract in contracts},

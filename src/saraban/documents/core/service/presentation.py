@@ -10,17 +10,17 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
-from saraban.documents.core.domain.due import is_overdue
-from saraban.documents.core.domain.reply import Correspondents, answers
+from saraban.documents.core.domain.dates import is_overdue
+from saraban.documents.core.domain.reply import Correspondents, is_reply
 from saraban.documents.core.domain.visibility import Reach, reach_of
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import links
-from saraban.documents.core.repository.documents import DocumentRow, Recipient
+from saraban.documents.core.repository.documents import DocumentRow, RecipientRow
 from saraban.documents.core.schemas import (
-    AttachmentAnswer,
     CodeAnswer,
     ContractAnswer,
     DocumentAnswer,
+    DocumentFileAnswer,
     DocumentSummary,
     OrganizationAnswer,
     PersonAnswer,
@@ -30,7 +30,7 @@ from saraban.documents.core.schemas import (
     RevisionAnswer,
 )
 from saraban.documents.core.service.facts import facts_of
-from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.kind import DocumentKind
 from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization, User
 from saraban.identity.service.callers import display_name
@@ -85,8 +85,8 @@ def revision_answer(row: DocumentRow) -> RevisionAnswer:
     )
 
 
-def file_answer(row: Attachment, *, is_main: bool) -> AttachmentAnswer:
-    return AttachmentAnswer(
+def file_answer(row: Attachment, *, is_main: bool) -> DocumentFileAnswer:
+    return DocumentFileAnswer(
         public_id=row.public_id,
         file_name=row.original_filename,
         mime_type=row.mime_type,
@@ -97,11 +97,11 @@ def file_answer(row: Attachment, *, is_main: bool) -> AttachmentAnswer:
     )
 
 
-def file_answers(files: Sequence[links.LinkedFile]) -> list[AttachmentAnswer]:
+def file_answers(files: Sequence[links.LinkedFile]) -> list[DocumentFileAnswer]:
     return [file_answer(file.attachment, is_main=file.is_main) for file in files]
 
 
-def _recipient(one: Recipient) -> RecipientAnswer:
+def _recipient(one: RecipientRow) -> RecipientAnswer:
     return RecipientAnswer(**organization(one.organization).model_dump(), recipient_type=one.recipient_type)
 
 
@@ -140,9 +140,9 @@ def _sub_type(row: DocumentRow) -> CodeAnswer | None:
 
 
 def _summary_fields(
-    register: Register,
+    register: DocumentKind,
     row: DocumentRow,
-    recipients: Sequence[Recipient],
+    recipients: Sequence[RecipientRow],
     envelope: Envelope | None,
     today: date,
     zone: ZoneInfo,
@@ -173,13 +173,13 @@ def _summary_fields(
     }
 
 
-def _has_its_answer(register: Register, envelope: Envelope) -> bool:
+def _has_its_answer(register: DocumentKind, envelope: Envelope) -> bool:
     return envelope.terminal or envelope.current_state in register.kind.answered
 
 
 async def envelopes(
     session: AsyncSession,
-    register: Register,
+    register: DocumentKind,
     *,
     caller: Caller,
     rows: Sequence[DocumentRow],
@@ -205,7 +205,7 @@ async def envelopes(
 
 async def summaries(
     session: AsyncSession,
-    register: Register,
+    register: DocumentKind,
     *,
     caller: Caller,
     rows: Sequence[DocumentRow],
@@ -229,7 +229,7 @@ async def summaries(
 
 
 async def full(
-    session: AsyncSession, register: Register, *, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
+    session: AsyncSession, register: DocumentKind, *, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
 ) -> WorkflowEnvelope[DocumentAnswer]:
     """Return a document with all that hangs on it."""
     recipients = await repository.recipients(session, document_ids=[row.head.id])
@@ -271,11 +271,11 @@ async def _references(session: AsyncSession, *, caller: Caller, row: DocumentRow
     here = parties[row.head.id]
     return {
         "references": [
-            reference(one, is_reply=_stands(row) and answers(here, parties[one.head.id]))
+            reference(one, is_reply=_stands(row) and is_reply(here, parties[one.head.id]))
             for one in (rows[key] for key in outgoing if key in rows)
         ],
         "referenced_by": [
-            reference(one, is_reply=_stands(one) and answers(parties[one.head.id], here))
+            reference(one, is_reply=_stands(one) and is_reply(parties[one.head.id], here))
             for one in (rows[key] for key in incoming if key in rows)
         ],
     }

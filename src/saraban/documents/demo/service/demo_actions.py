@@ -12,9 +12,9 @@ from saraban.documents.core import service as core
 from saraban.documents.core.schemas import NewRevision
 from saraban.documents.correspondence import service as correspondences
 from saraban.documents.correspondence.schemas import NewCorrespondence
+from saraban.documents.demo.domain.demo_data import DemoAction, DemoDocument, DemoRegister
 from saraban.documents.demo.domain.files import content
-from saraban.documents.demo.domain.script import Act, Script, Where
-from saraban.documents.demo.service.stage import ADDRESS, Setting, Stage
+from saraban.documents.demo.service.demo_context import ADDRESS, DemoProject, DemoServices
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import NewRfa
 from saraban.documents.transmittal import service as transmittals
@@ -23,42 +23,42 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import FixedClock, local_date
 from saraban.workflow.service import Command
 
-REGISTERS: Mapping[Where, core.Register] = {
-    Where.CORRESPONDENCE: correspondences.REGISTER,
-    Where.RFA: rfas.REGISTER,
-    Where.TRANSMITTAL: transmittals.REGISTER,
+KINDS: Mapping[DemoRegister, core.DocumentKind] = {
+    DemoRegister.CORRESPONDENCE: correspondences.CORRESPONDENCE,
+    DemoRegister.RFA: rfas.RFA,
+    DemoRegister.TRANSMITTAL: transmittals.TRANSMITTAL,
 }
-Document = dict[str, Any]
+DocumentJson = dict[str, Any]
 
 
 async def write(
-    stage: Stage, setting: Setting, script: Script, *, now: datetime, known: Mapping[str, UUID]
-) -> Document:
+    stage: DemoServices, setting: DemoProject, script: DemoDocument, *, now: datetime, known: Mapping[str, UUID]
+) -> DocumentJson:
     """Write the document of a script as a draft with its number and files, and return it as the API would."""
     caller = setting.person(script.by)
     files = [await upload(stage, caller=caller, name=name, now=now) for name in script.files]
-    if script.where is Where.CIRCULATION:
+    if script.where is DemoRegister.CIRCULATION:
         order = _sheet(stage, setting, script, now=now, known=known)
     else:
         order = _order(stage, setting, script, now=now, known=known)
     order["attachmentPublicIds"] = files
     given: dict[str, Any] = {"caller": caller, "now": now, "zone": stage.zone, "address": ADDRESS}
     match script.where:
-        case Where.RFA:
+        case DemoRegister.RFA:
             answer = await rfas.create(stage.db, stage.allocator, order=NewRfa.model_validate(order), **given)
-        case Where.TRANSMITTAL:
+        case DemoRegister.TRANSMITTAL:
             sheet = NewTransmittal.model_validate(order)
             answer = await transmittals.create(stage.db, stage.allocator, order=sheet, **given)
-        case Where.CIRCULATION:
+        case DemoRegister.CIRCULATION:
             passed = NewCirculation.model_validate(order)
             answer = await circulations.create(stage.db, stage.allocator, order=passed, **given)
-        case Where.CORRESPONDENCE:
+        case DemoRegister.CORRESPONDENCE:
             paper = NewCorrespondence.model_validate(order)
             answer = await correspondences.create(stage.db, stage.allocator, order=paper, **given)
     return dict(answer.body)
 
 
-async def upload(stage: Stage, *, caller: Caller, name: str, now: datetime) -> UUID:
+async def upload(stage: DemoServices, *, caller: Caller, name: str, now: datetime) -> UUID:
     """Upload a small file made from its name."""
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -77,9 +77,15 @@ async def upload(stage: Stage, *, caller: Caller, name: str, now: datetime) -> U
     return row.public_id
 
 
-async def act(
-    stage: Stage, setting: Setting, document: Document, deed: Act, *, script: Script, now: datetime
-) -> Document:
+async def take_action(
+    stage: DemoServices,
+    setting: DemoProject,
+    document: DocumentJson,
+    deed: DemoAction,
+    *,
+    script: DemoDocument,
+    now: datetime,
+) -> DocumentJson:
     """Do one thing with a document, and return it with its workflow as it stands then."""
     caller = setting.person(deed.by)
     match deed.action:
@@ -97,12 +103,14 @@ async def act(
     return document | {"workflow": answer.body["workflow"], "stepAttachments": answer.body["stepAttachments"]}
 
 
-async def _revise(stage: Stage, caller: Caller, document: Document, script: Script, now: datetime) -> Document:
+async def _revise(
+    stage: DemoServices, caller: Caller, document: DocumentJson, script: DemoDocument, now: datetime
+) -> DocumentJson:
     names = [name.replace(".", "-revised.") for name in script.files]
     files = [await upload(stage, caller=caller, name=name, now=now) for name in names]
     answer = await core.revise(
         stage.db,
-        REGISTERS[script.where],
+        KINDS[script.where],
         caller=caller,
         public_id=UUID(document["data"]["publicId"]),
         order=NewRevision.model_validate({"dueDate": _due(stage, script, now), "attachmentPublicIds": files}),
@@ -115,11 +123,11 @@ async def _revise(stage: Stage, caller: Caller, document: Document, script: Scri
 
 
 async def _cancel(
-    stage: Stage, caller: Caller, document: Document, script: Script, reason: str, now: datetime
-) -> Document:
+    stage: DemoServices, caller: Caller, document: DocumentJson, script: DemoDocument, reason: str, now: datetime
+) -> DocumentJson:
     answer = await core.cancel(
         stage.db,
-        REGISTERS[script.where],
+        KINDS[script.where],
         stage.followers,
         caller=caller,
         public_id=UUID(document["data"]["publicId"]),
@@ -132,31 +140,33 @@ async def _cancel(
     return dict(answer.body)
 
 
-async def read(stage: Stage, *, caller: Caller, public_id: UUID, where: Where, now: datetime) -> Document:
+async def read(
+    stage: DemoServices, *, caller: Caller, public_id: UUID, where: DemoRegister, now: datetime
+) -> DocumentJson:
     """Return a document with its workflow as `caller` sees it."""
     asked: dict[str, Any] = {"caller": caller, "public_id": public_id, "now": now, "zone": stage.zone}
     async with stage.db.reading() as session:
-        if where is Where.CIRCULATION:
+        if where is DemoRegister.CIRCULATION:
             sheet = await circulations.read(session, **asked)
             return sheet.model_dump(mode="json", by_alias=True)
-        found = await core.read(session, REGISTERS[where], **asked)
+        found = await core.read(session, KINDS[where], **asked)
         return found.model_dump(mode="json", by_alias=True)
 
 
-async def count_acts(stage: Stage, *, caller: Caller, public_id: UUID, where: Where) -> int:
+async def count_actions(stage: DemoServices, *, caller: Caller, public_id: UUID, where: DemoRegister) -> int:
     """Return how many acts of a script a document has behind it."""
     async with stage.db.reading() as session:
-        if where is Where.CIRCULATION:
+        if where is DemoRegister.CIRCULATION:
             lived = await circulations.history(session, caller=caller, public_id=public_id)
         else:
-            lived = await core.history(session, REGISTERS[where], caller=caller, public_id=public_id)
+            lived = await core.history(session, KINDS[where], caller=caller, public_id=public_id)
     steps = [entry for entry in lived.items if entry.source == "workflow" and entry.action != "cancel"]
     others = [entry for entry in lived.items if entry.action in {f"{where}.revise", f"{where}.cancel"}]
     return len(steps) + len(others)
 
 
 def _order(
-    stage: Stage, setting: Setting, script: Script, *, now: datetime, known: Mapping[str, UUID]
+    stage: DemoServices, setting: DemoProject, script: DemoDocument, *, now: datetime, known: Mapping[str, UUID]
 ) -> dict[str, Any]:
     about = [known[key] for key in script.about]
     fields: dict[str, Any] = {
@@ -171,9 +181,9 @@ def _order(
         "contractPublicId": setting.contracts[script.contract] if script.contract else None,
     }
     match script.where:
-        case Where.RFA:
+        case DemoRegister.RFA:
             return fields | {"disciplineCode": script.discipline, "rfaTypeCode": script.rfa_type}
-        case Where.TRANSMITTAL:
+        case DemoRegister.TRANSMITTAL:
             items = [{"documentPublicId": one} for one in about]
             return fields | {"subTypeCode": script.sub_type, "purpose": script.purpose, "items": items}
         case _:
@@ -181,7 +191,7 @@ def _order(
 
 
 def _sheet(
-    stage: Stage, setting: Setting, script: Script, *, now: datetime, known: Mapping[str, UUID]
+    stage: DemoServices, setting: DemoProject, script: DemoDocument, *, now: datetime, known: Mapping[str, UUID]
 ) -> dict[str, Any]:
     people = [setting.person(name) for name in script.assignees]
     kinds = ["MAIN", *("ACTION" for _ in people[1:])]
@@ -198,9 +208,9 @@ def _sheet(
     }
 
 
-def _due(stage: Stage, script: Script, now: datetime) -> date | None:
+def _due(stage: DemoServices, script: DemoDocument, now: datetime) -> date | None:
     return local_date(now, stage.zone) + timedelta(days=script.due) if script.due else None
 
 
-def _recipients(setting: Setting, codes: Sequence[str], how: str) -> list[dict[str, Any]]:
+def _recipients(setting: DemoProject, codes: Sequence[str], how: str) -> list[dict[str, Any]]:
     return [{"organizationPublicId": setting.organizations[code], "recipientType": how} for code in codes]

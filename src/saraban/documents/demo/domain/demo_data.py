@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Where(StrEnum):
+class DemoRegister(StrEnum):
     """The register a document stands in."""
 
     CORRESPONDENCE = "correspondence"
@@ -14,7 +14,7 @@ class Where(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class DemoAction:
     """
     One thing somebody did with a document.
 
@@ -30,7 +30,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
+class DemoDocument:
     """
     One demo document.
 
@@ -43,7 +43,7 @@ class Script:
     """
 
     key: str
-    where: Where
+    where: DemoRegister
     by: str
     originator: str
     to: tuple[str, ...] = ()
@@ -62,4 +62,4 @@ class Script:
     files: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
     assignees: tuple[str, ...] = ()
-    acts: tuple[Act, ...] = ()
+    acts: tuple[DemoAction, ...] = ()

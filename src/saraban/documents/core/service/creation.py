@@ -11,29 +11,29 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import DRAFT
-from saraban.documents.core.models import Correspondence, CorrespondenceRevision
+from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.checking import Sheet
+from saraban.documents.core.service.checks import DocumentDraft
+from saraban.documents.core.service.kind import DocumentKind
 from saraban.documents.core.service.numbered import Order, issue
-from saraban.documents.core.service.presenting import end_of_day, etag, full, start_of_day
-from saraban.documents.core.service.recording import begin, claim_files, tell
-from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.presentation import end_of_day, etag, full, start_of_day
+from saraban.documents.core.service.records import claim_files, record, start_workflow
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.idempotency import OperationResult
 from saraban.numbering import service as numbering
 
-Complete = Callable[[AsyncSession, Correspondence, CorrespondenceRevision], Awaitable[None]]
-Prepare = Callable[[AsyncSession], Awaitable[tuple[Sheet, Complete]]]
+Complete = Callable[[AsyncSession, Document, DocumentRevision], Awaitable[None]]
+Prepare = Callable[[AsyncSession], Awaitable[tuple[DocumentDraft, Complete]]]
 
 
 async def create(
     db: Database,
     allocator: numbering.Allocator,
-    register: Register,
+    register: DocumentKind,
     *,
     caller: Caller,
     payload: object,
@@ -76,14 +76,14 @@ async def create(
     )
 
 
-async def _written(session: AsyncSession, sheet: Sheet, issued: numbering.Issued) -> DocumentRow:
+async def _written(session: AsyncSession, sheet: DocumentDraft, issued: numbering.Issued) -> DocumentRow:
     public_id = await repository.by_number(session, project_id=sheet.plan.project.id, number=issued.number)
     rows = await repository.first_issue(session, public_id=public_id)
     return rows[0]
 
 
 async def _answer(
-    session: AsyncSession, register: Register, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
+    session: AsyncSession, register: DocumentKind, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
 ) -> OperationResult:
     answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
     location = f"/api/v1/{register.kind.path}/{row.head.public_id}"
@@ -94,7 +94,7 @@ async def _answer(
 
 async def _write(
     session: AsyncSession,
-    sheet: Sheet,
+    sheet: DocumentDraft,
     complete: Complete,
     caller: Caller,
     public_id: UUID,
@@ -122,16 +122,21 @@ async def _write(
             session, reach=None, revision_ids=[revision.public_id], type_codes=register.kind.type_codes
         )
     )[0]
-    await begin(session, register, caller=caller, row=row, now=now, zone=zone)
-    await tell(session, register.kind, "created", "create", caller=caller, row=row, address=address, now=now)
+    await start_workflow(session, register, caller=caller, row=row, now=now, zone=zone)
+    await record(session, register.kind, "created", "create", caller=caller, row=row, address=address, now=now)
     return row
 
 
 async def _write_head(
-    session: AsyncSession, sheet: Sheet, caller: Caller, public_id: UUID, issued: numbering.Issued, now: datetime
-) -> Correspondence:
+    session: AsyncSession,
+    sheet: DocumentDraft,
+    caller: Caller,
+    public_id: UUID,
+    issued: numbering.Issued,
+    now: datetime,
+) -> Document:
     plan = sheet.plan
-    head = Correspondence(
+    head = Document(
         public_id=public_id,
         correspondence_type_id=plan.type.id,
         correspondence_number=issued.number,
@@ -154,15 +159,15 @@ async def _write_head(
 
 async def _write_revision(
     session: AsyncSession,
-    sheet: Sheet,
+    sheet: DocumentDraft,
     caller: Caller,
-    head: Correspondence,
+    head: Document,
     issued: numbering.Issued,
     now: datetime,
     zone: ZoneInfo,
-) -> CorrespondenceRevision:
+) -> DocumentRevision:
     order, kind = sheet.order, sheet.register.kind
-    revision = CorrespondenceRevision(
+    revision = DocumentRevision(
         correspondence_id=head.id,
         correspondence_number=issued.number,
         revision_number=0,

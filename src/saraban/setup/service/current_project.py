@@ -23,7 +23,7 @@ def stated(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-async def shared(session: AsyncSession, *, codes: Collection[str], usernames: Collection[str]) -> dict[str, Any]:
+async def read_shared(session: AsyncSession, *, codes: Collection[str], usernames: Collection[str]) -> dict[str, Any]:
     """Read what belongs to the installation, as far as a file names it."""
     accounts = await repository.accounts(session)
     return {
@@ -54,7 +54,7 @@ def _person(row: Any) -> dict[str, Any]:
     )
 
 
-async def present(session: AsyncSession, project: Project) -> dict[str, Any]:
+async def read_project(session: AsyncSession, project: Project) -> dict[str, Any]:
     """Read the project itself; without organizations and people, which belong to the installation."""
     key = project.id
     return {

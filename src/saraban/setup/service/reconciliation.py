@@ -20,12 +20,12 @@ from saraban.identity.service import Invitation, rights
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.projects.models import Project
 from saraban.setup import repository
-from saraban.setup.domain.comparison import Codes, Difference, Items, What, differences, items_of
+from saraban.setup.domain.comparison import ChangeType, Codes, Difference, ProjectItems, differences, project_items
+from saraban.setup.domain.project_yaml import ReadFile, read_file
 from saraban.setup.domain.references import KnownCodes, reference_faults
-from saraban.setup.domain.yaml_reader import ReadFile, read_file
-from saraban.setup.service import present
-from saraban.setup.service.closing import close
-from saraban.setup.service.saving import Saving
+from saraban.setup.service import current_project
+from saraban.setup.service.apply_context import ApplyContext
+from saraban.setup.service.closure import close
 from saraban.setup.service.steps import save
 
 
@@ -86,18 +86,18 @@ async def apply(
     caller.require(EVERYTHING, Scope())
     read = read_file(content)
     await rights.change(session)  # one file at a time
-    wanted = items_of(read.file.model_dump(mode="json", by_alias=True, exclude_none=True))
+    wanted = project_items(read.file.model_dump(mode="json", by_alias=True, exclude_none=True))
     project, there, elsewhere = await _there(session, read, wanted)
     faults = reference_faults(read, wanted, there, await _known(session, project))
     if faults:
         raise Invalid("The project file has faults.", fields=faults[:100])
     found = differences(wanted, there, prune=prune, update_shared=update_shared, elsewhere=elsewhere)
-    conflicts = [one for one in found if one.what is What.CONFLICT]
+    conflicts = [one for one in found if one.what is ChangeType.CONFLICT]
     if conflicts and dry_run:
         return AppliedFile(read.file.project.code, found, applied=False)
     if conflicts:
         raise _conflict(read, found, conflicts)
-    saving = Saving(session, caller, read, wanted, project, now=now, address=address)
+    saving = ApplyContext(session, caller, read, wanted, project, now=now, address=address)
     async with session.begin_nested() as attempt:
         await save(saving, found)
         # What refers to others goes before them.
@@ -111,13 +111,13 @@ async def apply(
 
 
 async def _there(
-    session: AsyncSession, read: ReadFile, wanted: Items
-) -> tuple[Project | None, Items, frozenset[Codes]]:
+    session: AsyncSession, read: ReadFile, wanted: ProjectItems
+) -> tuple[Project | None, ProjectItems, frozenset[Codes]]:
     """What is there; and the contracts of the file that another project has."""
     file = read.file
     project = await repository.project(session, code=file.project.code)
     names = [one.username for one in file.people or ()]
-    data = await present.shared(
+    data = await current_project.read_shared(
         session, codes={path[1] for path in wanted.found if path[0] == "organizations"}, usernames=names
     )
     codes = [one.code for one in file.contracts or ()]
@@ -126,8 +126,8 @@ async def _there(
         ("contracts", row.contract_code) for row in rows if project is None or row.project_id != project.id
     )
     if project is not None:
-        data |= await present.present(session, project)
-        roles = await present.roles_in(session, project, named=names)
+        data |= await current_project.read_project(session, project)
+        roles = await current_project.roles_in(session, project, named=names)
         data["people"] = [
             *({**person, "roles": roles.pop(person["username"], [])} for person in data["people"]),
             *({"username": name, "roles": held} for name, held in roles.items()),
@@ -135,7 +135,7 @@ async def _there(
         if not project.is_active:
             data.pop("project")
     _with_global_roles(data, await repository.global_grants(session))
-    return project, items_of(data), elsewhere
+    return project, project_items(data), elsewhere
 
 
 def _with_global_roles(data: dict[str, Any], grants: Sequence[Any]) -> None:
@@ -173,18 +173,18 @@ def _conflict(read: ReadFile, found: Sequence[Difference], conflicts: Iterable[D
     return error
 
 
-async def _closed(saving: Saving, one: Difference) -> Difference:
+async def _closed(saving: ApplyContext, one: Difference) -> Difference:
     """Close what is to be closed; what is in use is kept, and said to be."""
-    if one.what is not What.CLOSE or await close(saving, one):
+    if one.what is not ChangeType.CLOSE or await close(saving, one):
         return one
-    return replace(one, what=What.KEEP, after=one.before)
+    return replace(one, what=ChangeType.KEEP, after=one.before)
 
 
-async def _note(saving: Saving, found: Sequence[Difference], content: bytes, operator: str | None) -> None:
+async def _note(saving: ApplyContext, found: Sequence[Difference], content: bytes, operator: str | None) -> None:
     """Keep in the audit trail what was changed: one row for each part of the file."""
     code = saving.read.file.project.code
     whole = {"file": hashlib.sha256(content).hexdigest(), "operator": operator, "project": code}
-    changed = [one for one in found if one.what is not What.KEEP]
+    changed = [one for one in found if one.what is not ChangeType.KEEP]
     for section, those in groupby(changed, key=lambda one: one.path[0]):
         await audit.write(
             saving.session,

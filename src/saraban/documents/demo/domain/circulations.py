@@ -4,12 +4,12 @@ Transmittals and circulation sheets of the demo project.
 Transmittals of sub type 21, and circulation sheets of คคง. and สคฉ.3, are left to the story.
 """
 
-from saraban.documents.demo.domain.script import Act, Script, Where
+from saraban.documents.demo.domain.demo_data import DemoAction, DemoDocument, DemoRegister
 
-SHEETS = (
-    Script(
+CIRCULATIONS = (
+    DemoDocument(
         key="road-transmittal",
-        where=Where.TRANSMITTAL,
+        where=DemoRegister.TRANSMITTAL,
         by="dc.contractor",
         originator="ผรม.2",
         to=("คคง.",),
@@ -20,11 +20,11 @@ SHEETS = (
         age=52,
         due=7,
         about=("road-drawing",),
-        acts=(Act("dc.contractor", "submit"), Act("dc.consultant", "acknowledge", 2, "ได้รับครบ 3 ชุด")),
+        acts=(DemoAction("dc.contractor", "submit"), DemoAction("dc.consultant", "acknowledge", 2, "ได้รับครบ 3 ชุด")),
     ),
-    Script(
+    DemoDocument(
         key="cable-transmittal",
-        where=Where.TRANSMITTAL,
+        where=DemoRegister.TRANSMITTAL,
         by="dc.contractor",
         originator="ผรม.2",
         to=("คคง.",),
@@ -36,11 +36,11 @@ SHEETS = (
         due=10,
         about=("power-cable",),
         files=("mill-certificate.pdf",),
-        acts=(Act("dc.contractor", "submit"),),
+        acts=(DemoAction("dc.contractor", "submit"),),
     ),
-    Script(
+    DemoDocument(
         key="safety-circulation",
-        where=Where.CIRCULATION,
+        where=DemoRegister.CIRCULATION,
         by="dc.contractor",
         originator="ผรม.2",
         subject="เวียนแจ้งมาตรการความปลอดภัยใหม่ให้หน่วยงานสนาม",
@@ -50,14 +50,14 @@ SHEETS = (
         about=("safety-measures",),
         assignees=("dc.contractor",),
         acts=(
-            Act("dc.contractor", "start"),
-            Act("dc.contractor", "respond", 1, "แจ้งหัวหน้างานทุกกะแล้ว"),
-            Act("dc.contractor", "complete", 2),
+            DemoAction("dc.contractor", "start"),
+            DemoAction("dc.contractor", "respond", 1, "แจ้งหัวหน้างานทุกกะแล้ว"),
+            DemoAction("dc.contractor", "complete", 2),
         ),
     ),
-    Script(
+    DemoDocument(
         key="progress-circulation",
-        where=Where.CIRCULATION,
+        where=DemoRegister.CIRCULATION,
         by="admin",
         originator="กทท.",
         subject="เวียนพิจารณาสรุปความก้าวหน้าประจำไตรมาส",
@@ -65,6 +65,9 @@ SHEETS = (
         due=10,
         about=("progress-summary",),
         assignees=("approver.owner", "padmin"),
-        acts=(Act("admin", "start"), Act("approver.owner", "respond", 3, "เห็นควรติดตามงานเสาเข็มเป็นรายสัปดาห์")),
+        acts=(
+            DemoAction("admin", "start"),
+            DemoAction("approver.owner", "respond", 3, "เห็นควรติดตามงานเสาเข็มเป็นรายสัปดาห์"),
+        ),
     ),
 )

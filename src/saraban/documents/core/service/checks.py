@@ -12,14 +12,14 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.belonging import may_write_in
-from saraban.documents.core.domain.due import earliest_due
+from saraban.documents.core.domain.dates import earliest_due
 from saraban.documents.core.domain.incoming import date_faults
+from saraban.documents.core.domain.parties import may_write_in
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
-from saraban.documents.core.service.presenting import reach
-from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.kind import DocumentKind
+from saraban.documents.core.service.presentation import reach
 from saraban.identity.domain.caller import Caller, NotYourOrganization
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.clock import local_date
@@ -44,10 +44,10 @@ class SentToSelf(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class DocumentDraft:
     """A new document with everything resolved and checked; only its number is missing."""
 
-    register: Register
+    register: DocumentKind
     order: NewDocument
     plan: numbering.Plan
     recipients: Sequence[tuple[OrganizationRef, str]]
@@ -145,9 +145,9 @@ async def references_of(
     return [rows[public_id].head.id for public_id in asked]
 
 
-async def prepare(
+async def check(
     session: AsyncSession,
-    register: Register,
+    register: DocumentKind,
     *,
     caller: Caller,
     order: NewDocument,
@@ -155,7 +155,7 @@ async def prepare(
     rfa_type_code: str | None,
     now: datetime,
     zone: ZoneInfo,
-) -> Sheet:
+) -> DocumentDraft:
     """Resolve and check everything of a new document that can be known before its number is drawn."""
     project = await projects.find_project(session, public_id=order.project_public_id, pointer="/projectPublicId")
     originator = await originator_of(
@@ -187,10 +187,10 @@ async def prepare(
         now=now,
         zone=zone,
     )
-    return Sheet(register, order, plan, recipients, references, contract_of(plan))
+    return DocumentDraft(register, order, plan, recipients, references, contract_of(plan))
 
 
-async def check_party(session: AsyncSession, sheet: Sheet) -> None:
+async def check_party(session: AsyncSession, sheet: DocumentDraft) -> None:
     """
     :raises Invalid: when the contract, stated or implied by a code, is none of the originator's
     """

@@ -8,13 +8,14 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import Kind
+from saraban.documents.core.domain.kind import KindRules
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import links
-from saraban.documents.core.repository.documents import DocumentRow, Filters
+from saraban.documents.core.repository.documents import DocumentFilters, DocumentRow
 from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary, RevisionList
-from saraban.documents.core.service.presenting import (
+from saraban.documents.core.service.kind import DocumentKind
+from saraban.documents.core.service.presentation import (
     coded,
     day_of,
     envelopes,
@@ -25,7 +26,6 @@ from saraban.documents.core.service.presenting import (
     revision_answer,
     summaries,
 )
-from saraban.documents.core.service.register import Register
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
@@ -37,7 +37,7 @@ from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class DocumentSearch:
     """What a person asks a register for; None asks for all."""
 
     project: UUID | None = None
@@ -55,10 +55,10 @@ class Search:
 
 async def listing(
     session: AsyncSession,
-    register: Register,
+    register: DocumentKind,
     *,
     caller: Caller,
-    search: Search,
+    search: DocumentSearch,
     cursor: str | None,
     limit: int,
     now: datetime,
@@ -71,8 +71,8 @@ async def listing(
     return Page(items, page.next_cursor)
 
 
-def _filters(kind: Kind, search: Search, caller: Caller, now: datetime, zone: ZoneInfo) -> Filters:
-    return Filters(
+def _filters(kind: KindRules, search: DocumentSearch, caller: Caller, now: datetime, zone: ZoneInfo) -> DocumentFilters:
+    return DocumentFilters(
         type_codes=_types(kind, search.type_code),
         finished=kind.finished_codes,
         project=search.project,
@@ -92,7 +92,7 @@ def _morning(day: date | None, zone: ZoneInfo) -> datetime | None:
     return None if day is None else datetime.combine(day, time(), zone)
 
 
-def _types(kind: Kind, code: str | None) -> frozenset[str]:
+def _types(kind: KindRules, code: str | None) -> frozenset[str]:
     if code is None:
         return kind.type_codes
     if code not in kind.type_codes:
@@ -100,7 +100,7 @@ def _types(kind: Kind, code: str | None) -> frozenset[str]:
     return frozenset({code})
 
 
-def _statuses(kind: Kind, state: str | None) -> frozenset[str] | None:
+def _statuses(kind: KindRules, state: str | None) -> frozenset[str] | None:
     if state is None:
         return None
     if state not in kind.statuses:
@@ -118,7 +118,7 @@ def _not_in_list(pointer: str, expected: list[str]) -> Exception:
     )
 
 
-async def find(session: AsyncSession, kind: Kind, *, caller: Caller, public_id: UUID) -> DocumentRow:
+async def find(session: AsyncSession, kind: KindRules, *, caller: Caller, public_id: UUID) -> DocumentRow:
     """
     Return a document at the newest revision that the caller may see.
 
@@ -131,7 +131,7 @@ async def find(session: AsyncSession, kind: Kind, *, caller: Caller, public_id: 
 
 
 async def read(
-    session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID, now: datetime, zone: ZoneInfo
+    session: AsyncSession, register: DocumentKind, *, caller: Caller, public_id: UUID, now: datetime, zone: ZoneInfo
 ) -> WorkflowEnvelope[DocumentAnswer]:
     """
     :raises NotFound: also when the caller may not know of it
@@ -141,7 +141,7 @@ async def read(
 
 
 async def revisions(
-    session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID, zone: ZoneInfo
+    session: AsyncSession, register: DocumentKind, *, caller: Caller, public_id: UUID, zone: ZoneInfo
 ) -> RevisionList:
     """
     Return the revisions that the caller may see, newest first, each with its own workflow and files.

@@ -9,11 +9,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.audit import service as audit
-from saraban.documents.core.domain.kind import Kind
+from saraban.documents.core.domain.kind import KindRules
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.facts import facts_of
-from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.kind import DocumentKind
 from saraban.events import service as events
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
@@ -38,8 +38,8 @@ async def claim_files(
         )
 
 
-async def begin(
-    session: AsyncSession, register: Register, *, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
+async def start_workflow(
+    session: AsyncSession, register: DocumentKind, *, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
 ) -> None:
     """Start the workflow of a revision, the one that is chosen for it, in the transaction that writes it."""
     kind = register.kind
@@ -56,9 +56,9 @@ async def begin(
     )
 
 
-async def tell(
+async def record(
     session: AsyncSession,
-    kind: Kind,
+    kind: KindRules,
     event: str,
     action: str,
     *,

@@ -10,13 +10,13 @@ from saraban.documents.core.domain.kind import CANCELLED, DRAFT
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.editing import current
+from saraban.documents.core.service.draft_changes import hold_current
 from saraban.documents.core.service.ending import ended_once
-from saraban.documents.core.service.reading import find
-from saraban.documents.core.service.recording import tell
-from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.kind import DocumentKind
+from saraban.documents.core.service.queries import find
+from saraban.documents.core.service.records import record
 from saraban.documents.core.service.rights import require_edit
-from saraban.documents.core.service.subject import show_state
+from saraban.documents.core.service.workflow_subject import show_status
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
@@ -42,7 +42,7 @@ async def is_draft_revision(session: AsyncSession, *, row: DocumentRow, envelope
 
 async def withdraw_revision(
     db: Database,
-    register: Register,
+    register: DocumentKind,
     *,
     caller: Caller,
     public_id: UUID,
@@ -73,7 +73,7 @@ async def withdraw_revision(
 
 async def _withdraw(
     session: AsyncSession,
-    register: Register,
+    register: DocumentKind,
     caller: Caller,
     public_id: UUID,
     reason: str,
@@ -81,11 +81,11 @@ async def _withdraw(
     zone: ZoneInfo,
     address: str,
 ) -> DocumentRow:
-    row, envelope = await current(session, register, caller=caller, public_id=public_id, zone=zone)
+    row, envelope = await hold_current(session, register, caller=caller, public_id=public_id, zone=zone)
     require_edit(caller, register.kind, row.head)
     if not await is_draft_revision(session, row=row, envelope=envelope):
         raise NoDraftRevision
-    await show_state(session, register, row=row, state=CANCELLED, now=now, zone=zone)
+    await show_status(session, register, row=row, state=CANCELLED, now=now, zone=zone)
     await workflow.terminate(
         session,
         entity_type=register.kind.entity_type,
@@ -95,7 +95,7 @@ async def _withdraw(
         now=now,
     )
     details: dict[str, object] = {"reason": reason}
-    await tell(
+    await record(
         session,
         register.kind,
         "withdrawn",
@@ -111,7 +111,7 @@ async def _withdraw(
 
 
 async def _go_back(
-    session: AsyncSession, register: Register, caller: Caller, row: DocumentRow, now: datetime, address: str
+    session: AsyncSession, register: DocumentKind, caller: Caller, row: DocumentRow, now: datetime, address: str
 ) -> None:
     """Makes the newest revision that still stands the current one, and its number the document's."""
     withdrawn = {"is_current": False, "withdrawn_at": now}

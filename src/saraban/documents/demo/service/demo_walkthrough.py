@@ -7,10 +7,10 @@ from uuid import UUID
 
 from saraban.audit import service as audit
 from saraban.audit.service import AuditEntry
-from saraban.documents.demo.domain.script import Act, Script
-from saraban.documents.demo.domain.story import STORY
-from saraban.documents.demo.service import deeds
-from saraban.documents.demo.service.stage import Setting, Stage, setting
+from saraban.documents.demo.domain.demo_data import DemoAction, DemoDocument
+from saraban.documents.demo.domain.walkthrough import WALKTHROUGH
+from saraban.documents.demo.service import demo_actions
+from saraban.documents.demo.service.demo_context import DemoProject, DemoServices, find_demo_project
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
@@ -31,44 +31,46 @@ class NotInInbox(DomainError):
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class WalkthroughDocument:
     """What became of one document, and what the product can show of it: its history and its audit trail."""
 
-    script: Script
-    document: deeds.Document
+    script: DemoDocument
+    document: demo_actions.DocumentJson
     steps: Sequence[TakenStep]
     trail: Sequence[AuditEntry]
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class WalkthroughStep:
     """Something has happened; `chapter` comes with the last scene of each document."""
 
     says: Text
-    chapter: Chapter | None = None
+    chapter: WalkthroughDocument | None = None
 
 
-async def tell(stage: Stage, *, clock: Clock) -> AsyncIterator[Scene]:
+async def walk_through(stage: DemoServices, *, clock: Clock) -> AsyncIterator[WalkthroughStep]:
     """
     Play the story once, a scene at a time; told again, it goes on with the next numbers.
 
     :raises DemoMissing: when one of its people has no open account
     """
     async with stage.db.reading() as session:
-        found = await setting(session)
+        found = await find_demo_project(session)
     known: dict[str, UUID] = {}
-    for script in STORY:
-        document = await deeds.write(stage, found, script, now=clock.now(), known=known)
+    for script in WALKTHROUGH:
+        document = await demo_actions.write(stage, found, script, now=clock.now(), known=known)
         known[script.key] = UUID(document["data"]["publicId"])
-        yield Scene(_written(found.person(script.by), document))
+        yield WalkthroughStep(_written(found.person(script.by), document))
         for place, act in enumerate(script.acts, start=1):
             says = await _says(stage, found, document, script, act)
-            document = await deeds.act(stage, found, document, act, script=script, now=clock.now())
+            document = await demo_actions.take_action(stage, found, document, act, script=script, now=clock.now())
             last = place == len(script.acts)
-            yield Scene(says, await _chapter(stage, found, script, document, clock) if last else None)
+            yield WalkthroughStep(says, await _chapter(stage, found, script, document, clock) if last else None)
 
 
-async def _says(stage: Stage, found: Setting, document: deeds.Document, script: Script, act: Act) -> Text:
+async def _says(
+    stage: DemoServices, found: DemoProject, document: demo_actions.DocumentJson, script: DemoDocument, act: DemoAction
+) -> Text:
     caller = found.person(act.by)
     who, number = caller.display_name, document["data"]["documentNumber"]
     if act.by == script.by:
@@ -79,14 +81,14 @@ async def _says(stage: Stage, found: Setting, document: deeds.Document, script: 
     return Text(f"{who} พบ {number} ในกล่องงาน: {label.th}", f"{who} finds {number} in the inbox: {label.en}")
 
 
-async def _own_label(stage: Stage, caller: Caller, document: deeds.Document, act: Act) -> Text:
+async def _own_label(stage: DemoServices, caller: Caller, document: demo_actions.DocumentJson, act: DemoAction) -> Text:
     instance = UUID(document["workflow"]["instancePublicId"])
     async with stage.db.reading() as session:
         view = await workflow.find(session, caller=caller, subjects=stage.subjects, public_id=instance)
     return {action.code: action.label for action in view.actions}[act.action]
 
 
-async def _waiting(stage: Stage, caller: Caller, public_id: UUID) -> InboxItem:
+async def _waiting(stage: DemoServices, caller: Caller, public_id: UUID) -> InboxItem:
     """
     :raises NotInInbox: when the document does not wait for the caller
     """
@@ -102,17 +104,19 @@ async def _waiting(stage: Stage, caller: Caller, public_id: UUID) -> InboxItem:
             raise NotInInbox(f"{public_id} is not in the inbox of {caller.username}.")
 
 
-def _written(caller: Caller, document: deeds.Document) -> Text:
+def _written(caller: Caller, document: demo_actions.DocumentJson) -> Text:
     number = document["data"]["documentNumber"]
     return Text(f"{caller.display_name} สร้าง {number}", f"{caller.display_name} writes {number}")
 
 
-async def _chapter(stage: Stage, found: Setting, script: Script, document: dict[str, Any], clock: Clock) -> Chapter:
+async def _chapter(
+    stage: DemoServices, found: DemoProject, script: DemoDocument, document: dict[str, Any], clock: Clock
+) -> WalkthroughDocument:
     author = found.person(script.by)
     public_id, instance = UUID(document["data"]["publicId"]), UUID(document["workflow"]["instancePublicId"])
     now = clock.now()
     async with stage.db.reading() as session:
         steps = await workflow.history(session, caller=author, subjects=stage.subjects, public_id=instance)
         trail = await audit.listing(session, entity_id=str(public_id), limit=_PAGE)
-    fresh = await deeds.read(stage, caller=author, public_id=public_id, where=script.where, now=now)
-    return Chapter(script, fresh, steps, trail.items[::-1])
+    fresh = await demo_actions.read(stage, caller=author, public_id=public_id, where=script.where, now=now)
+    return WalkthroughDocument(script, fresh, steps, trail.items[::-1])

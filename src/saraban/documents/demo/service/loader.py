@@ -7,21 +7,21 @@ from uuid import UUID
 
 from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as core
+from saraban.documents.demo.domain.circulations import CIRCULATIONS
+from saraban.documents.demo.domain.demo_data import DemoDocument, DemoRegister
 from saraban.documents.demo.domain.letters import LETTERS
 from saraban.documents.demo.domain.rfas import RFAS
-from saraban.documents.demo.domain.script import Script, Where
-from saraban.documents.demo.domain.sheets import SHEETS
-from saraban.documents.demo.service import deeds
-from saraban.documents.demo.service.stage import Setting, Stage, setting
+from saraban.documents.demo.service import demo_actions
+from saraban.documents.demo.service.demo_context import DemoProject, DemoServices, find_demo_project
 from saraban.kit.clock import local_date
 from saraban.kit.pagination import Page
 
 # Written oldest first, so that numbers and dates go the same way.
-SCRIPTS: Sequence[Script] = sorted((*RFAS, *LETTERS, *SHEETS), key=lambda script: -script.age)
+SCRIPTS: Sequence[DemoDocument] = sorted((*RFAS, *LETTERS, *CIRCULATIONS), key=lambda script: -script.age)
 PLAYERS = frozenset(name for one in SCRIPTS for name in (one.by, *one.assignees, *(act.by for act in one.acts)))
 
 
-async def load(stage: Stage, *, now: datetime, scripts: Sequence[Script] = SCRIPTS) -> int:
+async def load(stage: DemoServices, *, now: datetime, scripts: Sequence[DemoDocument] = SCRIPTS) -> int:
     """
     Write the demo documents that are missing, with the life they have had, and say how many those were.
 
@@ -29,7 +29,7 @@ async def load(stage: Stage, *, now: datetime, scripts: Sequence[Script] = SCRIP
     closed nothing is written, because nobody is there to write it.
     """
     async with stage.db.reading() as session:
-        found = await setting(session)
+        found = await find_demo_project(session)
     closed = PLAYERS - found.people.keys()
     if closed or await _find(stage, found, scripts[-1], now=now) is not None:
         return 0
@@ -39,35 +39,41 @@ async def load(stage: Stage, *, now: datetime, scripts: Sequence[Script] = SCRIP
     for script in scripts:
         there = await _find(stage, found, script, now=now) if begun else None
         if there is None:
-            document = await deeds.write(
+            document = await demo_actions.write(
                 stage, found, script, now=_at(stage, now - timedelta(days=script.age), 9, script.key), known=known
             )
             await _live(stage, found, script, document, done=0, now=now)
             written += 1
         else:
-            document = await deeds.read(stage, caller=found.looker, public_id=there, where=script.where, now=now)
-            done = await deeds.count_acts(stage, caller=found.looker, public_id=there, where=script.where)
+            document = await demo_actions.read(stage, caller=found.looker, public_id=there, where=script.where, now=now)
+            done = await demo_actions.count_actions(stage, caller=found.looker, public_id=there, where=script.where)
             await _live(stage, found, script, document, done=done, now=now)
         known[script.key] = UUID(document["data"]["publicId"])
     return written
 
 
 async def _live(
-    stage: Stage, found: Setting, script: Script, document: deeds.Document, *, done: int, now: datetime
+    stage: DemoServices,
+    found: DemoProject,
+    script: DemoDocument,
+    document: demo_actions.DocumentJson,
+    *,
+    done: int,
+    now: datetime,
 ) -> None:
     day = now - timedelta(days=script.age)
     for place, act in enumerate(script.acts[done:], start=done):
         moment = min(_at(stage, day + timedelta(days=act.day), 10 + place, act.by), now)
-        document = await deeds.act(stage, found, document, act, script=script, now=moment)
+        document = await demo_actions.take_action(stage, found, document, act, script=script, now=moment)
 
 
-def _at(stage: Stage, day: datetime, hour: int, spice: str) -> datetime:
+def _at(stage: DemoServices, day: datetime, hour: int, spice: str) -> datetime:
     """Return a moment of that day's office hours; nobody writes everything on the full hour."""
     minute = sum(spice.encode()) % 60
     return datetime.combine(local_date(day, stage.zone), time(hour, minute), stage.zone)
 
 
-async def _find(stage: Stage, found: Setting, script: Script, *, now: datetime) -> UUID | None:
+async def _find(stage: DemoServices, found: DemoProject, script: DemoDocument, *, now: datetime) -> UUID | None:
     asked: dict[str, Any] = {
         "caller": found.looker,
         "cursor": None,
@@ -77,10 +83,10 @@ async def _find(stage: Stage, found: Setting, script: Script, *, now: datetime) 
     }
     async with stage.db.reading() as session:
         page: Page[Any]
-        if script.where is Where.CIRCULATION:
-            sheets = circulations.Search(project=found.project, text=script.subject)
+        if script.where is DemoRegister.CIRCULATION:
+            sheets = circulations.CirculationSearch(project=found.project, text=script.subject)
             page = await circulations.listing(session, search=sheets, **asked)
         else:
-            papers = core.Search(project=found.project, text=script.subject)
-            page = await core.listing(session, deeds.REGISTERS[script.where], search=papers, **asked)
+            papers = core.DocumentSearch(project=found.project, text=script.subject)
+            page = await core.listing(session, demo_actions.KINDS[script.where], search=papers, **asked)
     return page.items[0].data.public_id if page.items else None

@@ -20,7 +20,7 @@ from saraban.setup.domain.project_file import ProjectFile
 LARGEST: Final = 1_000_000
 DEEPEST: Final = 12
 MOST_FAULTS: Final = 100
-Path = tuple[str | int, ...]
+YamlPath = tuple[str | int, ...]
 # With libyaml where it is there: ten times as fast.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # What YAML itself refuses without naming a key is read as a character that every text field refuses.
@@ -71,9 +71,9 @@ class ReadFile:
     """:param lines: of every key and item, by its path"""
 
     file: ProjectFile
-    lines: Mapping[Path, int]
+    lines: Mapping[YamlPath, int]
 
-    def fault(self, at: Path, code: str, th: str, en: str, **values: object) -> FieldProblem:
+    def fault(self, at: YamlPath, code: str, th: str, en: str, **values: object) -> FieldProblem:
         return located(self.lines, FieldProblem(pointer_of(("body", *at)), code, Text(th, en), values), at)
 
 
@@ -86,7 +86,7 @@ def read_file(content: bytes) -> ReadFile:
     """
     if len(content) > LARGEST:
         raise ProjectFileTooLarge
-    reading = _Reading()
+    reading = _YamlParser()
     try:
         text = _UNPRINTABLE.sub(_REFUSED, content.decode("utf-8-sig"))
         events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
@@ -122,7 +122,7 @@ def _malformed(error: yaml.YAMLError, content: bytes) -> FieldProblem:
     return _fault((), line, "yaml", words.th, words.en)
 
 
-def _checked(data: Any, lines: Mapping[Path, int]) -> ProjectFile:
+def _checked(data: Any, lines: Mapping[YamlPath, int]) -> ProjectFile:
     from pydantic import ValidationError
 
     try:
@@ -136,14 +136,14 @@ def _checked(data: Any, lines: Mapping[Path, int]) -> ProjectFile:
     raise _refused(faults)
 
 
-def located(lines: Mapping[Path, int], problem: FieldProblem, at: Path) -> FieldProblem:
+def located(lines: Mapping[YamlPath, int], problem: FieldProblem, at: YamlPath) -> FieldProblem:
     """Put the line before the sentence of a fault: of its key, or of the nearest one around it."""
     line = next((lines[at[:end]] for end in range(len(at), -1, -1) if at[:end] in lines), 1)
     text = Text(f"บรรทัด {{line}}: {problem.text.th}", f"Line {{line}}: {problem.text.en}")
     return FieldProblem(problem.pointer, problem.code, text, {**problem.values, "line": line})
 
 
-def _fault(at: Path, line: int, code: str, th: str, en: str, **values: object) -> FieldProblem:
+def _fault(at: YamlPath, line: int, code: str, th: str, en: str, **values: object) -> FieldProblem:
     return located({(): line}, FieldProblem(pointer_of(("body", *at)), code, Text(th, en), values), ())
 
 
@@ -152,10 +152,10 @@ def _refused(faults: list[FieldProblem]) -> Invalid:
 
 
 @dataclass
-class _Reading:
+class _YamlParser:
     """Builds maps and lists of the parser's events, and notes where they stand."""
 
-    lines: dict[Path, int] = field(default_factory=dict)
+    lines: dict[YamlPath, int] = field(default_factory=dict)
     faults: list[FieldProblem] = field(default_factory=list)
 
     def read(self, events: Iterator[Any]) -> Any:
@@ -171,7 +171,7 @@ class _Reading:
                 data = self._value(event, events, ())
         return data
 
-    def _value(self, event: Any, events: Iterator[Any], at: Path) -> Any:
+    def _value(self, event: Any, events: Iterator[Any], at: YamlPath) -> Any:
         self.lines.setdefault(at, _line(event))
         self._check(event, at)
         if isinstance(event, yaml.ScalarEvent):
@@ -184,13 +184,13 @@ class _Reading:
             return self._list(events, at)
         return self._map(events, at) if isinstance(event, yaml.MappingStartEvent) else None
 
-    def _list(self, events: Iterator[Any], at: Path) -> list[Any]:
+    def _list(self, events: Iterator[Any], at: YamlPath) -> list[Any]:
         items: list[Any] = []
         while not isinstance(event := next(events), yaml.SequenceEndEvent):
             items.append(self._value(event, events, (*at, len(items))))
         return items
 
-    def _map(self, events: Iterator[Any], at: Path) -> dict[str, Any]:
+    def _map(self, events: Iterator[Any], at: YamlPath) -> dict[str, Any]:
         found: dict[str, Any] = {}
         while not isinstance(event := next(events), yaml.MappingEndEvent):
             if not isinstance(event, yaml.ScalarEvent):
@@ -204,14 +204,14 @@ class _Reading:
             found[event.value] = self._value(next(events), events, key)
         return found
 
-    def _check(self, event: Any, at: Path) -> None:
+    def _check(self, event: Any, at: YamlPath) -> None:
         if event.anchor is not None:
             th, en = "ใช้ anchor หรือ alias ของ YAML ไม่ได้", "Anchors and aliases cannot be used."
             self._add(at, event, "anchor", th, en)
         if getattr(event, "tag", None) is not None and not isinstance(event, yaml.AliasEvent):
             self._add(at, event, "tag", "ใช้ tag ของ YAML ไม่ได้", "Tags cannot be used.")
 
-    def _add(self, at: Path, event: Any, code: str, th: str, en: str) -> None:
+    def _add(self, at: YamlPath, event: Any, code: str, th: str, en: str) -> None:
         self.faults.append(_fault(at, _line(event), code, th, en))
 
 

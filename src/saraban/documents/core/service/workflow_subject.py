@@ -9,14 +9,14 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import issues
+from saraban.documents.core.domain.kind import counts_as_issued
 from saraban.documents.core.domain.visibility import Reach, may_see
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import moving, writes
+from saraban.documents.core.repository import workflow_subject, writes
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.facts import Surroundings, facts_in, placement, surroundings
-from saraban.documents.core.service.presenting import reach
-from saraban.documents.core.service.register import Reached, Register
+from saraban.documents.core.service.facts import SubjectContext, facts_in, placement, subject_contexts
+from saraban.documents.core.service.kind import DocumentKind, ReachedState
+from saraban.documents.core.service.presentation import reach
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
 from saraban.kit.pipeline import SqlStatement, send
@@ -41,7 +41,7 @@ def ids_of(entity_ids: Collection[str]) -> list[UUID]:
 class DocumentSubject:
     """The port of one register; the workflow knows a revision by its public id."""
 
-    register: Register
+    register: DocumentKind
     zone: ZoneInfo
 
     @property
@@ -69,11 +69,11 @@ class DocumentSubject:
 
     async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Applied:
         """One statement for all that come to the same status."""
-        known: dict[str, Surroundings] = session.info.get(_READ, {})
+        known: dict[str, SubjectContext] = session.info.get(_READ, {})
         unread = [UUID(move.entity_id) for move in moves if move.entity_id not in known]
         around = {**known, **(await self._read(session, reach=None, revision_ids=unread) if unread else {})}
         statuses: dict[tuple[str, datetime | None], list[int]] = {}
-        reached: dict[Reached, list[int]] = {}
+        reached: dict[ReachedState, list[int]] = {}
         for move in moves:
             row, step = around[move.entity_id].row, move.step
             main = around[move.entity_id].main_role
@@ -81,31 +81,35 @@ class DocumentSubject:
             code = self.register.kind.status_code(
                 step.next_state, main, left=step.state, ended=step.terminal, meaning=meaning
             )
-            issued_at = move.now if issues(step.next_state, meaning.outcome) and row.issued_date is None else None
+            issued_at = (
+                move.now if counts_as_issued(step.next_state, meaning.outcome) and row.issued_date is None else None
+            )
             statuses.setdefault((code, issued_at), []).append(row.revision_id)
             day = local_date(move.now, self.zone)
             issued = issued_at is not None
-            there = Reached(step.next_state, day, step.response_code, step.automatic, step.terminal, meaning, issued)
+            there = ReachedState(
+                step.next_state, day, step.response_code, step.automatic, step.terminal, meaning, issued
+            )
             reached.setdefault(there, []).append(row.revision_id)
         due: list[SqlStatement] = []
         for (code, issued_at), revisions in statuses.items():
-            due += await moving.status_set(session, revision_ids=revisions, code=code, issued_at=issued_at)
+            due += await workflow_subject.status_update(session, revision_ids=revisions, code=code, issued_at=issued_at)
         for there, revisions in reached.items():
             due += await self.register.moved(session, revisions, there)
         return Applied(due=due)
 
     async def _read(
         self, session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID]
-    ) -> dict[str, Surroundings]:
-        rows = await moving.movable(
+    ) -> dict[str, SubjectContext]:
+        rows = await workflow_subject.subject_rows(
             session, reach=reach, revision_ids=revision_ids, type_codes=self.register.kind.type_codes
         )
-        return await surroundings(session, rows=rows)
+        return await subject_contexts(session, rows=rows)
 
 
-async def show_state(
+async def show_status(
     session: AsyncSession,
-    register: Register,
+    register: DocumentKind,
     *,
     row: DocumentRow,
     state: str,
@@ -117,10 +121,10 @@ async def show_state(
 
     What was issued once stays issued, whatever a workflow does next: its recipients keep what they have read.
     """
-    (around,) = (await surroundings(session, rows=[moving.Movable.of(row)])).values()
+    (around,) = (await subject_contexts(session, rows=[workflow_subject.SubjectRow.of(row)])).values()
     code = register.kind.status_code(state, around.main_role)
     values: dict[str, Any] = {"correspondence_status_id": await repository.status_id(session, code=code)}
-    if issues(state) and row.revision.issued_date is None:
+    if counts_as_issued(state) and row.revision.issued_date is None:
         values["issued_date"] = now
     await writes.change_revision(session, revision_id=row.revision.id, values=values)
-    await send(session, await register.moved(session, [row.revision.id], Reached(state, local_date(now, zone))))
+    await send(session, await register.moved(session, [row.revision.id], ReachedState(state, local_date(now, zone))))

@@ -8,20 +8,20 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.changes import changed
+from saraban.documents.core.domain.changes import field_changes
 from saraban.documents.core.domain.kind import DRAFT
-from saraban.documents.core.domain.revision import label
-from saraban.documents.core.models import CorrespondenceRevision
+from saraban.documents.core.domain.revision import revision_label
+from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import links, writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import DocumentAnswer, DocumentChanges, NewRevision
-from saraban.documents.core.service.checking import check_dates, check_due
+from saraban.documents.core.service.checks import check_dates, check_due
 from saraban.documents.core.service.facts import facts_of
-from saraban.documents.core.service.presenting import day_of, end_of_day, envelopes, etag, full, start_of_day
-from saraban.documents.core.service.reading import find
-from saraban.documents.core.service.recording import begin, claim_files, tell
-from saraban.documents.core.service.register import Register
+from saraban.documents.core.service.kind import DocumentKind
+from saraban.documents.core.service.presentation import day_of, end_of_day, envelopes, etag, full, start_of_day
+from saraban.documents.core.service.queries import find
+from saraban.documents.core.service.records import claim_files, record, start_workflow
 from saraban.documents.core.service.relations import alias, change_relations, check_printed
 from saraban.documents.core.service.rights import require_create, require_edit
 from saraban.identity.domain.caller import Caller
@@ -71,8 +71,8 @@ class RevisionPending(DomainError):
     recovery = (Text("ติดตามผลการพิจารณาของฉบับปัจจุบัน", "Follow the current revision to its answer."),)
 
 
-async def current(
-    session: AsyncSession, register: Register, *, caller: Caller, public_id: UUID, zone: ZoneInfo
+async def hold_current(
+    session: AsyncSession, register: DocumentKind, *, caller: Caller, public_id: UUID, zone: ZoneInfo
 ) -> tuple[DocumentRow, Envelope | None]:
     """
     Hold a document for a change and give it as it stands now; no step is taken until the change is done.
@@ -94,7 +94,7 @@ async def current(
 
 async def edit(
     session: AsyncSession,
-    register: Register,
+    register: DocumentKind,
     *,
     caller: Caller,
     public_id: UUID,
@@ -112,7 +112,7 @@ async def edit(
     :raises AlreadyIssued: when it touches what others have been given for good
     :raises NotADraft: once it has been submitted
     """
-    row, envelope = await current(session, register, caller=caller, public_id=public_id, zone=zone)
+    row, envelope = await hold_current(session, register, caller=caller, public_id=public_id, zone=zone)
     require_edit(caller, register.kind, row.head)
     await _check_version(session, register, caller, row, if_match, now, zone)
     check_printed(changes)
@@ -121,7 +121,7 @@ async def edit(
     values = _values(changes, row, now, zone)
     related = await change_relations(session, caller=caller, row=row, changes=changes)
     related = {**related, **await register.edited(session, caller, row, changes)}
-    noted = _changed(changes, values, row, zone) | changed(
+    noted = _changed(changes, values, row, zone) | field_changes(
         {name: before for name, (before, _) in related.items()}, {name: after for name, (_, after) in related.items()}
     )
     await _change_files(session, caller, row, changes, now)
@@ -131,7 +131,7 @@ async def edit(
         facts = (await facts_of(session, register.kind, rows=[row], zone=zone))[str(row.revision.public_id)]
         await workflow.refresh_waiting(session, entity_type=register.kind.entity_type, facts=facts, now=now)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
-    await tell(
+    await record(
         session,
         register.kind,
         "edited",
@@ -148,7 +148,7 @@ async def edit(
 
 async def _check_version(
     session: AsyncSession,
-    register: Register,
+    register: DocumentKind,
     caller: Caller,
     row: DocumentRow,
     if_match: str | None,
@@ -213,7 +213,7 @@ def _changed(
     gone = [str(one) for one in changes.remove_attachment_public_ids] or None
     came = [str(one) for one in changes.add_attachment_public_ids] or None
     files = {"attachmentPublicIds": {"old": gone, "new": came}} if gone or came else {}
-    return changed(before, after) | files
+    return field_changes(before, after) | files
 
 
 async def _change_files(
@@ -242,7 +242,7 @@ async def _change_files(
 
 async def revise(
     db: Database,
-    register: Register,
+    register: DocumentKind,
     *,
     caller: Caller,
     public_id: UUID,
@@ -279,7 +279,7 @@ async def revise(
 
 async def _revise(
     session: AsyncSession,
-    register: Register,
+    register: DocumentKind,
     caller: Caller,
     public_id: UUID,
     order: NewRevision,
@@ -287,14 +287,14 @@ async def _revise(
     zone: ZoneInfo,
     address: str,
 ) -> DocumentRow:
-    row, envelope = await current(session, register, caller=caller, public_id=public_id, zone=zone)
+    row, envelope = await hold_current(session, register, caller=caller, public_id=public_id, zone=zone)
     require_create(caller, register.kind, row.head)
     if envelope is None or not envelope.terminal or not row.revision.is_current:
         raise RevisionPending
     check_due(order.due_date, None, today=local_date(now, zone))
     highest, withdrawn = await repository.revision_numbers(session, document_id=row.head.id)
     # A draft that was withdrawn keeps its place in the count of revisions, not its label.
-    next_label = label(highest + 1 - withdrawn)
+    next_label = revision_label(highest + 1 - withdrawn)
     number = await numbering.revise_number(
         session,
         caller=caller,
@@ -316,12 +316,12 @@ async def _revise(
         now=now,
     )
     fresh = await _reload(session, register, [revision.public_id])
-    await begin(session, register, caller=caller, row=fresh, now=now, zone=zone)
-    await tell(session, register.kind, "revised", "revise", caller=caller, row=fresh, address=address, now=now)
+    await start_workflow(session, register, caller=caller, row=fresh, now=now, zone=zone)
+    await record(session, register.kind, "revised", "revise", caller=caller, row=fresh, address=address, now=now)
     return fresh
 
 
-async def _reload(session: AsyncSession, register: Register, revision_ids: Sequence[UUID]) -> DocumentRow:
+async def _reload(session: AsyncSession, register: DocumentKind, revision_ids: Sequence[UUID]) -> DocumentRow:
     await session.flush()
     rows = await repository.by_revision(
         session, reach=None, revision_ids=revision_ids, type_codes=register.kind.type_codes
@@ -331,7 +331,7 @@ async def _reload(session: AsyncSession, register: Register, revision_ids: Seque
 
 async def _next_revision(
     session: AsyncSession,
-    register: Register,
+    register: DocumentKind,
     caller: Caller,
     row: DocumentRow,
     order: NewRevision,
@@ -339,12 +339,12 @@ async def _next_revision(
     number: str,
     now: datetime,
     zone: ZoneInfo,
-) -> CorrespondenceRevision:
+) -> DocumentRevision:
     old = row.revision
     # One revision is current at a time, and the constraint is checked at once.
     await writes.change_revision(session, revision_id=old.id, values={"is_current": False})
     await writes.change_head(session, document_id=row.head.id, values={"correspondence_number": number})
-    revision = CorrespondenceRevision(
+    revision = DocumentRevision(
         correspondence_id=row.head.id,
         correspondence_number=number,
         revision_number=place[0],

@@ -4,12 +4,12 @@ The story that `saraban demo` tells: one request for approval, and what is writt
 Its series are left unused by the other demo documents, so the first telling begins every one of them at 0001.
 """
 
-from saraban.documents.demo.domain.script import Act, Script, Where
+from saraban.documents.demo.domain.demo_data import DemoAction, DemoDocument, DemoRegister
 
-STORY = (
-    Script(
+WALKTHROUGH = (
+    DemoDocument(
         key="rfa",
-        where=Where.RFA,
+        where=DemoRegister.RFA,
         by="dc.contractor",
         originator="ผรม.2",
         to=("คคง.",),
@@ -24,14 +24,14 @@ STORY = (
         priority="HIGH",
         files=("pile-load-test.pdf", "pile-load-test-site.png"),
         acts=(
-            Act("dc.contractor", "submit"),
-            Act("reviewer.consultant", "approve", comment="ตรวจผลทดสอบแล้ว เป็นไปตามข้อกำหนด"),
-            Act("approver.owner", "approve"),
+            DemoAction("dc.contractor", "submit"),
+            DemoAction("reviewer.consultant", "approve", comment="ตรวจผลทดสอบแล้ว เป็นไปตามข้อกำหนด"),
+            DemoAction("approver.owner", "approve"),
         ),
     ),
-    Script(
+    DemoDocument(
         key="letter",
-        where=Where.CORRESPONDENCE,
+        where=DemoRegister.CORRESPONDENCE,
         type="LETTER",
         by="dc.consultant",
         originator="คคง.",
@@ -40,11 +40,11 @@ STORY = (
         age=0,
         due=7,
         about=("rfa",),
-        acts=(Act("dc.consultant", "submit"), Act("approver.owner", "approve", comment="รับทราบ")),
+        acts=(DemoAction("dc.consultant", "submit"), DemoAction("approver.owner", "approve", comment="รับทราบ")),
     ),
-    Script(
+    DemoDocument(
         key="transmittal",
-        where=Where.TRANSMITTAL,
+        where=DemoRegister.TRANSMITTAL,
         by="dc.consultant",
         originator="คคง.",
         to=("สคฉ.3",),
@@ -54,11 +54,11 @@ STORY = (
         subject="นำส่งรายงานทดสอบเสาเข็มฉบับอนุมัติ",
         age=0,
         about=("rfa",),
-        acts=(Act("dc.consultant", "submit"), Act("approver.owner", "acknowledge", comment="ได้รับครบถ้วน")),
+        acts=(DemoAction("dc.consultant", "submit"), DemoAction("approver.owner", "acknowledge", comment="ได้รับครบถ้วน")),
     ),
-    Script(
+    DemoDocument(
         key="circulation",
-        where=Where.CIRCULATION,
+        where=DemoRegister.CIRCULATION,
         by="dc.consultant",
         originator="คคง.",
         subject="เวียนผลการอนุมัติรายงานทดสอบเสาเข็มให้ผู้ควบคุมงาน",
@@ -67,12 +67,12 @@ STORY = (
         about=("rfa",),
         assignees=("reviewer.consultant",),
         acts=(
-            Act("dc.consultant", "start"),
-            Act("reviewer.consultant", "respond", comment="แจ้งผู้ควบคุมงานหน้าท่าแล้ว"),
-            Act("dc.consultant", "complete"),
+            DemoAction("dc.consultant", "start"),
+            DemoAction("reviewer.consultant", "respond", comment="แจ้งผู้ควบคุมงานหน้าท่าแล้ว"),
+            DemoAction("dc.consultant", "complete"),
         ),
     ),
 )
 
 # One step for each document and for each thing done with it.
-STEPS = sum(1 + len(script.acts) for script in STORY)
+STEPS = sum(1 + len(script.acts) for script in WALKTHROUGH)

@@ -11,14 +11,14 @@ from saraban.documents.core.domain.kind import CANCELLED, DRAFT
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.editing import current
+from saraban.documents.core.service.draft_changes import hold_current
 from saraban.documents.core.service.ending import ended_once
-from saraban.documents.core.service.reading import find
-from saraban.documents.core.service.recording import tell
-from saraban.documents.core.service.register import Follower, Register
+from saraban.documents.core.service.kind import DocumentKind, Follower
+from saraban.documents.core.service.queries import find
+from saraban.documents.core.service.records import record
+from saraban.documents.core.service.revisions import is_draft_revision
 from saraban.documents.core.service.rights import require_edit, require_withdraw
-from saraban.documents.core.service.subject import show_state
-from saraban.documents.core.service.withdrawing import is_draft_revision
+from saraban.documents.core.service.workflow_subject import show_status
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
@@ -49,7 +49,7 @@ class WithdrawRevisionFirst(DomainError):
 
 async def cancel(
     db: Database,
-    register: Register,
+    register: DocumentKind,
     followers: Sequence[Follower],
     *,
     caller: Caller,
@@ -83,7 +83,7 @@ async def cancel(
 
 async def _cancel(
     session: AsyncSession,
-    register: Register,
+    register: DocumentKind,
     followers: Sequence[Follower],
     caller: Caller,
     public_id: UUID,
@@ -92,14 +92,14 @@ async def _cancel(
     zone: ZoneInfo,
     address: str,
 ) -> DocumentRow:
-    row, envelope = await current(session, register, caller=caller, public_id=public_id, zone=zone)
+    row, envelope = await hold_current(session, register, caller=caller, public_id=public_id, zone=zone)
     await _check_right(session, register, caller, row, envelope)
     await writes.change_head(
         session,
         document_id=row.head.id,
         values={"cancelled_at": now, "cancelled_by": caller.user_id, "cancel_reason": reason},
     )
-    await show_state(session, register, row=row, state=CANCELLED, now=now, zone=zone)
+    await show_status(session, register, row=row, state=CANCELLED, now=now, zone=zone)
     await workflow.terminate(
         session,
         entity_type=register.kind.entity_type,
@@ -121,14 +121,14 @@ async def _cancel(
             session, caller=caller, document_id=row.head.id, reason=reason, address=address, now=now
         )
     details: dict[str, object] = {"reason": reason}
-    await tell(
+    await record(
         session, register.kind, "cancelled", "cancel", caller=caller, row=row, address=address, now=now, details=details
     )
     return await find(session, register.kind, caller=caller, public_id=public_id)
 
 
 async def _check_right(
-    session: AsyncSession, register: Register, caller: Caller, row: DocumentRow, envelope: Envelope | None
+    session: AsyncSession, register: DocumentKind, caller: Caller, row: DocumentRow, envelope: Envelope | None
 ) -> None:
     in_draft = envelope is not None and envelope.current_state == DRAFT
     if in_draft and not await repository.ever_issued(session, document_id=row.head.id):

@@ -20,20 +20,20 @@ from saraban.projects.models import (
     Contract,
     Project,
 )
-from saraban.setup.domain.comparison import Items
-from saraban.setup.domain.yaml_reader import Path, ReadFile, located
+from saraban.setup.domain.comparison import ProjectItems
+from saraban.setup.domain.project_yaml import ReadFile, YamlPath, located
 
 REASON: Final = "ตามไฟล์โครงการ / Project file"
 
 
 @dataclass
-class Saving:
+class ApplyContext:
     """What the parts of a file are saved with; the rows are those of the project, by their codes."""
 
     session: AsyncSession
     caller: Caller
     read: ReadFile
-    wanted: Items
+    wanted: ProjectItems
     project: Project | None
     now: datetime
     address: str
@@ -59,7 +59,7 @@ class Saving:
         }
 
     @contextmanager
-    def placed(self, at: Path, names: Mapping[str, str] | None = None) -> Iterator[None]:
+    def placed(self, at: YamlPath, names: Mapping[str, str] | None = None) -> Iterator[None]:
         """
         Have a refusal name line and key of the file.
 
@@ -72,7 +72,7 @@ class Saving:
             error.fields = tuple(self._located(one, at, names or {}) for one in error.fields or (own,))
             raise
 
-    def _located(self, problem: FieldProblem, at: Path, names: Mapping[str, str]) -> FieldProblem:
+    def _located(self, problem: FieldProblem, at: YamlPath, names: Mapping[str, str]) -> FieldProblem:
         key = problem.pointer.strip("/").split("/")[0]
         place = (*at, names.get(key, key)) if key else at
         return located(self.read.lines, replace(problem, pointer=pointer_of(("body", *place))), place)

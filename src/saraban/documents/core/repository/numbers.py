@@ -13,7 +13,7 @@ from saraban.projects.models import Project
 
 
 @dataclass(frozen=True)
-class CarriedNumbers:
+class DocumentNumbers:
     """
     The numbers that the documents of one table carry, for `number verify`.
 

@@ -11,8 +11,8 @@ from saraban.kit.text import fold
 from saraban.projects.domain.master import CORRESPONDENCE_TYPES
 from saraban.projects.models import Project
 from saraban.setup import repository
-from saraban.setup.domain.yaml_writer import written
-from saraban.setup.service import present
+from saraban.setup.domain.yaml_writer import yaml_text
+from saraban.setup.service import current_project
 
 MANAGE = "project.edit"
 
@@ -31,19 +31,19 @@ async def export(session: AsyncSession, *, caller: Caller, code: str) -> str:
     if project is None or not project.is_active:
         raise NotFound(f"There is no project {code}.")
     caller.require(MANAGE, Scope(project=project.id))
-    data = await present.present(session, project)
+    data = await current_project.read_project(session, project)
     people = await _people(session, project, data)
-    shared = await present.shared(session, codes=_organizations(data, people), usernames=())
+    shared = await current_project.read_shared(session, codes=_organizations(data, people), usernames=())
     used = {one["type"] for one in _typed(data) if "type" in one} - {one.code for one in CORRESPONDENCE_TYPES}
     types = [one for one in shared["correspondenceTypes"] if one["code"] in used]
     more = {"correspondenceTypes": types} if types else {}
-    return written({"organizations": shared["organizations"], **more, **data, "people": people})
+    return yaml_text({"organizations": shared["organizations"], **more, **data, "people": people})
 
 
 async def _people(session: AsyncSession, project: Project, data: dict[str, Any]) -> list[dict[str, Any]]:
-    roles = await present.roles_in(session, project)
+    roles = await current_project.roles_in(session, project)
     seated = {seat["person"] for team in data["reviewTeams"] for seat in team["members"]}
-    shared = await present.shared(session, codes=(), usernames=seated | roles.keys())
+    shared = await current_project.read_shared(session, codes=(), usernames=seated | roles.keys())
     return [{**person, "roles": roles.get(person["username"], [])} for person in shared["people"]]
 
 

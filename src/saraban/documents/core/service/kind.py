@@ -10,9 +10,9 @@ from typing import Any, Protocol, cast
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import Kind
+from saraban.documents.core.domain.kind import KindRules
 from saraban.documents.core.domain.visibility import Reach
-from saraban.documents.core.models import CorrespondenceRevision
+from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import (
     DocumentAnswer,
@@ -27,13 +27,13 @@ from saraban.workflow.domain.outcome import NOTHING, Meaning
 from saraban.workflow.schemas import WorkflowEnvelope
 
 Extras = Callable[[AsyncSession, Sequence[DocumentRow], Reach], Awaitable[Mapping[int, Mapping[str, Any]]]]
-Revised = Callable[[AsyncSession, CorrespondenceRevision], Awaitable[None]]
+Revised = Callable[[AsyncSession, DocumentRevision], Awaitable[None]]
 Edited = Callable[[AsyncSession, Caller, DocumentRow, DocumentChanges], Awaitable[Mapping[str, tuple[Any, Any]]]]
 TypeCode = Callable[[AsyncSession, DocumentRow], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedState:
     """
     A workflow state that revisions have come to, and how.
 
@@ -53,7 +53,7 @@ class Reached:
     issued: bool = False
 
 
-Moved = Callable[[AsyncSession, Collection[int], Reached], Awaitable[Sequence[SqlStatement]]]
+Moved = Callable[[AsyncSession, Collection[int], ReachedState], Awaitable[Sequence[SqlStatement]]]
 
 
 async def nothing_more(
@@ -63,7 +63,7 @@ async def nothing_more(
 
 
 async def no_own_status(
-    _session: AsyncSession, _revision_ids: Collection[int], _reached: Reached
+    _session: AsyncSession, _revision_ids: Collection[int], _reached: ReachedState
 ) -> Sequence[SqlStatement]:
     return ()
 
@@ -78,12 +78,12 @@ async def nothing_else(
     return {}
 
 
-async def no_own_row(_session: AsyncSession, _revision: CorrespondenceRevision) -> None:
+async def no_own_row(_session: AsyncSession, _revision: DocumentRevision) -> None:
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class Register:
+class DocumentKind:
     """
     :param in_list: fields that the subtype adds to, or says otherwise in, the rows of a list, by revision id
     :param in_full: the same for one document and its revisions
@@ -94,7 +94,7 @@ class Register:
     :param type_code: by which of its documents differ in the workflow they start on: the document type, or one of its own
     """
 
-    kind: Kind
+    kind: KindRules
     summary: type[DocumentSummary] = DocumentSummary
     answer: type[DocumentAnswer] = DocumentAnswer
     revision: type[RevisionDetail] = RevisionDetail
