@@ -4,7 +4,7 @@ from saraban.numbering.domain.account import GapReason, LedgerLine
 from saraban.numbering.domain.examination import Discrepancy, DiscrepancyKind
 from saraban.numbering.domain.narrowing import Narrowing
 from saraban.numbering.domain.retry import RetryBudget
-from saraban.numbering.repository import NumberOperation
+from saraban.numbering.repository import FormatRow, NumberOperation
 from saraban.numbering.repository.books import NumberRow, SeriesRow
 from saraban.numbering.repository.imports import ImportRow
 from saraban.numbering.repository.refused import NumberErrorRow
@@ -16,10 +16,9 @@ from saraban.numbering.service.checks import NumberRequest, permission_to_create
 from saraban.numbering.service.effects import FormatEffect, FormatExample, format_effect
 from saraban.numbering.service.format_choice import FormatChoice, format_choice
 from saraban.numbering.service.format_collision import colliding_formats
+from saraban.numbering.service.format_history import FormatVersion
 from saraban.numbering.service.formats import (
     FormatDraft,
-    FormatRow,
-    FormatVersion,
     change_format,
     delete_format,
     format_history,

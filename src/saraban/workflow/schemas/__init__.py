@@ -25,6 +25,20 @@ from saraban.workflow.schemas.labels import LabelOut, ResponseOut
 from saraban.workflow.schemas.rehearsal import RehearsalOut, RehearsedStepOut
 from saraban.workflow.schemas.values import BroughtOut, ValueOut
 
+__all__ = [
+    "ActionOut",
+    "LabelOut",
+    "RehearsalOut",
+    "RehearsedStepOut",
+    "RepresentedOut",
+    "ResponseOut",
+    "StepAttachmentOut",
+    "ValueOut",
+    "WorkflowEnvelope",
+    "WorkflowItem",
+    "WorkflowOut",
+]
+
 MAX_PAYLOAD = 16_000
 
 
