@@ -11,7 +11,7 @@ from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, async_dependency
 from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers, RecordedRoute
 from saraban.numbering.schemas import GenerateIn
-from saraban.ops.queries import known_content, known_queries
+from saraban.ops.request_checks import check_content_type, check_query
 
 router = APIRouter(route_class=RecordedRoute)
 ANSWER = {
@@ -43,6 +43,6 @@ def served(settings: Settings | None = None) -> Any:
     app.include_router(
         router,
         prefix=API,
-        dependencies=[Depends(async_dependency(known_queries)), Depends(async_dependency(known_content))],
+        dependencies=[Depends(async_dependency(check_query)), Depends(async_dependency(check_content_type))],
     )
     return app

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from saraban.config import Settings
-from saraban.ops import catalogue
+from saraban.ops import error_catalogue
 from saraban.setup.domain.project_file import json_schema
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -22,7 +22,7 @@ Read from environment variables, or from a file `.env` in the folder where Sarab
 
 
 def errors() -> str:
-    return catalogue.as_markdown(catalogue.every_error())
+    return error_catalogue.as_markdown(error_catalogue.every_error())
 
 
 def settings() -> str:

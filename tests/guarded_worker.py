@@ -8,7 +8,7 @@ from functools import partial
 
 from saraban import bootstrap
 from saraban.cli import main
-from saraban.webhooks.adapters import GuardedPost
+from saraban.webhooks.adapters import GuardedTransport
 
 HOST = "hooks.test"
 
@@ -18,7 +18,7 @@ async def resolve(host: str, _port: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    bootstrap.GuardedPost = partial(  # type: ignore[misc,assignment]
-        GuardedPost, resolve=resolve, allows="127.0.0.1".__eq__, schemes=("http",), ports=None
+    bootstrap.GuardedTransport = partial(  # type: ignore[misc,assignment]
+        GuardedTransport, resolve=resolve, allows="127.0.0.1".__eq__, schemes=("http",), ports=None
     )
     main()

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.util import LRUCache
 
 from saraban.kit import db
-from saraban.ops import openapi, switchboard
+from saraban.ops import openapi, route_index
 
 STATEMENTS = 3000  # more than the product has
 
@@ -23,7 +23,7 @@ STATEMENTS = 3000  # more than the product has
 def one_table_of_routes() -> Iterator[None]:
     """FastAPI works out the routes of each application, which takes longer than most tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(switchboard, "table_of", _kept(switchboard.table_of, lambda routes: routes))
+        patch.setattr(route_index, "build_index", _kept(route_index.build_index, lambda routes: routes))
         yield
 
 

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from saraban import config
-from saraban.cli.outcome import told
+from saraban.cli.output import run_app
 from saraban.config import Settings
 
 DEMO = ("--project", "LCBP3-C2")
@@ -35,7 +35,7 @@ def commands_of(
     def run(*words: object) -> tuple[int, str, str]:
         typed = [noun, *(str(word) for word in words)]
         monkeypatch.setattr(sys, "argv", ["saraban", *typed, *(DEMO if needs_project(typed) else ())])
-        code = told(app)
+        code = run_app(app)
         printed = capfd.readouterr()
         return code, printed.out, printed.err
 

@@ -30,16 +30,16 @@ from saraban.kit import processes
 from saraban.kit.http import async_dependency
 from saraban.kit.validation import field_problems
 from saraban.notifications import endpoints as notifications
-from saraban.notifications.service import MailWork, remind
+from saraban.notifications.service import MailJob, send_reminders
 from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import ImportWorker
-from saraban.ops import deliveries, logs, openapi, problems, readiness, switchboard
+from saraban.ops import event_endpoints, logs, openapi, problems, readiness, route_index
 from saraban.ops.endpoints import router as ops_router
-from saraban.ops.frame import Frame
+from saraban.ops.middleware import RequestMiddleware
 from saraban.ops.operator_messages import operator_message, printed
-from saraban.ops.proxies import telling_of_a_proxy
-from saraban.ops.queries import known_content, known_queries
-from saraban.ops.sampling import Sampler
+from saraban.ops.proxies import warn_of_untrusted_proxy
+from saraban.ops.request_checks import check_content_type, check_query
+from saraban.ops.sampler import Sampler
 from saraban.projects import endpoints as projects
 from saraban.setup import endpoints as setup
 from saraban.web import pages
@@ -61,7 +61,7 @@ FEATURES: Final[tuple[ModuleType, ...]] = (
     attachments,
     notifications,
     webhooks,
-    deliveries,
+    event_endpoints,
 )
 DESCRIPTION = (
     "Document control for construction projects: every document draws a number that is used once, goes its way through "
@@ -90,12 +90,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.include_router(
             feature.router,
             prefix=API,
-            dependencies=[Depends(async_dependency(known_queries)), Depends(async_dependency(known_content))],
+            dependencies=[Depends(async_dependency(check_query)), Depends(async_dependency(check_content_type))],
         )
     problems.install(app, pages.install(app, field_problems))
     openapi.complete(app)
-    app.add_middleware(Frame, upload_limit=chosen.upload_max_bytes)
-    switchboard.install(app)
+    app.add_middleware(RequestMiddleware, upload_limit=chosen.upload_max_bytes)
+    route_index.install(app)
     return app
 
 
@@ -114,7 +114,7 @@ def served() -> Any:
     app = create_app()
     app.router.lifespan_context = _ending_in_one_line(app.router.lifespan_context)
     processes.tune_garbage_collector()
-    return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else telling_of_a_proxy(app)
+    return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else warn_of_untrusted_proxy(app)
 
 
 def _ending_in_one_line(lifespan: Lifespan[Any]) -> Lifespan[Any]:
@@ -152,8 +152,8 @@ def new_worker(system: System) -> Worker:
     turn = timedelta(seconds=settings.import_lease)
     imports = ImportWorker(system.db, system.storage, clock=system.clock, lease=turn)
     jobs = [Job("number_imports", imports.round)]
-    if system.post is not None:
-        jobs.append(Job("mail", MailWork(system.db, system.post, clock=system.clock).round))
+    if system.mail_settings is not None:
+        jobs.append(Job("mail", MailJob(system.db, system.mail_settings, clock=system.clock).round))
     return Worker(
         db=system.db,
         clock=system.clock,
@@ -167,7 +167,7 @@ def new_worker(system: System) -> Worker:
 
 def _reminders(system: System) -> Callable[[datetime], Awaitable[object]]:
     async def run(now: datetime) -> object:
-        return await remind(system.db, subjects=system.subjects, now=now, zone=system.clock.zone)
+        return await send_reminders(system.db, subjects=system.subjects, now=now, zone=system.clock.zone)
 
     return run
 

@@ -42,14 +42,14 @@ from saraban.kit.redis_pool import redis_pool
 from saraban.kit.worker_notifier import WorkerNotifier
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
-from saraban.notifications.service import Post
+from saraban.notifications.service import MailSettings
 from saraban.numbering.service import Allocator, NumberedDocuments, NumberRateLimits, RetryBudget
 from saraban.ops.readiness import Dependency, dependencies
 from saraban.projects.service import seed as projects_seed
 from saraban.setup import service as setup
 from saraban.web.shell.document_kinds import BY_NAME
 from saraban.webhooks import service as webhooks
-from saraban.webhooks.adapters import GuardedPost
+from saraban.webhooks.adapters import GuardedTransport
 from saraban.workflow import service as workflow
 from saraban.workflow.service import Steps, Subjects, asking, refilling
 from saraban.workflow.service.definition_cache import DefinitionCache
@@ -108,7 +108,7 @@ class System:
     followers: Followers
     handlers: Handlers
     worker_notifier: WorkerNotifier
-    post: Post | None
+    mail_settings: MailSettings | None
     redis: Redis | None
     lock_masters: list[Redis]
     dependencies: list[Dependency]
@@ -131,7 +131,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     db.commit_listener = worker_notifier.notify
     rates = _rates(settings)
     subjects = _subjects(settings.zone)
-    post = _post(settings)
+    mail_settings = _mail_settings(settings)
     return System(
         settings=settings,
         db=db,
@@ -149,9 +149,9 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         steps=Steps(db, subjects),
         definition_cache=DefinitionCache(db, redis, rest=settings.redis_breaker),
         followers=_followers(),
-        handlers=_handlers(settings, db, clock, rates.limiter, post, subjects),
+        handlers=_handlers(settings, db, clock, rates.limiter, mail_settings, subjects),
         worker_notifier=worker_notifier,
-        post=post,
+        mail_settings=mail_settings,
         redis=redis,
         lock_masters=lock_masters,
         first_run=FirstRun(db),
@@ -279,14 +279,19 @@ def _readers(subjects: Subjects) -> AccessRules:
 
 
 def _handlers(
-    settings: Settings, db: Database, clock: Clock, limiter: RateLimiter, post: Post | None, subjects: Subjects
+    settings: Settings,
+    db: Database,
+    clock: Clock,
+    limiter: RateLimiter,
+    mail_settings: MailSettings | None,
+    subjects: Subjects,
 ) -> Handlers:
     handlers = Handlers(first_delay=timedelta(seconds=settings.event_retry_pause))
-    notifications.subscribe(handlers, subjects=subjects, post=post)
-    sender = webhooks.Sender(
+    notifications.subscribe(handlers, subjects=subjects, mail_settings=mail_settings)
+    sender = webhooks.WebhookSender(
         db,
         clock=clock,
-        post=GuardedPost(),
+        transport=GuardedTransport(),
         limiter=limiter,
         per_minute=settings.webhook_limit,
         each_per_minute=settings.webhook_limit_each,
@@ -296,7 +301,7 @@ def _handlers(
     return handlers
 
 
-def _post(settings: Settings) -> Post | None:
+def _mail_settings(settings: Settings) -> MailSettings | None:
     if settings.mail == "off":
         return None
     smtp = SmtpMailer(
@@ -314,7 +319,7 @@ def _post(settings: Settings) -> Post | None:
         web = BY_NAME.get(kind or "")
         return f"{home}{web.url}/{public_id}" if home and web and public_id else ""
 
-    return Post(
+    return MailSettings(
         mailer=smtp if settings.mail == "smtp" else ConsoleMailer(),
         zone=settings.zone,
         gather=timedelta(seconds=settings.mail_gather_seconds),

@@ -8,10 +8,10 @@ import pytest
 import write_pages
 
 from saraban.kit.errors import DomainError
-from saraban.ops import catalogue
+from saraban.ops import error_catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
-ERRORS = catalogue.every_error()
+ERRORS = error_catalogue.every_error()
 THAI = range(0x0E00, 0x0E80)
 
 
@@ -44,7 +44,7 @@ class TestEveryError:
         assert set(place.findall(error.says.th)) == set(place.findall(error.says.en))
 
     def test_says_its_cause(self, error: type[DomainError]) -> None:
-        assert catalogue.cause(error)
+        assert error_catalogue.cause(error)
 
     def test_says_what_to_do_next(self, error: type[DomainError]) -> None:
         assert error.recovery

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.notifications import service as notifications
-from saraban.notifications.domain.letters import Letter, MailNotTaken
+from saraban.notifications.domain.mail_message import MailMessage, MailRefused
 from saraban.notifications.models import MailLine
-from saraban.notifications.service import MailWork, Post
+from saraban.notifications.service import MailJob, MailSettings
 from tests.database.test_notifications import NEW_YEAR, open_account, told
 
 LETTERS = 12
@@ -21,29 +21,33 @@ class Pile:
     """Takes letters slowly, and each third one not at the first attempt."""
 
     def __init__(self) -> None:
-        self.taken: list[Letter] = []
+        self.taken: list[MailMessage] = []
         self._refused: set[str] = set()
 
-    async def send(self, letter: Letter) -> None:
+    async def send(self, letter: MailMessage) -> None:
         await asyncio.sleep(0.01)
         if letter.key.int % 3 == 0 and letter.key.hex not in self._refused:
             self._refused.add(letter.key.hex)
-            raise MailNotTaken("busy", for_good=False)
+            raise MailRefused("busy", for_good=False)
         self.taken.append(letter)
 
 
 class TestWorkers:
     async def test_send_each_letter_once_however_many_they_are(self, any_db: Database) -> None:
         pile, clock = Pile(), FixedClock(NEW_YEAR, ZoneInfo("Asia/Bangkok"))
-        post = Post(pile, clock.zone, timedelta(0), 1000, 3, timedelta(seconds=60), lambda _kind, _id: "")
+        mail_settings = MailSettings(
+            pile, clock.zone, timedelta(0), 1000, 3, timedelta(seconds=60), lambda _kind, _id: ""
+        )
         readers = [await open_account(any_db, f"reader{number}") for number in range(3)]
         for number in range(LETTERS):
             event = told(readers[number % 3].public_id, f"N-{number}", NEW_YEAR)
             for _ in range(2):
-                await any_db.transact(lambda session, event=event: notifications.react(session, event, post=post))
+                await any_db.transact(
+                    lambda session, event=event: notifications.react(session, event, mail_settings=mail_settings)
+                )
 
         async def work() -> None:
-            mails = MailWork(any_db, post, clock=clock)
+            mails = MailJob(any_db, mail_settings, clock=clock)
             for _ in range(LETTERS * 2):
                 await mails.round()
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from saraban import config
-from saraban.cli.outcome import told
+from saraban.cli.output import run_app
 from tests.servers import HOST, PASSWORD, USER, MariaDb
 
 pytestmark = pytest.mark.servers
@@ -78,6 +78,6 @@ def run(words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
     monkeypatch.setattr(sys, "argv", ["saraban", *words.split()])
     config.load.cache_clear()
     try:
-        return told(app), capfd.readouterr().err
+        return run_app(app), capfd.readouterr().err
     finally:
         config.load.cache_clear()

@@ -11,7 +11,7 @@ from saraban import bootstrap
 from saraban.documents.core.models import DocumentRevision
 from saraban.events.models import OutboxEvent
 from saraban.notifications.models import ReminderSent
-from saraban.notifications.service import remind
+from saraban.notifications.service import send_reminders
 from tests.conftest import settings_in
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
@@ -28,9 +28,9 @@ class TestWorkers:
                 await session.execute(sa.update(DocumentRevision).values(due_date=DUE))
 
             counts = await asyncio.gather(
-                *(remind(system.db, subjects=system.subjects, now=MORNING, zone=BANGKOK) for _ in range(4))
+                *(send_reminders(system.db, subjects=system.subjects, now=MORNING, zone=BANGKOK) for _ in range(4))
             )
-            again = await remind(system.db, subjects=system.subjects, now=MORNING, zone=BANGKOK)
+            again = await send_reminders(system.db, subjects=system.subjects, now=MORNING, zone=BANGKOK)
 
             async with system.db.reading() as session:
                 events = sa.select(sa.func.count()).where(OutboxEvent.name == "document.reminded")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from saraban import config
-from saraban.cli.outcome import told
+from saraban.cli.output import run_app
 from saraban.cli.root import app
 from tests.factories.projects import FULL
 
@@ -32,7 +32,7 @@ class TestSetup:
         for _ in range(2):
             monkeypatch.setattr(sys, "argv", ["saraban", "setup", *ROOT, "--project", str(file)])
             monkeypatch.setattr(sys, "stdin", io.StringIO("Harbour-Wall-61\n"))
-            codes.append(told(app))
+            codes.append(run_app(app))
         config.load.cache_clear()
 
         printed = capsys.readouterr()

@@ -13,6 +13,6 @@ __all__ = ["main"]
 
 def main() -> None:
     """The entry point: an expected outcome becomes one line on stderr and an exit code, never a traceback."""
-    from saraban.cli.outcome import told
+    from saraban.cli.output import run_app
 
-    sys.exit(told(app))
+    sys.exit(run_app(app))

@@ -6,7 +6,7 @@ from uuid import UUID
 import typer
 
 from saraban.cli import audit_proof
-from saraban.cli.outcome import say, with_system
+from saraban.cli.output import say, with_system
 
 if TYPE_CHECKING:
     from saraban.audit.service import AuditEntry

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 import typer
 
 from saraban import config
-from saraban.cli.outcome import CANNOT_TELL, cannot_tell, say, stop, with_system
+from saraban.cli.output import CANNOT_TELL, say, stop, verification_failure, with_system
 
 if TYPE_CHECKING:
     from saraban.audit.service import Finding, Purged, Report
@@ -60,7 +60,7 @@ def verify(
     """
     if heads is not None and not heads.is_file():
         raise stop(f"ไม่มีแฟ้ม {heads}", f"There is no file {heads}.", code=CANNOT_TELL)
-    with cannot_tell():
+    with verification_failure():
         report = _verify_file(file, heads) if file is not None else _verify_database(heads)
     for standing in report.standings:
         typer.echo(_stands(standing))

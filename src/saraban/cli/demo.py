@@ -8,7 +8,7 @@ import typer
 
 from saraban import config
 from saraban.cli.migrate import prepare_folder
-from saraban.cli.outcome import language, say, with_system
+from saraban.cli.output import language, say, with_system
 from saraban.config import Settings
 from saraban.kit.errors import DomainError, ErrorKind, Text
 

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import typer
 
-from saraban.cli.doing import done_as
-from saraban.cli.number_options import As, Reason
-from saraban.cli.outcome import say, with_system
+from saraban.cli.options import As, Reason
+from saraban.cli.output import say, with_system
+from saraban.cli.run import as_account
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -115,11 +115,11 @@ def requeue(event: Event, account: As, reason: Reason) -> None:
     """
 
     async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
-        from saraban.ops import outbox
+        from saraban.ops import event_administration
 
-        await outbox.requeue(session, caller=caller, public_id=event, reason=reason, now=now, address="")
+        await event_administration.requeue(session, caller=caller, public_id=event, reason=reason, now=now, address="")
 
-    done_as(account, step)
+    as_account(account, step)
     typer.echo(say("นำกลับเข้าคิวแล้ว", "It is in the queue again."))
 
 
@@ -132,11 +132,11 @@ def drop(event: Event, account: As, reason: Reason) -> None:
     """
 
     async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
-        from saraban.ops import outbox
+        from saraban.ops import event_administration
 
-        await outbox.drop(session, caller=caller, public_id=event, reason=reason, now=now, address="")
+        await event_administration.drop(session, caller=caller, public_id=event, reason=reason, now=now, address="")
 
-    done_as(account, step)
+    as_account(account, step)
     typer.echo(say("ทิ้งเหตุการณ์แล้ว", "It is dropped."))
 
 

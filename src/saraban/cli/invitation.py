@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from saraban import config
-from saraban.cli.outcome import say
+from saraban.cli.output import say
 
 if TYPE_CHECKING:
     from saraban.identity.service import Invitation
 
 
-def hand_out(invitations: "Sequence[Invitation]") -> None:
+def print_invitations(invitations: "Sequence[Invitation]") -> None:
     """Print each link with whom it is for; what the worker mails has a link of its own."""
     settings = config.load()
     if not invitations:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from saraban import config
-from saraban.cli.outcome import say, stop, with_system
+from saraban.cli.output import say, stop, with_system
 
 
 def register(app: typer.Typer) -> None:

@@ -4,20 +4,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from saraban.cli import number_books, number_errors, number_import, number_life, number_ranges, number_reserving
+from saraban.cli import number_errors, number_import, number_lifecycle, number_ranges, number_register, number_reserving
 from saraban.cli.codes import request_in_codes
-from saraban.cli.number_options import (
-    Category,
-    Contract,
-    Discipline,
-    Originator,
-    Project,
-    Recipient,
-    RfaType,
-    SubType,
-    Type,
-)
-from saraban.cli.outcome import say, with_system
+from saraban.cli.options import Category, Contract, Discipline, Originator, Project, Recipient, RfaType, SubType, Type
+from saraban.cli.output import say, with_system
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -29,9 +19,9 @@ def register(app: typer.Typer) -> None:
     )
     noun.callback()(lambda: None)
     noun.command()(preview)
-    number_books.register(noun)
+    number_register.register(noun)
     number_reserving.register(noun)
-    number_life.register(noun)
+    number_lifecycle.register(noun)
     number_ranges.register(noun)
     number_import.register(noun)
     number_errors.register(noun)

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saraban.cli.doing import PAGE, every
-from saraban.cli.outcome import say, with_system
+from saraban.cli.output import say, with_system
+from saraban.cli.run import PAGE, read_pages
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
     from saraban.numbering.service import NumberErrorRow
 
 
-class Kind(StrEnum):
+class NumberErrorKind(StrEnum):
     """As the table has them."""
 
     LOCK_TIMEOUT = "LOCK_TIMEOUT"
@@ -30,7 +30,9 @@ def register(noun: typer.Typer) -> None:
 
 
 def errors(
-    kind: Annotated[Kind | None, typer.Option("--type", help="Only this type.", case_sensitive=False)] = None,
+    kind: Annotated[
+        NumberErrorKind | None, typer.Option("--type", help="Only this type.", case_sensitive=False)
+    ] = None,
     username: Annotated[str | None, typer.Option("--user", help="Only calls of this account.")] = None,
     trace: Annotated[str | None, typer.Option(help="Only the call that answered with this trace id.")] = None,
     since: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Only from this day on, A.D.")] = None,
@@ -54,7 +56,12 @@ def errors(
 
 
 async def _errors(
-    system: "System", kind: Kind | None, username: str | None, trace: str | None, since: datetime | None, limit: int
+    system: "System",
+    kind: NumberErrorKind | None,
+    username: str | None,
+    trace: str | None,
+    since: datetime | None,
+    limit: int,
 ) -> "list[NumberErrorRow]":
     from saraban.identity.service import system_caller
     from saraban.numbering import service as numbering
@@ -62,7 +69,7 @@ async def _errors(
     begin = since.replace(tzinfo=system.clock.zone) if since else None
     async with system.db.reading() as session:
         caller = await system_caller(session)
-        return await every(
+        return await read_pages(
             lambda cursor: numbering.list_errors(
                 session,
                 caller=caller,

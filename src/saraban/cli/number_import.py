@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from saraban.cli.codes import caller_named, project_named
-from saraban.cli.doing import system_at
-from saraban.cli.number_options import As, Project
-from saraban.cli.outcome import language, say, stop, with_system
+from saraban.cli.options import As, Project
+from saraban.cli.output import language, say, stop, with_system
+from saraban.cli.run import system_caller_and_project
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -179,7 +179,7 @@ def export(
         from saraban.numbering.service import exporting
 
         async with system.db.reading() as session:
-            caller, place = await system_at(session, project)
+            caller, place = await system_caller_and_project(session, project)
         rows = await exporting.ledger_rows(
             system.db,
             caller=caller,

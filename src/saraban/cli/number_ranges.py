@@ -7,20 +7,9 @@ from uuid import UUID
 import typer
 
 from saraban.cli.codes import caller_named, members_of, request_in_codes
-from saraban.cli.doing import PAGE, done_as, every
-from saraban.cli.number_options import (
-    As,
-    Contract,
-    Discipline,
-    Originator,
-    Project,
-    Reason,
-    Recipient,
-    RfaType,
-    SubType,
-    Type,
-)
-from saraban.cli.outcome import say, stop, with_system
+from saraban.cli.options import As, Contract, Discipline, Originator, Project, Reason, Recipient, RfaType, SubType, Type
+from saraban.cli.output import say, stop, with_system
+from saraban.cli.run import PAGE, as_account, read_pages
 from saraban.kit.errors import unknown
 from saraban.numbering.domain.sequence import LARGEST_STATED
 
@@ -64,7 +53,7 @@ async def _ranges(system: "System", project: str) -> "tuple[list[RangeRow], dict
     async with system.db.reading() as session:
         caller = await system_caller(session)
         place, members = await members_of(session, caller, project)
-        rows = await every(
+        rows = await read_pages(
             lambda cursor: numbering.list_ranges(
                 session, caller=caller, project_public_id=place, cursor=cursor, limit=PAGE
             )
@@ -173,7 +162,7 @@ def release(
 
         await numbering.release_range(session, caller=caller, public_id=range_, reason=reason, now=now, address="")
 
-    done_as(account, step)
+    as_account(account, step)
     typer.echo(say("ปลดช่วงเลขแล้ว", "The range is released."))
 
 

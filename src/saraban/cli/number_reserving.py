@@ -8,8 +8,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from saraban.cli.codes import caller_named, number_named, request_in_codes
-from saraban.cli.doing import done_as
-from saraban.cli.number_options import (
+from saraban.cli.options import (
     As,
     Category,
     Contract,
@@ -22,7 +21,8 @@ from saraban.cli.number_options import (
     SubType,
     Type,
 )
-from saraban.cli.outcome import say, with_system
+from saraban.cli.output import say, with_system
+from saraban.cli.run import as_account
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -111,7 +111,7 @@ def confirm(
         token = await _token(session, caller, project, number)
         return (await numbering.confirm_reservation(session, caller=caller, token=token, now=now, address="")).number
 
-    confirmed = done_as(account, step)
+    confirmed = as_account(account, step)
     typer.echo(say(f"ยืนยัน {confirmed} แล้ว", f"{confirmed} is confirmed."))
 
 
@@ -137,7 +137,7 @@ def cancel(
         )
         return issued.number
 
-    cancelled = done_as(account, step)
+    cancelled = as_account(account, step)
     typer.echo(say(f"ยกเลิกการจอง {cancelled} แล้ว", f"{cancelled} is given up."))
 
 

@@ -8,9 +8,9 @@ import typer
 
 from saraban.cli import project_file
 from saraban.cli.codes import project_named
-from saraban.cli.doing import done_as, system_at
-from saraban.cli.number_options import As, Project
-from saraban.cli.outcome import say, with_system
+from saraban.cli.options import As, Project
+from saraban.cli.output import say, with_system
+from saraban.cli.run import as_account, system_caller_and_project
 from saraban.kit.errors import invalid
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ async def _read(system: "System", project: str, year: int) -> "CalendarAnswer":
     from saraban.projects import service as projects
 
     async with system.db.reading() as session:
-        caller, place = await system_at(session, project)
+        caller, place = await system_caller_and_project(session, project)
         return await projects.read_calendar(session, caller=caller, project_public_id=place, year=year)
 
 
@@ -134,4 +134,4 @@ def _change(account: str, project: str, verb: Callable[..., Awaitable[object]], 
         place = await project_named(session, project)
         await verb(session, caller=caller, project_public_id=place, now=now, address=HERE, **what)
 
-    done_as(account, step)
+    as_account(account, step)

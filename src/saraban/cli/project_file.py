@@ -11,9 +11,9 @@ import typer
 
 from saraban import config
 from saraban.cli.codes import caller_named
-from saraban.cli.invitation import hand_out
+from saraban.cli.invitation import print_invitations
 from saraban.cli.migrate import refuse_empty
-from saraban.cli.outcome import EXIT_CODES, say, stop, with_system
+from saraban.cli.output import EXIT_CODES, say, stop, with_system
 from saraban.kit.errors import ErrorKind
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def apply(
         _show(conflict.differences)
         raise
     show(found, dry_run=dry_run)
-    hand_out(found.invitations)
+    print_invitations(found.invitations)
 
 
 def show(found: "AppliedFile", *, dry_run: bool) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saraban.cli.outcome import language, say, with_system
+from saraban.cli.output import language, say, with_system
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System

@@ -12,7 +12,7 @@ import typer
 from saraban import config
 from saraban.cli.demo import refuse_production
 from saraban.cli.migrate import prepare_folder, refuse_behind
-from saraban.cli.outcome import say, stop, with_system
+from saraban.cli.output import say, stop, with_system
 from saraban.config import Settings
 
 _ROOM = 4 * 1024 * 1024  # bytes for the measurements of one process, which ends when it writes to them on a full disk

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from saraban import config
-from saraban.cli.invitation import hand_out
+from saraban.cli.invitation import print_invitations
 from saraban.cli.migrate import prepare_folder
-from saraban.cli.outcome import EXIT_CODES, language, say, stop, with_system
+from saraban.cli.output import EXIT_CODES, language, say, stop, with_system
 from saraban.cli.project_file import show
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.text import fold
@@ -102,7 +102,7 @@ def setup(
     )
     if made is not None:
         typer.echo(_told(made))
-        hand_out(made.invitations)
+        print_invitations(made.invitations)
     typer.echo(say("เริ่มให้บริการด้วย `saraban serve`", "Start it with `saraban serve`."))
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from saraban.cli import user_import
-from saraban.cli.invitation import hand_out
-from saraban.cli.outcome import EXIT_CODES, say, stop, with_system
+from saraban.cli.invitation import print_invitations
+from saraban.cli.output import EXIT_CODES, say, stop, with_system
 from saraban.kit.errors import ErrorKind
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def invite(
                 **given,
             )
         )
-    hand_out([invitation])
+    print_invitations([invitation])
 
 
 @noun.command("list")

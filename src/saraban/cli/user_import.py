@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saraban.cli.invitation import hand_out
-from saraban.cli.outcome import language, say, with_system
+from saraban.cli.invitation import print_invitations
+from saraban.cli.output import language, say, with_system
 from saraban.kit.errors import Invalid
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def import_(
         )
         return
     typer.echo(say(f"เชิญแล้ว {count} คน มีบัญชีอยู่แล้ว {known} คน", f"{count} invited, {known} have an account already."))
-    hand_out(done.invitations)
+    print_invitations(done.invitations)
 
 
 def _rows(file: Path) -> list[list[object]]:

@@ -6,9 +6,9 @@ from uuid import UUID
 import typer
 
 from saraban.cli.codes import project_named
-from saraban.cli.doing import done_as
-from saraban.cli.number_options import As, Project
-from saraban.cli.outcome import say, stop
+from saraban.cli.options import As, Project
+from saraban.cli.output import say, stop
+from saraban.cli.run import as_account
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -57,7 +57,7 @@ def list_(
         page = await webhooks.listing(session, caller=caller, project_public_id=place, cursor=None, limit=100)
         return page.items
 
-    found = done_as(account, work)
+    found = as_account(account, work)
     for row in found:
         state = "on " if row.is_active else "off"
         parts = [str(row.public_id), state, row.url, ",".join(row.event_names), row.description, _fares(row)]
@@ -103,7 +103,7 @@ def create(
             address="",
         )
 
-    row = done_as(account, work)
+    row = as_account(account, work)
     typer.echo(f"{row.public_id}\n{row.secret}")
 
 
@@ -126,7 +126,7 @@ def own(
             session, caller=caller, url=asked.url, description=asked.description, now=now, address=""
         )
 
-    row = done_as(account, work)
+    row = as_account(account, work)
     typer.echo(f"{row.public_id}\n{row.secret}")
 
 
@@ -152,12 +152,12 @@ def _switch(webhook: UUID, account: str, *, is_active: bool) -> None:
     async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
         from saraban.webhooks import service as webhooks
 
-        change = webhooks.Change(is_active=is_active)
+        change = webhooks.WebhookChange(is_active=is_active)
         await webhooks.change(
             session, caller=caller, public_id=webhook, change=change, if_match=None, now=now, address=""
         )
 
-    done_as(account, work)
+    as_account(account, work)
 
 
 def _fares(row: "Webhook") -> str:
@@ -185,7 +185,7 @@ def rotate(webhook: Hook, account: As) -> None:
 
         return (await webhooks.rotate(session, caller=caller, public_id=webhook, now=now, address="")).secret
 
-    typer.echo(done_as(account, work))
+    typer.echo(as_account(account, work))
 
 
 def remove(webhook: Hook, account: As) -> None:
@@ -199,7 +199,7 @@ def remove(webhook: Hook, account: As) -> None:
 
         await webhooks.remove(session, caller=caller, public_id=webhook, now=now, address="")
 
-    done_as(account, work)
+    as_account(account, work)
     typer.echo(say("ลบ webhook แล้ว", "The webhook is removed."))
 
 
@@ -214,7 +214,7 @@ def test(webhook: Hook, account: As) -> None:
 
         return await webhooks.test(session, caller=caller, public_id=webhook, now=now)
 
-    typer.echo(done_as(account, work))
+    typer.echo(as_account(account, work))
 
 
 def outcomes(webhook: Hook, account: As) -> None:
@@ -229,7 +229,7 @@ def outcomes(webhook: Hook, account: As) -> None:
         page = await webhooks.outcomes(session, caller=caller, public_id=webhook, cursor=None, limit=50)
         return page.items
 
-    found = done_as(account, work)
+    found = as_account(account, work)
     for row in found:
         answer = str(row.status) if row.status is not None else row.error or "-"
         typer.echo(f"{row.created_at:%Y-%m-%d %H:%M:%S}Z  {answer:<16} {row.milliseconds:>6} ms  {row.name}")

@@ -8,7 +8,7 @@ import typer
 
 from saraban import config
 from saraban.cli.migrate import prepare_folder, refuse_behind
-from saraban.cli.outcome import with_system
+from saraban.cli.output import with_system
 from saraban.cli.serve import refuse_taken_port
 
 if TYPE_CHECKING:

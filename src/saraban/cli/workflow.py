@@ -9,8 +9,8 @@ import typer
 
 from saraban.cli import workflow_choices
 from saraban.cli.codes import caller_named
-from saraban.cli.number_options import As
-from saraban.cli.outcome import as_typed, language, say, with_system
+from saraban.cli.options import As
+from saraban.cli.output import language, option_names, say, with_system
 from saraban.cli.replaying import replay
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ async def _migrate(system: "System", account: str, plan: "Plan") -> "dict[Outcom
     async with system.db.reading() as session:
         caller = await caller_named(session, account)
     total = await migrating.remaining(system.db, plan=plan)
-    with _bar(total) as done, as_typed({"/mapping/": "--map"}):
+    with _bar(total) as done, option_names({"/mapping/": "--map"}):
         batches = migrating.migrate(
             system.db, caller=caller, subjects=system.subjects, plan=plan, now=system.clock.now(), address=""
         )

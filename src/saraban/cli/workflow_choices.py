@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from saraban.cli.codes import caller_named, project_named
-from saraban.cli.number_options import As
-from saraban.cli.outcome import as_typed, say, with_system
+from saraban.cli.options import As
+from saraban.cli.output import option_names, say, with_system
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -119,5 +119,5 @@ async def _changed(
         key = await project_named(session, project) if project else None
         await work(session, caller, Place(kind, type_code, key), system.clock.now())
 
-    with as_typed(_TYPED):
+    with option_names(_TYPED):
         await system.db.transact(run)

@@ -20,7 +20,7 @@ of_project = APIRouter(prefix="/projects", tags=["projects"])
 
 
 def _mail_is_on(request: Request) -> bool:
-    return request.app.state.post is not None
+    return request.app.state.mail_settings is not None
 
 
 MailIsOn = Annotated[bool, Depends(async_dependency(_mail_is_on))]

@@ -56,8 +56,8 @@ class Notification(HasPublicId, Base):
 
 class MailLine(Base):
     """
-    One notice on its way to one person by e-mail. `bundle` names what it may share a letter with; `batch_uuid`, set at the
-    first attempt, what it does share one with, so that every further attempt sends the same letter under the same name.
+    One notice on its way to one person by e-mail. `bundle` names what it may share a mail with; `batch_uuid`, set at the
+    first attempt, what it does share one with, so that every further attempt sends the same mail under the same name.
     """
 
     __tablename__ = "notification_mails"

@@ -11,22 +11,22 @@ from starlette.responses import Response
 from saraban.kit.db import database_fault
 from saraban.kit.http import Db, OrjsonResponse, async_dependency
 from saraban.kit.schema import Schema
-from saraban.ops import catalogue, metrics
-from saraban.ops.readiness import Dependency, NotWell, SwitchedOff
+from saraban.ops import error_catalogue, metrics
+from saraban.ops.readiness import Dependency, DependencyDown, DependencyOff
 
 router = APIRouter(tags=["operations"])
 
 PATIENCE = 3.0
 
 
-class Report(Schema):
+class DependencyReport(Schema):
     status: Literal["up", "down", "off"]
     reason: str = Field(examples=["answers"])
 
 
 class Readiness(Schema):
     status: Literal["ready", "degraded", "down"]
-    dependencies: dict[str, Report]
+    dependencies: dict[str, DependencyReport]
 
 
 class Alive(Schema):
@@ -57,19 +57,19 @@ async def ready(dependencies: Annotated[list[Dependency], Depends(async_dependen
     return OrjsonResponse(answer.model_dump(by_alias=True), status_code=503 if status == "down" else 200)
 
 
-async def _ask(dependency: Dependency) -> Report:
+async def _ask(dependency: Dependency) -> DependencyReport:
     try:
         async with asyncio.timeout(PATIENCE):
-            return Report(status="up", reason=await dependency.check())
-    except NotWell as absence:
-        return Report(status="down", reason=str(absence))
-    except SwitchedOff as absence:
-        return Report(status="off", reason=str(absence))
+            return DependencyReport(status="up", reason=await dependency.check())
+    except DependencyDown as absence:
+        return DependencyReport(status="down", reason=str(absence))
+    except DependencyOff as absence:
+        return DependencyReport(status="off", reason=str(absence))
     except TimeoutError:
-        return Report(status="down", reason=f"no answer within {PATIENCE:g} seconds")
+        return DependencyReport(status="down", reason=f"no answer within {PATIENCE:g} seconds")
     except Exception as fault:  # noqa: BLE001  a probe reports whatever it is
         # Which fault exactly may name hosts and users; the kind is enough for a probe.
-        return Report(status="down", reason=f"fails ({database_fault(fault) or type(fault).__name__})")
+        return DependencyReport(status="down", reason=f"fails ({database_fault(fault) or type(fault).__name__})")
 
 
 @router.get("/metrics", summary="Measurements for Prometheus", response_class=Response)
@@ -80,4 +80,4 @@ async def measurements(db: Db) -> Response:
 
 @router.get("/docs/errors", summary="What each error code means", include_in_schema=False)
 async def errors() -> HTMLResponse:
-    return HTMLResponse(catalogue.as_html(catalogue.loaded_errors()))
+    return HTMLResponse(error_catalogue.as_html(error_catalogue.loaded_errors()))

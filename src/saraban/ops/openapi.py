@@ -16,8 +16,8 @@ from fastapi.routing import iter_route_contexts
 from saraban.identity.dependencies import current_caller
 from saraban.kit.problem import MEDIA_TYPE, to_problem
 from saraban.kit.validation import header_name
-from saraban.ops import examples, refusals
-from saraban.ops.catalogue import status_of_class
+from saraban.ops import error_responses, examples
+from saraban.ops.error_catalogue import status_of_class
 
 _TRACE = "0190a7c4d1e27b3f8a6c5d4e3f2a1b0c"
 _LANGUAGES = ("th", "en")
@@ -95,8 +95,8 @@ def _name_headers(operation: dict[str, Any]) -> None:
 def _add_problems(operation: dict[str, Any], path: str, method: str, *, needs_caller: bool) -> None:
     responses = operation.setdefault("responses", {})
     responses.pop("422", None)
-    known = refusals.classes()
-    for code in refusals.codes_of(operation, path, method, needs_caller=needs_caller):
+    known = error_responses.error_classes()
+    for code in error_responses.codes_of(operation, path, method, needs_caller=needs_caller):
         status = status_of_class(known[code])
         told = responses.setdefault(str(status), _refusal(status))["content"][MEDIA_TYPE]["examples"]
         told |= {f"{code}.{language}": _example_at(code, language) for language in _LANGUAGES}
@@ -116,10 +116,10 @@ def _problem_examples() -> dict[str, Any]:
     return {
         f"{code}.{language}": {
             "summary": error.says.say(language, {}).split("{")[0].strip() or code,
-            "value": to_problem(refusals.sample(error), language=language, trace_id=_TRACE),
+            "value": to_problem(error_responses.sample_error(error), language=language, trace_id=_TRACE),
         }
-        for code, error in refusals.classes().items()
-        if code not in refusals.ELSEWHERE
+        for code, error in error_responses.error_classes().items()
+        if code not in error_responses.NOT_FROM_THE_API
         for language in _LANGUAGES
     }
 

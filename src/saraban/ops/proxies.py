@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 log = structlog.get_logger(__name__)
 
 
-def telling_of_a_proxy(app: ASGIApp) -> ASGIApp:
+def warn_of_untrusted_proxy(app: ASGIApp) -> ASGIApp:
     """Warn once when a request without a trusted proxy looks as if it came through one."""
     told = False
 

@@ -17,11 +17,11 @@ from saraban.kit.ids import new_id
 ROOM = 50 * 1024 * 1024  # one file of the largest default size
 
 
-class NotWell(Exception):
+class DependencyDown(Exception):
     """A dependency is not well; the text says how, in words that may be shown to anybody."""
 
 
-class SwitchedOff(Exception):
+class DependencyOff(Exception):
     """A dependency is not set up here, and the product works without it."""
 
 
@@ -51,7 +51,7 @@ def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Depe
             stands = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
         newest = await asyncio.to_thread(migrations.head)
         if stands != newest:
-            raise NotWell(f"the database stands at {stands}, this version needs {newest}: run `saraban migrate`")
+            raise DependencyDown(f"the database stands at {stands}, this version needs {newest}: run `saraban migrate`")
         return f"at {stands}"
 
     async def storage() -> str:
@@ -59,7 +59,7 @@ def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Depe
 
     async def cache() -> str:
         if redis is None:
-            raise SwitchedOff("not set up; the database alone keeps numbers unique")
+            raise DependencyOff("not set up; the database alone keeps numbers unique")
         answer: Any = await redis.ping()
         return "answers" if answer else "answers oddly"
 
@@ -78,9 +78,9 @@ def worker(is_running: Callable[[], bool] | None) -> Dependency:
 
     async def check() -> str:
         if is_running is None:
-            raise SwitchedOff("runs apart from this server")
+            raise DependencyOff("runs apart from this server")
         if not is_running():
-            raise NotWell("it has stopped; restart the server")
+            raise DependencyDown("it has stopped; restart the server")
         return "runs inside this server"
 
     return Dependency("worker", check, essential=False)
@@ -88,7 +88,7 @@ def worker(is_running: Callable[[], bool] | None) -> Dependency:
 
 def _ask_for_room(folder: Path) -> None:
     if shutil.disk_usage(folder).free < ROOM:
-        raise NotWell("less than 50 MB are free")
+        raise DependencyDown("less than 50 MB are free")
 
 
 def _try_folder(folder: Path) -> str:
@@ -97,7 +97,7 @@ def _try_folder(folder: Path) -> str:
     try:
         probe.write_bytes(b"saraban")
     except OSError as fault:
-        raise NotWell(f"the folder cannot be written ({fault.strerror})") from fault
+        raise DependencyDown(f"the folder cannot be written ({fault.strerror})") from fault
     finally:
         probe.unlink(missing_ok=True)
     _ask_for_room(folder)

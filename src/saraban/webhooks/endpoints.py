@@ -136,7 +136,7 @@ async def change(
     if_match: IfMatch = None,
 ) -> schemas.WebhookOut:
     """What is switched off is told nothing; what happens meanwhile is not told later."""
-    moment, wanted = now.now(), service.Change(**body.model_dump())
+    moment, wanted = now.now(), service.WebhookChange(**body.model_dump())
     row = await db.transact(
         lambda session: service.change(
             session,

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from saraban.kit.schema import Schema, SingleLine
-from saraban.webhooks.domain.faring import Off
+from saraban.webhooks.domain.health import Off
 from saraban.webhooks.domain.message import EventName, ProjectEvent
 from saraban.workflow.domain.dsl.words import TOPIC
 

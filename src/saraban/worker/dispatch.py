@@ -43,7 +43,7 @@ class Dispatcher:
 
     async def round(self) -> int:
         """Deliver at most one event of each of many aggregates, and return the number it tried."""
-        claims = await take(self._db, self._clock, self._lane, limit=self._limit, lease=self._lease)
+        claims = await claim_due(self._db, self._clock, self._lane, limit=self._limit, lease=self._lease)
         parts = [claims[at : at + self._share] for at in range(0, len(claims), self._share)]
         await asyncio.gather(*(self._deliver_all(part) for part in parts))
         return len(claims)
@@ -68,7 +68,7 @@ class Dispatcher:
             return
         each = (stopwatch() - began) / len(claims)
         for claim in claims:
-            count(self._handlers, claim, "delivered" if claim.event.public_id in done else "lease_lost", each)
+            record_metrics(self._handlers, claim, "delivered" if claim.event.public_id in done else "lease_lost", each)
 
     async def _deliver(self, claim: events.EventClaim) -> None:
         begin_trace()
@@ -78,13 +78,13 @@ class Dispatcher:
                 lambda session: events.deliver(session, claim=claim, handlers=self._handlers, now=self._clock.now())
             )
         except Exception as error:  # noqa: BLE001  the door: whatever a handler raises decides the event's fate
-            outcome = await fail(self._db, self._clock, self._handlers, claim, error)
+            outcome = await record_failure(self._db, self._clock, self._handlers, claim, error)
         else:
             outcome = "delivered" if done else "lease_lost"
-        count(self._handlers, claim, outcome, stopwatch() - began)
+        record_metrics(self._handlers, claim, outcome, stopwatch() - began)
 
 
-async def take(
+async def claim_due(
     db: Database, clock: Clock, lane: events.Lane, *, limit: int, lease: timedelta
 ) -> list[events.EventClaim]:
     """Claim what is due in a lane; a look that finds nothing costs no writing transaction."""
@@ -96,7 +96,7 @@ async def take(
     )
 
 
-async def fail(
+async def record_failure(
     db: Database, clock: Clock, handlers: events.Handlers, claim: events.EventClaim, error: Exception
 ) -> str:
     """Have the outbox decide about an event that could not be delivered, and return the outcome's name."""
@@ -122,7 +122,7 @@ async def fail(
     return "retry"
 
 
-def count(handlers: events.Handlers, claim: events.EventClaim, outcome: str, seconds: float) -> None:
+def record_metrics(handlers: events.Handlers, claim: events.EventClaim, outcome: str, seconds: float) -> None:
     label = claim.event.name if claim.event.name in handlers.names() else "other"
     DELIVERY.labels(label).observe(seconds)
     OUTCOMES.labels(label, outcome).inc()

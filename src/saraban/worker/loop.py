@@ -13,7 +13,7 @@ from saraban.kit.trace import begin_trace
 from saraban.kit.worker_notifier import WorkerNotifier
 from saraban.worker.dispatch import CONCURRENCY, Dispatcher
 from saraban.worker.metrics import TIMER_RUNS
-from saraban.worker.sending import Sending
+from saraban.worker.outbound import OutboundDispatcher
 from saraban.worker.timers import Job, Timer
 
 log = structlog.get_logger(__name__)
@@ -43,7 +43,7 @@ class Worker:
     ) -> None:
         self._wake, self._outward, self._stopping = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._dispatcher = Dispatcher(db=db, clock=clock, handlers=handlers, concurrency=concurrency, lease=lease)
-        self._sending = Sending(
+        self._sending = OutboundDispatcher(
             db=db, clock=clock, handlers=handlers, concurrency=concurrency, lease=lease, on_free=self._outward.set
         )
         self._clock, self._timers, self._poll, self._notifier = clock, tuple(timers), poll, notifier

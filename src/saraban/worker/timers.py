@@ -15,7 +15,7 @@ from saraban.kit.idempotency import delete_expired_keys
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
 from saraban.webhooks import service as webhooks
-from saraban.worker import partitions, webhook
+from saraban.worker import dead_event_alert, partitions
 from saraban.worker.metrics import DEAD_LETTERS, OLDEST_AGE, QUEUE_DEPTH
 
 
@@ -54,7 +54,7 @@ def standard_timers(
     lanes = {name: (handlers or events.Handlers()).lane(outside=name == "outside") for name in ("inside", "outside")}
 
     async def announce(now: datetime) -> None:
-        await webhook.announce(db, url=ops_webhook_url, now=now)
+        await dead_event_alert.send_alerts(db, url=ops_webhook_url, now=now)
 
     async def measure(now: datetime) -> None:
         async with db.reading() as session:
@@ -77,7 +77,7 @@ def standard_timers(
         Timer("outbox_measure", timedelta(seconds=10), measure),
         Timer("dead_letter_announce", timedelta(seconds=5), announce),
         Timer("outbox_purge", timedelta(hours=1), _purge(db, events.purge_delivered)),
-        Timer("webhook_outcome_purge", timedelta(hours=1), _purge(db, webhooks.forget_outcomes)),
+        Timer("webhook_outcome_purge", timedelta(hours=1), _purge(db, webhooks.purge_outcomes)),
         Timer("mail_purge", timedelta(hours=1), _purge(db, notifications.purge_mails)),
         Timer("idempotency_purge", timedelta(hours=1), _purge(db, delete_expired_keys)),
         Timer("session_purge", timedelta(hours=1), _purge(db, identity.forget_sessions)),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from saraban.notifications.domain.reminders import Plan, Reminder, due_reminder
+from saraban.notifications.domain.reminders import Reminder, ReminderSchedule, due_reminder
 from saraban.projects.domain.calendar import WorkCalendar
 from saraban.projects.domain.thai_holidays import HOLIDAYS
 
@@ -15,8 +15,8 @@ DUE = date(2026, 4, 17)  # a Friday; Monday to Wednesday before it are Songkran
 LONG_AGO = date(2026, 3, 1)
 
 
-def on(day: date, *, plan: Plan | None = None, since: date = LONG_AGO) -> Reminder | None:
-    return due_reminder(plan or Plan(), THAI, due=DUE, since=since, today=day)
+def on(day: date, *, plan: ReminderSchedule | None = None, since: date = LONG_AGO) -> Reminder | None:
+    return due_reminder(plan or ReminderSchedule(), THAI, due=DUE, since=since, today=day)
 
 
 class TestDueReminder:
@@ -42,26 +42,26 @@ class TestDueReminder:
         assert on(day) == expected
 
     def test_is_on_the_day_itself_when_the_plan_says_so(self) -> None:
-        assert on(DUE, plan=Plan(before=(1, 0))) == Reminder(0, 0)
+        assert on(DUE, plan=ReminderSchedule(before=(1, 0))) == Reminder(0, 0)
 
     def test_says_nothing_that_was_over_when_the_document_came(self) -> None:
         assert on(date(2026, 4, 10), since=date(2026, 4, 9)) is None
         assert on(date(2026, 4, 16), since=date(2026, 4, 9)) == Reminder(-1, 1)
 
     def test_ends_when_the_plan_has_no_more(self) -> None:
-        assert on(date(2026, 6, 30), plan=Plan(every=None)) == Reminder(3, 48)
-        assert on(date(2026, 6, 30), plan=Plan(after=(), every=None)) is None
+        assert on(date(2026, 6, 30), plan=ReminderSchedule(every=None)) == Reminder(3, 48)
+        assert on(date(2026, 6, 30), plan=ReminderSchedule(after=(), every=None)) is None
 
     @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(
         plan=st.builds(
-            Plan,
+            ReminderSchedule,
             before=st.lists(st.integers(0, 10), max_size=4).map(tuple),
             after=st.lists(st.integers(1, 12), max_size=4).map(tuple),
             every=st.none() | st.integers(1, 9),
         )
     )
-    def test_looked_for_each_day_gives_each_stage_once_and_in_order(self, plan: Plan) -> None:
+    def test_looked_for_each_day_gives_each_stage_once_and_in_order(self, plan: ReminderSchedule) -> None:
         days = [LONG_AGO + timedelta(days=offset) for offset in range(120)]
         found = [one.stage for day in days if (one := on(day, plan=plan)) is not None]
 

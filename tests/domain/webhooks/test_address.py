@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.webhooks.domain.address import BadAddress, is_public, target_of
+from saraban.webhooks.domain.address import InvalidWebhookAddress, is_public, target_of
 
 PRIVATE = [
     *("127.0.0.1", "127.8.8.8", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254"),
@@ -77,7 +77,7 @@ class TestTarget:
         ],
     )
     def test_refuses_and_says_why(self, url: str, reason: str) -> None:
-        with pytest.raises(BadAddress) as caught:
+        with pytest.raises(InvalidWebhookAddress) as caught:
             target_of(url)
 
         assert caught.value.reason == reason
@@ -103,10 +103,10 @@ class TestTarget:
 
     @given(st.integers(min_value=0, max_value=2**32 - 1), st.sampled_from(["{}", "{:#x}", "0{:o}", "{:#x}."]))
     def test_refuses_every_number_as_an_address(self, number: int, form: str) -> None:
-        with pytest.raises(BadAddress):
+        with pytest.raises(InvalidWebhookAddress):
             target_of(f"https://{form.format(number)}/")
 
     @given(st.text(max_size=60))
     def test_never_fails_otherwise(self, text: str) -> None:
-        with suppress(BadAddress):
+        with suppress(InvalidWebhookAddress):
             target_of("https://" + text)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from saraban import config
-from saraban.cli.outcome import told
+from saraban.cli.output import run_app
 from saraban.config import Settings
 
 Command = Callable[..., tuple[int, str, str]]
@@ -24,7 +24,7 @@ def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
     def run(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["saraban", *words])
-        code = told(app)
+        code = run_app(app)
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 

@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from saraban import config
-from saraban.cli.outcome import told
+from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.kit.errors import ErrorKind
 from saraban.ops.operator_messages import operator_message
@@ -39,7 +39,7 @@ def command(
             monkeypatch.setenv("SARABAN_LANG", language)
             monkeypatch.setattr(sys, "argv", ["saraban", *words.split()])
             config.load.cache_clear()
-            code = told(_app())
+            code = run_app(_app())
             printed = capfd.readouterr()
             return code, printed.out, printed.err
 

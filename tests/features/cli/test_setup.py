@@ -10,7 +10,7 @@ import pytest
 
 from saraban import config
 from saraban.cli import setup
-from saraban.cli.outcome import told
+from saraban.cli.output import run_app
 from tests.factories.projects import FULL
 
 Command = Callable[..., tuple[int, str, str]]
@@ -33,7 +33,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     def run(*words: str, typed: str = f"{STRONG}\n") -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["saraban", *words])
         monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-        code = told(app)
+        code = run_app(app)
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 

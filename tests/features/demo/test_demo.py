@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from saraban import bootstrap, config
 from saraban.attachments.models import Attachment
-from saraban.cli.outcome import EXIT_CODES, told
+from saraban.cli.output import EXIT_CODES, run_app
 from saraban.config import Settings
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document
@@ -209,7 +209,7 @@ class TestCommand:
     ) -> None:
         monkeypatch.setattr(sys, "argv", ["saraban", "demo", "--lang", "th"])
 
-        assert told(_app()) == 0
+        assert run_app(_app()) == 0
 
         printed = capsys.readouterr().out
         assert "LCBP3-C2-RFA-TER-RPT-0001-A" in printed
@@ -221,7 +221,7 @@ class TestCommand:
     ) -> None:
         monkeypatch.setattr(sys, "argv", ["saraban", "demo", "--json"])
 
-        assert told(_app()) == 0
+        assert run_app(_app()) == 0
 
         story = orjson.loads(capsys.readouterr().out)
         assert story["continued"] is False
@@ -238,7 +238,7 @@ class TestCommand:
         monkeypatch.setenv("SARABAN_ENV", "production")
         monkeypatch.setattr(sys, "argv", ["saraban", "demo"])
 
-        assert told(_app()) == EXIT_CODES[ErrorKind.CONFLICT]
+        assert run_app(_app()) == EXIT_CODES[ErrorKind.CONFLICT]
         assert "production" in capsys.readouterr().err
 
 

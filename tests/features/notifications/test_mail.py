@@ -21,7 +21,7 @@ from saraban.kit.clock import FixedClock
 from saraban.notifications.adapters import console
 from saraban.notifications.models import MailLine
 from saraban.notifications.schemas import PreferencesOrder
-from saraban.notifications.service import MailWork, save_preferences
+from saraban.notifications.service import MailJob, save_preferences
 from saraban.worker import Worker
 from tests.features.notifications.test_notifications import person, told, transition
 from tests.logged import lines_of
@@ -71,8 +71,8 @@ async def happens(system: System, **changes: Any) -> Event:
 
 async def deliver(system: System) -> int:
     """Send what is due, and return the number of letters that were tried."""
-    assert system.post is not None
-    work, tried = MailWork(system.db, system.post, clock=system.clock), 0
+    assert system.mail_settings is not None
+    work, tried = MailJob(system.db, system.mail_settings, clock=system.clock), 0
     while await work.round():
         tried += 1
     return tried

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import DocumentRevision
 from saraban.notifications.models import ReminderSent
-from saraban.notifications.service import remind
+from saraban.notifications.service import send_reminders
 from saraban.worker import Worker
 from saraban.workflow.models import WorkflowInstance
 from tests.conftest import SignIn, unwrapped
@@ -29,7 +29,7 @@ def morning(day: date, hour: int = 9) -> datetime:
 
 
 async def reminded(app: FastAPI, worker: Worker, now: datetime) -> int:
-    count = await remind(app.state.db, subjects=app.state.subjects, now=now, zone=BANGKOK)
+    count = await send_reminders(app.state.db, subjects=app.state.subjects, now=now, zone=BANGKOK)
     await worker.drain()
     return count
 

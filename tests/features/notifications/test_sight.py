@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.documents.core.models import DocumentRevision
-from saraban.notifications.domain.rules import notices
-from saraban.notifications.repository import Parties
-from saraban.notifications.service.addressing import Directory
+from saraban.notifications.domain.notices import notices
+from saraban.notifications.repository import DocumentParties
+from saraban.notifications.service.audience import AudienceDirectory
 from saraban.worker import Worker
 from saraban.workflow.domain import dsl
 from saraban.workflow.service.hearing import ACTS, Hearing, Stand
@@ -106,12 +106,12 @@ class TestAddressing:
             one: person(3, user=one.int, grants=(("Editor", [ACTS], {"organization": 3}),)) for one in (sees, blind)
         }
         facts = subject(seen_by=lambda caller, state: caller.public_id == sees and state == "draft")
-        known = Directory(
+        known = AudienceDirectory(
             organizations={},
             members={3: {one: one.int for one in people}},
             users={},
             authors={},
-            parties={document: Parties(frozenset({3}), revision=revision)},
+            parties={document: DocumentParties(frozenset({3}), revision=revision)},
             hearing=Hearing({str(revision): facts}, {str(revision): "draft"}),
             callers=people,
         )

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from saraban import config
 from saraban.app import create_app
-from saraban.cli.outcome import told
+from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.identity.models import User
 from saraban.identity.service.seed import demo_accounts
@@ -217,7 +217,7 @@ def command(monkeypatch: pytest.MonkeyPatch, settings: Settings, *words: str) ->
     monkeypatch.setattr(sys, "argv", ["saraban", "user", *words])
     config.load.cache_clear()
     try:
-        return told(app)
+        return run_app(app)
     finally:
         config.load.cache_clear()
 

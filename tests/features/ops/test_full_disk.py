@@ -20,7 +20,7 @@ from xlsxwriter.exceptions import FileCreateError
 
 from saraban.attachments.adapters import folder
 from saraban.attachments.models import Attachment
-from saraban.cli.outcome import told
+from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.numbering.models import LedgerEntry
@@ -180,7 +180,7 @@ class TestCommand:
         monkeypatch.setattr(sys, "argv", ["saraban", "number", "template", "/dev/full.csv"])
         monkeypatch.setattr(workbook, "template_to", lambda _: Path("/dev/full").write_text("x" * 100_000))
 
-        assert told(app) == 8
+        assert run_app(app) == 8
         said = capsys.readouterr().err
         assert (len(said.splitlines()), "no space left on the disk" in said) == (1, True)
 

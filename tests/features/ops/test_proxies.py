@@ -6,13 +6,13 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from saraban.ops.proxies import telling_of_a_proxy
+from saraban.ops.proxies import warn_of_untrusted_proxy
 
 
 async def warnings_of(*scopes: dict[str, Any]) -> list[Any]:
     async def nothing(scope: Scope, receive: Receive, send: Send) -> None: ...
 
-    app = telling_of_a_proxy(nothing)
+    app = warn_of_untrusted_proxy(nothing)
     with capture_logs() as lines:
         for scope in scopes:
             await app(scope, None, None)  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ async def sent(system: Any) -> list[tuple[dict[str, str], bytes]]:
     receiver, handlers = Receiver(), Handlers()
     db = system.db
     notifications.subscribe(handlers, subjects=system.subjects)
-    sender = webhooks.Sender(db, clock=LATER, post=receiver, limiter=RateLimiter(), per_minute=0)
+    sender = webhooks.WebhookSender(db, clock=LATER, transport=receiver, limiter=RateLimiter(), per_minute=0)
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=5))
     await Worker(db=db, clock=LATER, handlers=handlers).drain()
     return [(headers, body) for _, headers, body in receiver.got]

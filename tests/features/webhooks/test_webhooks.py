@@ -24,8 +24,8 @@ from saraban.kit.ids import new_id
 from saraban.kit.rate_limits import RateLimiter
 from saraban.notifications import service as notifications
 from saraban.webhooks import service as webhooks
-from saraban.webhooks.adapters import GuardedPost
-from saraban.webhooks.domain.message import NotSent, Post
+from saraban.webhooks.adapters import GuardedTransport
+from saraban.webhooks.domain.message import NotSent, WebhookTransport
 from saraban.webhooks.models import Webhook
 from saraban.worker import Worker
 from tests.conftest import SignIn, unwrapped
@@ -53,11 +53,17 @@ class Receiver:
 
 
 def worker(
-    db: Database, clock: FixedClock, receiver: Post, *, per_minute: int = 0, each: int = 0, notices: bool = False
+    db: Database,
+    clock: FixedClock,
+    receiver: WebhookTransport,
+    *,
+    per_minute: int = 0,
+    each: int = 0,
+    notices: bool = False,
 ) -> Worker:
     handlers = Handlers()
-    sender = webhooks.Sender(
-        db, clock=clock, post=receiver, limiter=RateLimiter(), per_minute=per_minute, each_per_minute=each
+    sender = webhooks.WebhookSender(
+        db, clock=clock, transport=receiver, limiter=RateLimiter(), per_minute=per_minute, each_per_minute=each
     )
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=5))
     if notices:
@@ -375,9 +381,9 @@ class TestMessages:
         await app.state.db.transact(lambda session: session.execute(sa.update(Webhook).values(url=url)))
         await happen(app.state.db, project)
 
-        await worker(app.state.db, clock, GuardedPost(), notices=True).drain()
+        await worker(app.state.db, clock, GuardedTransport(), notices=True).drain()
         clock.at += timedelta(days=1)
-        await worker(app.state.db, clock, GuardedPost(), notices=True).drain()
+        await worker(app.state.db, clock, GuardedTransport(), notices=True).drain()
 
         address = f"/api/v1/webhooks/{made['publicId']}"
         shown = (await owner.get(address)).json()
@@ -493,7 +499,7 @@ class TestForget:
         await worker(app.state.db, clock, Receiver()).drain()
 
         async def left(after: timedelta) -> int:
-            await app.state.db.transact(lambda session: webhooks.forget_outcomes(session, now=NOW + after))
+            await app.state.db.transact(lambda session: webhooks.purge_outcomes(session, now=NOW + after))
             return len((await owner.get(f"/api/v1/webhooks/{made['publicId']}/outcomes")).json()["items"])
 
         assert [await left(timedelta(days=days)) for days in (6, 8)] == [1, 0]

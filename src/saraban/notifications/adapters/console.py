@@ -2,7 +2,7 @@
 
 import structlog
 
-from saraban.notifications.domain.letters import Letter
+from saraban.notifications.domain.mail_message import MailMessage
 
 log = structlog.get_logger(__name__)
 
@@ -10,5 +10,5 @@ log = structlog.get_logger(__name__)
 class ConsoleMailer:
     """Takes everything."""
 
-    async def send(self, letter: Letter) -> None:
-        log.info("mail", to=letter.to, subject=letter.subject, text=letter.text, message_id=str(letter.key))
+    async def send(self, mail: MailMessage) -> None:
+        log.info("mail", to=mail.to, subject=mail.subject, text=mail.text, message_id=str(mail.key))

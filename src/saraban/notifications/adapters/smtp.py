@@ -8,14 +8,14 @@ from email.policy import SMTP
 from email.utils import format_datetime, formataddr, parseaddr
 from typing import Literal
 
-from saraban.notifications.domain.letters import Letter, MailNotTaken
+from saraban.notifications.domain.mail_message import MailMessage, MailRefused
 
 Security = Literal["starttls", "tls", "none"]
 
 
 class SmtpMailer:
     """
-    One connection for each letter: the limit on letters a minute is far below where that would matter.
+    One connection for each mail: the limit on mails a minute is far below where that would matter.
 
     :param security: `starttls` refuses to go on in the clear
     :param timeout: seconds that each step of the conversation may take
@@ -38,27 +38,27 @@ class SmtpMailer:
         self._sender = formataddr((name or "Saraban", address))
         self._domain = address.rpartition("@")[2] or "localhost"
 
-    async def send(self, letter: Letter) -> None:
+    async def send(self, mail: MailMessage) -> None:
         """
         :raises MailNotTaken: when the server did not take it
         """
-        await asyncio.to_thread(self._send, letter)
+        await asyncio.to_thread(self._send, mail)
 
-    def _send(self, letter: Letter) -> None:
+    def _send(self, mail: MailMessage) -> None:
         try:
-            message = self._message(letter)
+            message = self._message(mail)
             with self._connected() as server:
                 server.send_message(message)
         except smtplib.SMTPRecipientsRefused as refusal:
             codes = [code for code, _ in refusal.recipients.values()]
-            raise MailNotTaken(f"recipient refused: {codes}", for_good=all(_is_final(code) for code in codes)) from None
+            raise MailRefused(f"recipient refused: {codes}", for_good=all(_is_final(code) for code in codes)) from None
         except (smtplib.SMTPDataError, smtplib.SMTPSenderRefused) as refusal:
-            raise MailNotTaken(f"refused: {refusal.smtp_code}", for_good=_is_final(refusal.smtp_code)) from None
+            raise MailRefused(f"refused: {refusal.smtp_code}", for_good=_is_final(refusal.smtp_code)) from None
         except (OSError, smtplib.SMTPException) as fault:
-            # A password that is wrong or a server that is away is for the operator to mend: the letter waits.
-            raise MailNotTaken(type(fault).__name__, for_good=False) from fault
+            # A password that is wrong or a server that is away is for the operator to mend: the mail waits.
+            raise MailRefused(type(fault).__name__, for_good=False) from fault
         except ValueError as fault:
-            raise MailNotTaken(f"no header can say this: {fault}", for_good=True) from fault
+            raise MailRefused(f"no header can say this: {fault}", for_good=True) from fault
 
     def _connected(self) -> smtplib.SMTP:
         context = ssl.create_default_context()
@@ -76,17 +76,17 @@ class SmtpMailer:
             raise
         return server
 
-    def _message(self, letter: Letter) -> EmailMessage:
+    def _message(self, mail: MailMessage) -> EmailMessage:
         message = EmailMessage(policy=SMTP)
         message["From"] = self._sender
-        message["To"] = letter.to
-        message["Subject"] = letter.subject
-        message["Date"] = format_datetime(letter.at)
-        message["Message-ID"] = f"<{letter.key.hex}@{self._domain}>"
+        message["To"] = mail.to
+        message["Subject"] = mail.subject
+        message["Date"] = format_datetime(mail.at)
+        message["Message-ID"] = f"<{mail.key.hex}@{self._domain}>"
         message["Auto-Submitted"] = "auto-generated"  # out-of-office programs do not answer this (RFC 3834)
-        message["Content-Language"] = letter.language
-        message.set_content(letter.text)
-        message.add_alternative(letter.html, subtype="html")
+        message["Content-Language"] = mail.language
+        message.set_content(mail.text)
+        message.add_alternative(mail.html, subtype="html")
         return message
 
 

@@ -1,4 +1,4 @@
-"""The letter to somebody who is invited, in both languages: nobody knows yet in which of them that person reads."""
+"""The mail to somebody who is invited, in both languages: nobody knows yet in which of them that person reads."""
 
 from datetime import datetime
 from html import escape
@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from saraban.kit.errors import Text
-from saraban.notifications.domain.letters import Letter
+from saraban.notifications.domain.mail_message import MailMessage
 
 TEMPLATE: Final = "invited"
 _SUBJECT: Final = "[สารบรรณ / Saraban] คำเชิญเข้าใช้งาน / Your invitation"
@@ -18,12 +18,12 @@ _WORDS: Final = Text(
 )
 
 
-def invitation_letter(*, key: UUID, to: str, name: str, username: str, link: str, at: datetime) -> Letter:
-    """Write the letter; the link stands in it once for each language."""
+def invitation_message(*, key: UUID, to: str, name: str, username: str, link: str, at: datetime) -> MailMessage:
+    """Write the mail; the link stands in it once for each language."""
     values = {"name": name, "username": username}
     parts = [_WORDS.say(language, values) for language in ("th", "en")]
     shown = escape(link)
-    return Letter(
+    return MailMessage(
         key=key,
         to=to,
         language="th",

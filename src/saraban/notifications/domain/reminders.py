@@ -10,7 +10,7 @@ FURTHEST_AFTER = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReminderSchedule:
     """
     Working days before and after a due date on which somebody is reminded; 0 before is the day itself.
 
@@ -35,7 +35,9 @@ class Reminder:
     days: int
 
 
-def due_reminder(plan: Plan, calendar: WorkCalendar, *, due: date, since: date, today: date) -> Reminder | None:
+def due_reminder(
+    plan: ReminderSchedule, calendar: WorkCalendar, *, due: date, since: date, today: date
+) -> Reminder | None:
     """
     Return the newest reminder that is to have gone out by today; on days off there is none.
 
@@ -53,13 +55,13 @@ def due_reminder(plan: Plan, calendar: WorkCalendar, *, due: date, since: date, 
     return None if reached is None else Reminder(reached, late)
 
 
-def _before(plan: Plan, calendar: WorkCalendar, due: date, since: date, today: date) -> int | None:
+def _before(plan: ReminderSchedule, calendar: WorkCalendar, due: date, since: date, today: date) -> int | None:
     days = {count: working_days_after(calendar, due, -count) for count in plan.before}
     reached = [count for count, day in days.items() if since < day <= today]
     return -min(reached) if reached else None
 
 
-def _after(plan: Plan, late: int) -> int | None:
+def _after(plan: ReminderSchedule, late: int) -> int | None:
     last = max(plan.after, default=0)
     if plan.every and late >= last + plan.every:
         return late - (late - last) % plan.every

@@ -8,89 +8,89 @@ from saraban.kit.errors import Text
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class NoticeText:
     title: Text
     message: Text
 
 
-TEMPLATES: Mapping[str, Template] = {
-    "waiting": Template(
+TEMPLATES: Mapping[str, NoticeText] = {
+    "waiting": NoticeText(
         Text("{number} รอการดำเนินการของคุณ", "{number} waits for you"),
         Text("“{subject}” อยู่ในขั้น {state}", "“{subject}” has reached the step {state}."),
     ),
-    "settled": Template(
+    "settled": NoticeText(
         Text("{number} ไม่รอการดำเนินการของคุณแล้ว", "{number} no longer awaits your action"),
         Text("“{subject}” มีการดำเนินการแล้ว", "“{subject}” has gone on."),
     ),
-    "returned": Template(
+    "returned": NoticeText(
         Text("{number} ถูกส่งกลับให้แก้ไข", "{number} was returned for revision"),
         Text("“{subject}” ส่งกลับให้แก้ไขโดย {actor}", "“{subject}” was returned for revision by {actor}."),
     ),
-    "returned_with_comment": Template(
+    "returned_with_comment": NoticeText(
         Text("{number} ถูกส่งกลับให้แก้ไข", "{number} was returned for revision"),
         Text(
             "“{subject}” ส่งกลับให้แก้ไขโดย {actor}: “{comment}”",
             "“{subject}” was returned for revision by {actor}: “{comment}”",
         ),
     ),
-    "moved": Template(
+    "moved": NoticeText(
         Text("{number}: {state}", "{number}: {state}"),
         Text("“{subject}” – {action} โดย {actor}", "“{subject}” – {action} by {actor}"),
     ),
-    "moved_with_comment": Template(
+    "moved_with_comment": NoticeText(
         Text("{number}: {state}", "{number}: {state}"),
         Text("“{subject}” – {action} โดย {actor}: “{comment}”", "“{subject}” – {action} by {actor}: “{comment}”"),
     ),
-    "finished": Template(
+    "finished": NoticeText(
         Text("{number}: {state}", "{number}: {state}"),
         Text("“{subject}” ดำเนินการเสร็จสิ้นแล้ว โดย {actor}", "“{subject}” was concluded by {actor}."),
     ),
-    "finished_with_comment": Template(
+    "finished_with_comment": NoticeText(
         Text("{number}: {state}", "{number}: {state}"),
         Text(
             "“{subject}” ดำเนินการเสร็จสิ้นแล้ว โดย {actor}: “{comment}”",
             "“{subject}” was concluded by {actor}: “{comment}”",
         ),
     ),
-    "created": Template(
+    "created": NoticeText(
         Text("ร่างเอกสารใหม่ {number}", "New draft {number}"),
         Text("“{subject}” รอส่งจากองค์กรของคุณ", "“{subject}” waits to be submitted by your organization."),
     ),
-    "revised": Template(
+    "revised": NoticeText(
         Text("{number} มีฉบับแก้ไขใหม่", "{number} has a new revision"),
         Text("ฉบับแก้ไข {revision} ของ “{subject}” รอส่ง", "Revision {revision} of “{subject}” waits to be submitted."),
     ),
-    "cancelled": Template(
+    "cancelled": NoticeText(
         Text("{number} ถูกยกเลิก", "{number} was cancelled"),
         Text("“{subject}” ถูกยกเลิก เหตุผล: {reason}", "“{subject}” was cancelled. Reason: {reason}"),
     ),
-    "due_soon": Template(
+    "due_soon": NoticeText(
         Text("{number} ครบกำหนดในอีก {days} วันทำการ", "{number} is due, working days left: {days}"),
         Text("“{subject}” ครบกำหนดวันที่ {due}", "“{subject}” is due on {due}."),
     ),
-    "due_today": Template(
+    "due_today": NoticeText(
         Text("{number} ครบกำหนดวันนี้", "{number} is due today"),
         Text("“{subject}” ครบกำหนดวันที่ {due}", "“{subject}” is due on {due}."),
     ),
-    "overdue": Template(
+    "overdue": NoticeText(
         Text("{number} เกินกำหนด {days} วันทำการ", "{number} is overdue, working days: {days}"),
         Text("“{subject}” ครบกำหนดเมื่อวันที่ {due}", "“{subject}” was due on {due}."),
     ),
-    "webhook_failing": Template(
+    "webhook_failing": NoticeText(
         Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was switched off"),
         Text(
             "{url} ไม่รับข้อความเลยตั้งแต่ {since} จึงหยุดส่ง แก้ไขปลายทางแล้วเปิดใช้ใหม่ได้ ข้อความระหว่างที่หยุดจะไม่ถูกส่งย้อนหลัง",
             "{url} has taken no message since {since}. Switch it on again when it works; what happens meanwhile is not told later.",
         ),
     ),
-    "webhook_gone": Template(
+    "webhook_gone": NoticeText(
         Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was switched off"),
         Text(
             "{url} ตอบว่าเลิกใช้แล้ว (410) จึงหยุดส่ง หากยังใช้อยู่ให้เปิดใช้ใหม่",
             "{url} has answered that it is gone (410). Switch it on again if it is still in use.",
         ),
     ),
-    "webhook_address": Template(
+    "webhook_address": NoticeText(
         Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was switched off"),
         Text(
             "{url} เป็นที่อยู่ที่ webhook ส่งไปไม่ได้ จึงหยุดส่ง กรุณาตั้งใหม่ด้วยที่อยู่ที่เปิดบนอินเทอร์เน็ต",
@@ -98,13 +98,13 @@ TEMPLATES: Mapping[str, Template] = {
         ),
     ),
     # Notifications from before templates were kept: their own words, as the migration carried them over.
-    "plain": Template(Text("{title}", "{title}"), Text("{message}", "{message}")),
+    "plain": NoticeText(Text("{title}", "{title}"), Text("{message}", "{message}")),
 }
 
 TITLE_LENGTH = 255
 
 
-def rendered(template: str, values: Mapping[str, Any], *, language: str) -> tuple[str, str]:
+def render_notice(template: str, values: Mapping[str, Any], *, language: str) -> tuple[str, str]:
     """
     Return title and message.
 

@@ -16,7 +16,7 @@ from saraban.notifications.models import Notification
 
 
 @dataclass(frozen=True, slots=True)
-class Parties:
+class DocumentParties:
     """Integer keys of a document's originator, its recipients and its author, and its present revision."""
 
     originator: frozenset[int] = frozenset()
@@ -25,7 +25,7 @@ class Parties:
     revision: UUID | None = None
 
 
-async def parties(session: AsyncSession, *, documents: Collection[UUID]) -> dict[UUID, Parties]:
+async def parties(session: AsyncSession, *, documents: Collection[UUID]) -> dict[UUID, DocumentParties]:
     """Return who has to do with each of the documents; recipients only once it has been issued to them."""
     if not documents:
         return {}
@@ -46,7 +46,7 @@ async def parties(session: AsyncSession, *, documents: Collection[UUID]) -> dict
     for row in await session.execute(recipients) if found else ():
         places[row[0]].add(row[1])
     return {
-        row.public_id: Parties(
+        row.public_id: DocumentParties(
             frozenset({row.originator_id}), frozenset(places[row.id]), frozenset({row.created_by}), row.revision
         )
         for row in found
@@ -81,7 +81,7 @@ async def user_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> d
     return {row.public_id: row.user_id for row in await session.execute(found)}
 
 
-async def told_of(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
+async def already_notified(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
     """Return the events with the users who were told of them before."""
     found = sa.select(Notification.event_uuid, Notification.user_id).where(Notification.event_uuid.in_(event_uuids))
     rows: Any = await session.execute(found)  # no event is null: the statement says so
@@ -97,7 +97,7 @@ async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> No
 ASKING = ("waiting", "due_soon", "due_today", "overdue", "returned", "returned_with_comment")
 
 
-async def settle(session: AsyncSession, *, before: Mapping[tuple[str, str], datetime]) -> None:
+async def mark_settled(session: AsyncSession, *, before: Mapping[tuple[str, str], datetime]) -> None:
     """
     Take back what asked people to act on something before a moment, for many things with one statement.
 
@@ -115,7 +115,7 @@ async def settle(session: AsyncSession, *, before: Mapping[tuple[str, str], date
         await _settle(session, sa.or_(*of_each))
 
 
-async def settle_own(session: AsyncSession, *, entity_id: str, user_id: int) -> None:
+async def mark_own_settled(session: AsyncSession, *, entity_id: str, user_id: int) -> None:
     """Take back what asked one person to act on something."""
     await _settle(session, sa.and_(Notification.entity_id == entity_id, Notification.user_id == user_id))
 

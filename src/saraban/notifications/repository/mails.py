@@ -1,4 +1,4 @@
-"""The statements about e-mail that waits: who may send what, locked so that two workers never hold one letter."""
+"""The statements about e-mail that waits: who may send what, locked so that two workers never hold one mail."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.notifications.models import MailLine
 
 STEP = 500
-LONGEST = 100  # lines of one letter; what is more goes into the next
+LONGEST = 100  # lines of one mail; what is more goes into the next
 
 
 def _waiting() -> tuple[sa.ColumnElement[bool], ...]:
@@ -23,7 +23,7 @@ def _due(now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
     return (*_waiting(), MailLine.due_at <= now, free)
 
 
-async def told_of(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
+async def already_mailed(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
     """Return the events with the users who were told of them, or will be."""
     found = sa.select(MailLine.event_uuid, MailLine.user_id).where(MailLine.event_uuid.in_(event_uuids))
     return {(row[0], row[1]) for row in await session.execute(found)}
@@ -49,7 +49,7 @@ async def lock_due(session: AsyncSession, *, key: int, now: datetime) -> MailLin
 
 
 async def lock_bundle(session: AsyncSession, *, first: MailLine) -> Sequence[MailLine]:
-    """Lock what may share a letter with `first`, that line included, oldest first."""
+    """Lock what may share a mail with `first`, that line included, oldest first."""
     together = (MailLine.user_id == first.user_id, MailLine.bundle == first.bundle, MailLine.batch_uuid.is_(None))
     keys = (
         await session.scalars(sa.select(MailLine.id).where(*together, *_waiting()).order_by(MailLine.id).limit(LONGEST))
@@ -59,13 +59,13 @@ async def lock_bundle(session: AsyncSession, *, first: MailLine) -> Sequence[Mai
 
 
 async def lock_batch(session: AsyncSession, *, batch: UUID) -> Sequence[MailLine]:
-    """Lock the lines of one letter that has not gone out, oldest first."""
+    """Lock the lines of one mail that has not gone out, oldest first."""
     statement = sa.select(MailLine).where(MailLine.batch_uuid == batch, MailLine.sent_at.is_(None))
     return (await session.scalars(statement.order_by(MailLine.id).with_for_update())).all()
 
 
 async def sent_since(session: AsyncSession, *, since: datetime) -> int:
-    """Count letters, not lines."""
+    """Count mails, not lines."""
     found = sa.select(sa.func.count(sa.distinct(MailLine.batch_uuid))).where(MailLine.sent_at > since)
     return await session.scalar(found) or 0
 

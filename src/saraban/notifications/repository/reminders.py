@@ -17,7 +17,7 @@ from saraban.workflow.models import WorkflowDefinition, WorkflowInstance, Workfl
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueSubject:
     """
     A revision or a sheet with a due date, or with a step that has one; `key` is for going on page by page.
 
@@ -33,7 +33,7 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DueStep:
     """An instance whose present state has a due day."""
 
     instance: UUID
@@ -44,7 +44,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningWorkflow:
     """The instance that moves a subject, with the public ids of those it waits for and the due day of its state."""
 
     instance: UUID
@@ -57,7 +57,7 @@ class Running:
     state: str
 
 
-async def revisions(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[Due]:
+async def revisions(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[DueSubject]:
     revision, head = DocumentRevision, Document
     statement = (
         sa.select(revision.id, revision.public_id, head.project_id, revision.due_date, revision.issued_date)
@@ -68,10 +68,10 @@ async def revisions(session: AsyncSession, *, before: datetime, after_key: int, 
     rows: Any = await session.execute(
         statement.order_by(revision.id).limit(limit)
     )  # no date is null: the statement says so
-    return [Due(*row) for row in rows]
+    return [DueSubject(*row) for row in rows]
 
 
-async def sheets(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[Due]:
+async def circulations(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[DueSubject]:
     sheet = Circulation
     statement = (
         sa.select(sheet.id, sheet.public_id, sheet.project_id, sheet.deadline_date, sheet.submitted_at)
@@ -81,10 +81,10 @@ async def sheets(session: AsyncSession, *, before: datetime, after_key: int, lim
     rows: Any = await session.execute(
         statement.order_by(sheet.id).limit(limit)
     )  # no date is null: the statement says so
-    return [Due(*row) for row in rows]
+    return [DueSubject(*row) for row in rows]
 
 
-async def steps(session: AsyncSession, *, before: date, after: UUID | None, limit: int) -> list[Step]:
+async def steps(session: AsyncSession, *, before: date, after: UUID | None, limit: int) -> list[DueStep]:
     """Return running instances with a due day of their own before `before`, by key, from the one after `after`."""
     row = WorkflowInstance
     statement = sa.select(row.id, row.entity_type, row.entity_id, row.due_on, row.last_transition_at).where(
@@ -95,10 +95,10 @@ async def steps(session: AsyncSession, *, before: date, after: UUID | None, limi
     found: Any = await session.execute(
         statement.order_by(row.id).limit(limit)
     )  # no date is null: the statement says so
-    return [Step(*each) for each in found]
+    return [DueStep(*each) for each in found]
 
 
-async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[UUID, Running]:
+async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[UUID, RunningWorkflow]:
     """Return those subjects whose instance runs and waits for somebody."""
     instance, item = WorkflowInstance, WorkflowWorkItem
     statement = (
@@ -123,7 +123,7 @@ async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[
     for row in await session.execute(statement):
         found.setdefault(UUID(row[2]), []).append(row)
     return {
-        subject: Running(
+        subject: RunningWorkflow(
             rows[0][0],
             rows[0][1],
             frozenset(row[3] for row in rows if row[3] is not None),

@@ -1,18 +1,18 @@
 """Whom an event concerns, in the application and by e-mail; written when events arrive, read in the reader's language."""
 
-from saraban.notifications.service.mailing import GIVEN_UP, MailWork, Post, purge_mails
-from saraban.notifications.service.plans import read_reminders, set_reminders
+from saraban.notifications.service.event_handlers import EVENTS, react, react_all, subscribe
+from saraban.notifications.service.inbox import NotificationView, listing, read, read_all, settle, unread_count
+from saraban.notifications.service.mail_queue import GIVEN_UP, MailJob, MailSettings, purge_mails
 from saraban.notifications.service.preferences import read_preferences, save_preferences
-from saraban.notifications.service.reading import NotificationView, listing, read, read_all, settle, unread_count
-from saraban.notifications.service.reminding import remind
-from saraban.notifications.service.telling import EVENTS, react, react_all, subscribe
+from saraban.notifications.service.reminder_settings import read_reminders, set_reminders
+from saraban.notifications.service.reminders import send_reminders
 
 __all__ = [
     "EVENTS",
     "GIVEN_UP",
-    "MailWork",
+    "MailJob",
+    "MailSettings",
     "NotificationView",
-    "Post",
     "listing",
     "purge_mails",
     "react",
@@ -21,8 +21,8 @@ __all__ = [
     "read_all",
     "read_preferences",
     "read_reminders",
-    "remind",
     "save_preferences",
+    "send_reminders",
     "set_reminders",
     "settle",
     "subscribe",

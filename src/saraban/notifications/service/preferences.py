@@ -8,29 +8,29 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.service import Delivery
 from saraban.kit.errors import invalid
+from saraban.notifications.domain.delivery_preferences import DeliveryPreferences
 from saraban.notifications.domain.kinds import ACTION, KINDS
-from saraban.notifications.domain.wishes import Wishes
 from saraban.notifications.schemas import ChannelChoice, PreferencesAnswer, PreferencesOrder
 
 
 async def read_preferences(session: AsyncSession, *, caller: Caller, mail_is_on: bool) -> PreferencesAnswer:
     """Return the caller's choices, each kind of notice among them."""
     chosen = (await identity.deliveries(session, user_ids=[caller.user_id]))[caller.user_id]
-    wishes = wishes_of(chosen)
+    preferences = preferences_of(chosen)
     return PreferencesAnswer(
         address=chosen.email,
         mail_is_on=mail_is_on,
-        email=wishes.by_mail,
-        digest=wishes.digest,
-        digest_hour=wishes.digest_hour,
-        quiet_from=wishes.quiet_from,
-        quiet_until=wishes.quiet_until,
+        email=preferences.by_mail,
+        digest=preferences.digest,
+        digest_hour=preferences.digest_hour,
+        quiet_from=preferences.quiet_from,
+        quiet_until=preferences.quiet_until,
         channels=[
             ChannelChoice(
                 kind=kind,
-                in_app=wishes.chose(kind, "inApp"),
-                email=wishes.chose(kind, "email"),
-                webhook=wishes.chose(kind, "webhook"),
+                in_app=preferences.chose(kind, "inApp"),
+                email=preferences.chose(kind, "email"),
+                webhook=preferences.chose(kind, "webhook"),
             )
             for kind in KINDS
         ],
@@ -70,8 +70,8 @@ async def save_preferences(session: AsyncSession, *, caller: Caller, order: Pref
     )
 
 
-def wishes_of(chosen: Delivery) -> Wishes:
-    return Wishes(
+def preferences_of(chosen: Delivery) -> DeliveryPreferences:
+    return DeliveryPreferences(
         by_mail=chosen.by_mail,
         digest=chosen.digest,
         digest_hour=chosen.digest_hour,

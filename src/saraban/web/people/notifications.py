@@ -115,7 +115,7 @@ def _hour(typed: str | None) -> int | str | None:
 async def _show(
     page: PageRequest, session: AsyncSession, *, done: bool = False, error: Invalid | None = None
 ) -> Response:
-    mail_is_on = page.request.app.state.post is not None
+    mail_is_on = page.request.app.state.mail_settings is not None
     chosen = await notifications.read_preferences(session, caller=page.caller, mail_is_on=mail_is_on)
     return page.show(
         "people/preferences.html",

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 import httpx
 
-from saraban.webhooks.domain.address import PORTS, BadAddress, Target, is_public, target_of
+from saraban.webhooks.domain.address import PORTS, InvalidWebhookAddress, WebhookTarget, is_public, target_of
 from saraban.webhooks.domain.message import NotSent
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
@@ -18,7 +18,7 @@ async def system_resolver(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
-class GuardedPost:
+class GuardedTransport:
     """
     Resolves the name itself, refuses it when any of its addresses is not public, and connects to the one it checked:
     a name that resolves to something else a moment later leads nowhere. Redirects are not followed, the answer's body
@@ -49,14 +49,14 @@ class GuardedPost:
             async with asyncio.timeout(self._timeout):
                 target = target_of(url, schemes=self._schemes, ports=self._ports)
                 return await self._send(target, await self._checked(target), body, headers)
-        except BadAddress as fault:
+        except InvalidWebhookAddress as fault:
             raise NotSent("private_address" if fault.reason == "private" else "bad_address", never=True) from fault
         except (TimeoutError, httpx.TimeoutException) as fault:
             raise NotSent("timeout") from fault
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as fault:
             raise NotSent("unreachable") from fault
 
-    async def _checked(self, target: Target) -> str:
+    async def _checked(self, target: WebhookTarget) -> str:
         addresses = await self._resolve(target.host, target.port)
         if not addresses:
             raise NotSent("unreachable")
@@ -64,7 +64,7 @@ class GuardedPost:
             raise NotSent("private_address")
         return addresses[0]
 
-    async def _send(self, target: Target, address: str, body: bytes, headers: Mapping[str, str]) -> int:
+    async def _send(self, target: WebhookTarget, address: str, body: bytes, headers: Mapping[str, str]) -> int:
         host = f"[{address}]" if ":" in address else address
         sent = {**headers, "host": target.authority, "accept-encoding": "identity"}
         # The certificate must be that of the name, which the connection's address does not tell.

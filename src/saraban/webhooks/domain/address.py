@@ -29,7 +29,7 @@ _CLOSED = [
 ]
 
 
-class BadAddress(ValueError):
+class InvalidWebhookAddress(ValueError):
     """The text is no address that a webhook may have; `reason` is one word for it."""
 
     def __init__(self, reason: str) -> None:
@@ -38,7 +38,7 @@ class BadAddress(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WebhookTarget:
     """An address taken apart; `path` has the query with it."""
 
     scheme: str
@@ -52,7 +52,9 @@ class Target:
         return host if self.port == 443 else f"{host}:{self.port}"
 
 
-def target_of(url: str, *, schemes: Collection[str] = ("https",), ports: Collection[int] | None = PORTS) -> Target:
+def target_of(
+    url: str, *, schemes: Collection[str] = ("https",), ports: Collection[int] | None = PORTS
+) -> WebhookTarget:
     """
     :param ports: None for any
     :raises BadAddress: when a webhook may not lead there, as far as the text alone tells
@@ -62,19 +64,19 @@ def target_of(url: str, *, schemes: Collection[str] = ("https",), ports: Collect
         port = parts.port or 443
         host = (parts.hostname or "").encode("idna").decode() if ":" not in (parts.hostname or "") else parts.hostname
     except (ValueError, UnicodeError):
-        raise BadAddress("malformed") from None
+        raise InvalidWebhookAddress("malformed") from None
     if parts.scheme not in schemes:
-        raise BadAddress("not_https")
+        raise InvalidWebhookAddress("not_https")
     if not host or parts.username is not None or parts.password is not None or parts.fragment or not url.isascii():
-        raise BadAddress("malformed")
+        raise InvalidWebhookAddress("malformed")
     if any(letter.isspace() or letter == "\\" for letter in url):
-        raise BadAddress("malformed")
+        raise InvalidWebhookAddress("malformed")
     if ports is not None and port not in ports:
-        raise BadAddress("port")
+        raise InvalidWebhookAddress("port")
     host = host.lower().removesuffix(".")
     _check_host(host)
     path = parts.path or "/"
-    return Target(parts.scheme, host, port, f"{path}?{parts.query}" if parts.query else path)
+    return WebhookTarget(parts.scheme, host, port, f"{path}?{parts.query}" if parts.query else path)
 
 
 def _check_host(host: str) -> None:
@@ -82,15 +84,15 @@ def _check_host(host: str) -> None:
     address = _literal(host)
     if address is not None and (str(address) == host or ":" in host) and "%" not in host:
         if not is_public(host):
-            raise BadAddress("private")
+            raise InvalidWebhookAddress("private")
         return
     labels = host.split(".")
     if ":" in host or _NUMERIC.fullmatch(labels[-1]):
-        raise BadAddress("private" if address is not None and not is_public(host) else "notation")
+        raise InvalidWebhookAddress("private" if address is not None and not is_public(host) else "notation")
     if len(host) > _LONGEST or not all(_LABEL.fullmatch(label) and _is_what_it_seems(label) for label in labels):
-        raise BadAddress("malformed")
+        raise InvalidWebhookAddress("malformed")
     if len(labels) == 1 or host.endswith(_LOCAL_NAMES):
-        raise BadAddress("private")
+        raise InvalidWebhookAddress("private")
 
 
 def _is_what_it_seems(label: str) -> bool:

@@ -39,7 +39,7 @@ class NotSent(Exception):  # an expected outcome
         self.reason, self.never = reason, never
 
 
-class Post(Protocol):
+class WebhookTransport(Protocol):
     """Two ship: the guarded one of `adapters`, and whatever a test puts in its place."""
 
     async def __call__(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> int:

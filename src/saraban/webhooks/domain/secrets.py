@@ -10,7 +10,7 @@ MOST: Final = 3  # earlier ones at a time: each is a signature more in every mes
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierSecret:
     """A secret that was replaced; it signs until `until`."""
 
     secret: str
@@ -21,7 +21,7 @@ class Earlier:
         return {"secret": self.secret, "until": self.until.isoformat()}
 
 
-def valid(kept: Iterable[Mapping[str, Any]] | None, *, now: datetime) -> list[Earlier]:
+def valid_secrets(kept: Iterable[Mapping[str, Any]] | None, *, now: datetime) -> list[EarlierSecret]:
     """Return the earlier secrets that still sign, the latest first."""
-    found = [Earlier(one["secret"], datetime.fromisoformat(one["until"])) for one in kept or ()]
+    found = [EarlierSecret(one["secret"], datetime.fromisoformat(one["until"])) for one in kept or ()]
     return sorted((one for one in found if one.until > now), key=lambda one: one.until, reverse=True)

@@ -2,13 +2,21 @@
 
 from saraban.webhooks.domain.message import EVENTS, EventName, ProjectEvent
 from saraban.webhooks.models import Webhook, WebhookOutcome
-from saraban.webhooks.service.faring import SWITCHED_OFF
-from saraban.webhooks.service.sending import REQUESTED, Sender, forget_outcomes, react_all, subscribe, tell_owners, test
-from saraban.webhooks.service.subscribing import (
-    Change,
+from saraban.webhooks.service.delivery import (
+    REQUESTED,
+    WebhookSender,
+    purge_outcomes,
+    react_all,
+    subscribe,
+    tell_owners,
+    test,
+)
+from saraban.webhooks.service.delivery_results import SWITCHED_OFF
+from saraban.webhooks.service.subscriptions import (
     TooManyOwnWebhooks,
     TooManySecrets,
     TooManyWebhooks,
+    WebhookChange,
     WebhookChanged,
     change,
     create,
@@ -27,25 +35,25 @@ __all__ = [
     "EVENTS",
     "REQUESTED",
     "SWITCHED_OFF",
-    "Change",
     "EventName",
     "ProjectEvent",
-    "Sender",
     "TooManyOwnWebhooks",
     "TooManySecrets",
     "TooManyWebhooks",
     "Webhook",
+    "WebhookChange",
     "WebhookChanged",
     "WebhookOutcome",
+    "WebhookSender",
     "change",
     "create",
     "create_own",
     "earlier_until",
     "etag",
-    "forget_outcomes",
     "listing",
     "listing_own",
     "outcomes",
+    "purge_outcomes",
     "react_all",
     "read",
     "remove",

@@ -41,7 +41,7 @@ PREVIEW_POLICY: Final = (
 )
 
 
-class Frame:
+class RequestMiddleware:
     """Wraps the application; `upload_limit` is the largest file that the upload addresses take."""
 
     def __init__(self, app: ASGIApp, *, upload_limit: int) -> None:
@@ -55,14 +55,14 @@ class Frame:
         scope["query_string"] = _OUTSIDE_ASCII.sub(_quoted, scope["query_string"])
         headers = Headers(scope=scope)
         is_api = scope["path"].startswith("/api/")
-        exchange = Exchange(begin_trace(headers.get("traceparent")), send, keeps=not is_api, state=scope)
+        exchange = ResponseRecorder(begin_trace(headers.get("traceparent")), send, keeps=not is_api, state=scope)
         started = stopwatch()
         try:
             await self._answer(scope, headers, receive, exchange)
         finally:
             _report(scope, exchange.status, stopwatch() - started)
 
-    async def _answer(self, scope: Scope, headers: Headers, receive: Receive, exchange: "Exchange") -> None:
+    async def _answer(self, scope: Scope, headers: Headers, receive: Receive, exchange: "ResponseRecorder") -> None:
         limit = self._limit(scope)
         request = Request(scope, receive)
         if _declared(headers) > limit:
@@ -88,7 +88,7 @@ def _quoted(byte: re.Match[bytes]) -> bytes:
     return b"%%%02X" % byte[0][0]
 
 
-class Exchange:
+class ResponseRecorder:
     """
     One request on its way out: the headers that every answer carries, and the status for the log.
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from saraban.webhooks.adapters import GuardedPost, Resolve
+from saraban.webhooks.adapters import GuardedTransport, Resolve
 from saraban.webhooks.domain.message import NotSent
 
 URL = "https://hooks.example.com/saraban?a=b"
@@ -38,7 +38,7 @@ class Wire:
 class TestAddress:
     async def test_is_the_one_that_was_checked_with_the_name_for_the_certificate(self) -> None:
         wire = Wire()
-        post = GuardedPost(resolve=resolver("93.184.215.14"), transport=wire.transport)
+        post = GuardedTransport(resolve=resolver("93.184.215.14"), transport=wire.transport)
 
         assert await post(URL, body=b"{}", headers={"webhook-id": "1"}) == 204
 
@@ -61,7 +61,7 @@ class TestAddress:
     )
     async def test_that_is_private_is_never_connected_to(self, addresses: tuple[str, ...]) -> None:
         wire = Wire()
-        post = GuardedPost(resolve=resolver(*addresses), transport=wire.transport)
+        post = GuardedTransport(resolve=resolver(*addresses), transport=wire.transport)
 
         with pytest.raises(NotSent) as caught:
             await post(URL, body=b"{}", headers={})
@@ -74,7 +74,7 @@ class TestAddress:
         wire = Wire()
 
         with pytest.raises(NotSent):
-            await GuardedPost(transport=wire.transport)(url, body=b"{}", headers={})
+            await GuardedTransport(transport=wire.transport)(url, body=b"{}", headers={})
 
         assert wire.requests == []
 
@@ -83,7 +83,7 @@ class TestAddress:
     )
     async def test_is_looked_at_again_before_each_message(self, url: str, reason: str) -> None:
         with pytest.raises(NotSent) as caught:
-            await GuardedPost(resolve=resolver("93.184.215.14"))(url, body=b"{}", headers={})
+            await GuardedTransport(resolve=resolver("93.184.215.14"))(url, body=b"{}", headers={})
 
         assert caught.value.reason == reason
 
@@ -92,13 +92,13 @@ class TestAddress:
             raise socket.gaierror("no such name")
 
         with pytest.raises(NotSent) as caught:
-            await GuardedPost(resolve=resolve)(URL, body=b"{}", headers={})
+            await GuardedTransport(resolve=resolve)(URL, body=b"{}", headers={})
 
         assert caught.value.reason == "unreachable"
 
     async def test_of_a_redirect_is_not_followed(self) -> None:
         wire = Wire(status=307)
-        post = GuardedPost(resolve=resolver("93.184.215.14"), transport=wire.transport)
+        post = GuardedTransport(resolve=resolver("93.184.215.14"), transport=wire.transport)
 
         assert await post(URL, body=b"{}", headers={}) == 307
         assert len(wire.requests) == 1
@@ -125,9 +125,9 @@ async def listening(talk: Talk) -> AsyncIterator[int]:
         await asyncio.wait_for(asyncio.gather(*filter(None, talks)), timeout=30)
 
 
-def local(timeout: float = 5.0) -> GuardedPost:
+def local(timeout: float = 5.0) -> GuardedTransport:
     """The same, let out to this machine: the twin of the resolver says where a name of the internet lies."""
-    return GuardedPost(
+    return GuardedTransport(
         resolve=resolver("127.0.0.1"), allows=lambda _address: True, schemes=("http",), ports=None, timeout=timeout
     )
 

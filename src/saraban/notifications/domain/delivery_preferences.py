@@ -10,7 +10,7 @@ from saraban.notifications.domain.kinds import ACTION, NoticeKind
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class DeliveryPreferences:
     """
     What one person chose; hours are those of the deployment's zone.
 
@@ -29,40 +29,40 @@ class Wishes:
         return bool(self.channels.get(kind, {}).get(channel, channel != "webhook"))
 
 
-def channels_of(wishes: Wishes, kind: NoticeKind, *, mail_is_on: bool) -> tuple[bool, bool]:
+def channels_of(preferences: DeliveryPreferences, kind: NoticeKind, *, mail_is_on: bool) -> tuple[bool, bool]:
     """
     Return whether a notice goes into the application, and whether it goes by e-mail.
 
     :param mail_is_on: without, whoever wanted e-mail alone is told in the application: nothing gets lost
     """
-    wants_mail = wishes.by_mail and wishes.chose(kind, "email")
+    wants_mail = preferences.by_mail and preferences.chose(kind, "email")
     by_mail = wants_mail and mail_is_on
-    in_app = wishes.chose(kind, "inApp") or (not by_mail and (wants_mail or kind in ACTION))
+    in_app = preferences.chose(kind, "inApp") or (not by_mail and (wants_mail or kind in ACTION))
     return in_app, by_mail
 
 
-def goes_out_at(wishes: Wishes, *, told_at: datetime, zone: ZoneInfo, gather: timedelta) -> datetime:
+def send_time(preferences: DeliveryPreferences, *, told_at: datetime, zone: ZoneInfo, gather: timedelta) -> datetime:
     """
     Return the moment from which an e-mail may be sent.
 
     :param gather: how long further changes of the same document are waited for
     """
-    at = _next_hour(told_at, wishes.digest_hour, zone) if wishes.digest else told_at + gather
-    return after_quiet(wishes, at, zone)
+    at = _next_hour(told_at, preferences.digest_hour, zone) if preferences.digest else told_at + gather
+    return after_quiet(preferences, at, zone)
 
 
-def is_quiet(wishes: Wishes, at: datetime, zone: ZoneInfo) -> bool:
-    if wishes.quiet_from is None or wishes.quiet_until is None:
+def is_quiet(preferences: DeliveryPreferences, at: datetime, zone: ZoneInfo) -> bool:
+    if preferences.quiet_from is None or preferences.quiet_until is None:
         return False
-    hour, first, end = at.astimezone(zone).hour, wishes.quiet_from, wishes.quiet_until
+    hour, first, end = at.astimezone(zone).hour, preferences.quiet_from, preferences.quiet_until
     return first <= hour < end if first <= end else hour >= first or hour < end
 
 
-def after_quiet(wishes: Wishes, at: datetime, zone: ZoneInfo) -> datetime:
+def after_quiet(preferences: DeliveryPreferences, at: datetime, zone: ZoneInfo) -> datetime:
     """Return `at`, or the end of the quiet hours that it falls into."""
-    if not is_quiet(wishes, at, zone) or wishes.quiet_until is None:
+    if not is_quiet(preferences, at, zone) or preferences.quiet_until is None:
         return at
-    return _next_hour(at, wishes.quiet_until, zone)
+    return _next_hour(at, preferences.quiet_until, zone)
 
 
 def _next_hour(at: datetime, hour: int, zone: ZoneInfo) -> datetime:

@@ -10,7 +10,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import Page, page_of
 from saraban.notifications import repository
-from saraban.notifications.domain.texts import rendered
+from saraban.notifications.domain.texts import render_notice
 from saraban.notifications.models import Notification
 
 
@@ -66,7 +66,7 @@ async def read(session: AsyncSession, *, caller: Caller, public_id: UUID) -> Non
 
 async def settle(session: AsyncSession, *, caller: Caller, entity_id: str) -> None:
     """Take back what asked the caller to act on a document, once it is done."""
-    await repository.settle_own(session, entity_id=entity_id, user_id=caller.user_id)
+    await repository.mark_own_settled(session, entity_id=entity_id, user_id=caller.user_id)
 
 
 async def read_all(session: AsyncSession, *, caller: Caller, now: datetime) -> None:
@@ -75,7 +75,7 @@ async def read_all(session: AsyncSession, *, caller: Caller, now: datetime) -> N
 
 
 def _view(row: Notification, language: str) -> NotificationView:
-    title, message = rendered(row.template, row.template_values, language=language)
+    title, message = render_notice(row.template, row.template_values, language=language)
     return NotificationView(
         public_id=row.public_id,
         title=title,

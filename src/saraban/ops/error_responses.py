@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from saraban.kit.errors import DomainError, FieldProblem, Text
-from saraban.ops.catalogue import loaded_errors
+from saraban.ops.error_catalogue import loaded_errors
 
 # Not given by any operation of the API: by the command line alone, by the server's start, or by every address.
-ELSEWHERE: Final = {
+NOT_FROM_THE_API: Final = {
     "ALREADY_SET_UP": "saraban setup",
     "DATABASE_CONNECTION_CHANGED": "the server's start, and every command",
     "DATABASE_NOT_UTF8MB4": "saraban migrate, saraban setup",
@@ -74,7 +74,7 @@ _STEER = (
     *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED"),
 )
 
-OF: Final[dict[str, tuple[str, ...]]] = {
+BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
     "auth_log_in": ("INVALID_CREDENTIALS", "LOGIN_THROTTLED", "PASSWORDS_BUSY"),
     "auth_refresh": ("SESSION_ENDED",),
     "auth_change_password": ("TOO_MANY_PASSWORDS", "PASSWORDS_BUSY"),
@@ -217,11 +217,11 @@ _POINTERS: Final[dict[str, tuple[str, str]]] = {
 }
 
 
-def classes() -> dict[str, type[DomainError]]:
+def error_classes() -> dict[str, type[DomainError]]:
     return {error.code: error for error in loaded_errors()}
 
 
-def sample(error: type[DomainError]) -> DomainError:
+def sample_error(error: type[DomainError]) -> DomainError:
     """Return one such refusal as it might come, without the circumstances that its own constructor asks for."""
     refusal = error.__new__(error)
     values = _VALUES | _LIMITS.get(error.code, {})
@@ -235,7 +235,7 @@ def sample(error: type[DomainError]) -> DomainError:
 def codes_of(operation: dict[str, Any], path: str, method: str, *, needs_caller: bool) -> Iterator[str]:
     """Return every code that an operation can answer with, each once."""
     takes = {parameter["name"] for parameter in operation.get("parameters", [])}
-    own = OF.get(operation["operationId"], ())
+    own = BY_OPERATION.get(operation["operationId"], ())
     groups: list[tuple[str, ...]] = [own, ALWAYS, WRITES if method != "get" else ()]
     if path.startswith("/api/"):
         groups.append(INPUT)

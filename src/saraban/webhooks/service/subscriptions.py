@@ -18,7 +18,7 @@ from saraban.kit.pagination import Page, page_of
 from saraban.projects import service as projects
 from saraban.webhooks import repository
 from saraban.webhooks.domain import secrets
-from saraban.webhooks.domain.address import BadAddress, target_of
+from saraban.webhooks.domain.address import InvalidWebhookAddress, target_of
 from saraban.webhooks.domain.message import NAMED, NOTICE
 from saraban.webhooks.domain.signing import encoded
 from saraban.webhooks.models import Webhook, WebhookOutcome
@@ -89,7 +89,7 @@ class TooManySecrets(DomainError):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class WebhookChange:
     """What is to become different; None for what stays."""
 
     url: str | None = None
@@ -193,7 +193,7 @@ async def change(
     *,
     caller: Caller,
     public_id: UUID,
-    change: Change,
+    change: WebhookChange,
     if_match: str | None,
     now: datetime,
     address: str,
@@ -238,14 +238,14 @@ async def rotate(
     """
     row = await _managed(session, caller, public_id, locked=True)
     _check_version(row, if_match)
-    earlier = secrets.valid(row.earlier_secrets, now=now)
+    earlier = secrets.valid_secrets(row.earlier_secrets, now=now)
     if len(earlier) >= secrets.MOST:
         free = earlier[-1].until
         raise TooManySecrets(
             values={"most": secrets.MOST, "until": f"{free:%Y-%m-%dT%H:%M:%SZ}"},
             retry_after=(free - now).total_seconds(),
         )
-    earlier.insert(0, secrets.Earlier(row.secret, now + secrets.OVERLAP))
+    earlier.insert(0, secrets.EarlierSecret(row.secret, now + secrets.OVERLAP))
     row.earlier_secrets, row.secret = [one.kept for one in earlier], _secret()
     row.version, row.updated_at = row.version + 1, now
     await _note(session, "rotate", row, caller=caller, now=now, address=address)
@@ -312,7 +312,7 @@ def _check_topics(row: Webhook) -> None:
 def _check(url: str) -> None:
     try:
         target_of(url)
-    except BadAddress as fault:
+    except InvalidWebhookAddress as fault:
         raise invalid("/url", fault.reason, *_FAULTS[fault.reason]) from None
 
 

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from saraban.app import create_app
-from saraban.ops.switchboard import Switchboard
+from saraban.ops.route_index import RouteIndex
 from tests.conftest import settings_in
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -66,7 +66,7 @@ def by_turns(contexts: list[RouteContext], scope: dict[str, Any]) -> tuple[str, 
     return None
 
 
-def looked_up(board: Switchboard, scope: dict[str, Any]) -> tuple[str, str, Any] | None:
+def looked_up(board: RouteIndex, scope: dict[str, Any]) -> tuple[str, str, Any] | None:
     try:
         found = board.find(scope)
     except HTTPException:
@@ -80,7 +80,7 @@ async def unreachable(*_: Any) -> None:
 
 class TestFind:
     def test_is_what_the_routes_say_in_turn(self, application: FastAPI, contexts: list[RouteContext]) -> None:
-        board = Switchboard(application, unreachable)
+        board = RouteIndex(application, unreachable)
         paths = {re.sub(r"\{.*?\}", filling, str(context.path)) for context in contexts for filling in FILLINGS}
         asked = [scope_of(method, path) for method in METHODS for path in sorted(paths | set(STRANGE))]
         found = [looked_up(board, scope) for scope in asked]
@@ -103,13 +103,13 @@ class TestFind:
         self, application: FastAPI, method: str, path: str, allowed: str
     ) -> None:
         with pytest.raises(HTTPException) as refused:
-            Switchboard(application, unreachable).find(scope_of(method, path))
+            RouteIndex(application, unreachable).find(scope_of(method, path))
 
         assert refused.value.status_code == 405
         assert refused.value.headers == {"Allow": allowed}
 
     def test_leaves_another_method_of_a_page_to_the_router(self, application: FastAPI) -> None:
-        board = Switchboard(application, unreachable)
+        board = RouteIndex(application, unreachable)
 
         assert board.find(scope_of("GET", "/login")) is not None
         assert board.find(scope_of("PUT", "/login")) is None

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from saraban.cli.codes import caller_named, project_named
-from saraban.cli.outcome import with_system
+from saraban.cli.output import with_system
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,7 +20,7 @@ T = TypeVar("T")
 PAGE = 100
 
 
-def done_as(account: str, step: "Callable[[AsyncSession, Caller, datetime], Awaitable[T]]") -> T:
+def as_account(account: str, step: "Callable[[AsyncSession, Caller, datetime], Awaitable[T]]") -> T:
     """
     Do one step in a transaction of its own, with the rights of an account.
 
@@ -36,7 +36,7 @@ def done_as(account: str, step: "Callable[[AsyncSession, Caller, datetime], Awai
     return with_system(work)
 
 
-async def every(read: "Callable[[str | None], Awaitable[Page[T]]]", *, most: int | None = None) -> list[T]:
+async def read_pages(read: "Callable[[str | None], Awaitable[Page[T]]]", *, most: int | None = None) -> list[T]:
     """Read a list page by page, to its end or to `most` rows; `read` takes the cursor."""
     found: list[T] = []
     cursor: str | None = None
@@ -49,7 +49,7 @@ async def every(read: "Callable[[str | None], Awaitable[Page[T]]]", *, most: int
     return found[:most]
 
 
-async def system_at(session: "AsyncSession", project: str) -> "tuple[Caller, UUID]":
+async def system_caller_and_project(session: "AsyncSession", project: str) -> "tuple[Caller, UUID]":
     """Return who looks when nobody is named, and the public id of a project."""
     from saraban.identity.service import system_caller
 

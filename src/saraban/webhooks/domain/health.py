@@ -15,7 +15,7 @@ MANY: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Faring:
+class WebhookHealth:
     """
     :param failing_since: of the first attempt that failed after the last that did not; None while all is well
     :param given_up: messages in a row that were given up since then
@@ -24,11 +24,11 @@ class Faring:
     failing_since: datetime | None = None
     given_up: int = 0
 
-    def after(self, *, delivered: bool, gave_up: bool, now: datetime) -> "Faring":
+    def after(self, *, delivered: bool, gave_up: bool, now: datetime) -> "WebhookHealth":
         """Return what it is after one more attempt."""
         if delivered:
-            return Faring()
-        return Faring(self.failing_since or now, self.given_up + gave_up)
+            return WebhookHealth()
+        return WebhookHealth(self.failing_since or now, self.given_up + gave_up)
 
     def is_hopeless(self, *, now: datetime) -> bool:
         """Return whether nothing has got through for so long that the webhook is switched off."""

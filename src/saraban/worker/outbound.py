@@ -12,10 +12,10 @@ from saraban.events import service as events
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.trace import begin_trace
-from saraban.worker.dispatch import CONCURRENCY, count, fail, take
+from saraban.worker.dispatch import CONCURRENCY, claim_due, record_failure, record_metrics
 
 
-class Sending:
+class OutboundDispatcher:
     """
     The lane of events that have a sender.
 
@@ -42,7 +42,7 @@ class Sending:
         free = self._concurrency - len(self._under_way)
         if free <= 0 or not self._lane.names:
             return 0
-        claims = await take(self._db, self._clock, self._lane, limit=free, lease=self._lease)
+        claims = await claim_due(self._db, self._clock, self._lane, limit=free, lease=self._lease)
         for claim in claims:
             task = asyncio.create_task(self._send(claim), name="saraban-sending")
             self._under_way.add(task)
@@ -74,7 +74,7 @@ class Sending:
                 lambda session: events.mark_delivered(session, claim=claim, now=self._clock.now())
             )
         except Exception as error:  # noqa: BLE001  the door: whatever a sender raises decides the event's fate
-            outcome = await fail(self._db, self._clock, self._handlers, claim, error)
+            outcome = await record_failure(self._db, self._clock, self._handlers, claim, error)
         else:
             outcome = "delivered" if done else "lease_lost"
-        count(self._handlers, claim, outcome, stopwatch() - began)
+        record_metrics(self._handlers, claim, outcome, stopwatch() - began)

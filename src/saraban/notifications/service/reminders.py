@@ -19,10 +19,10 @@ from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.kit.dates import date_in_words, local_date
 from saraban.kit.db import Database
-from saraban.notifications.domain.reminders import Plan, Reminder, due_reminder
+from saraban.notifications.domain.reminders import Reminder, ReminderSchedule, due_reminder
 from saraban.notifications.models import ReminderPlan, ReminderSent
 from saraban.notifications.repository import reminders as repository
-from saraban.notifications.repository.reminders import Due, Running, Step
+from saraban.notifications.repository.reminders import DueStep, DueSubject, RunningWorkflow
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WorkCalendar
 from saraban.workflow.service import SubjectFacts, Subjects
@@ -34,16 +34,16 @@ HORIZON: Final = timedelta(days=200)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    due: Due
+class _DueReminder:
+    due: DueSubject
     day: date
     reminder: Reminder
 
 
-async def remind(db: Database, *, subjects: Subjects, now: datetime, zone: ZoneInfo) -> int:
+async def send_reminders(db: Database, *, subjects: Subjects, now: datetime, zone: ZoneInfo) -> int:
     """Record every reminder that is to have gone out by now and did not, and say how many those were."""
     count = 0
-    for pages in (repository.revisions, repository.sheets):
+    for pages in (repository.revisions, repository.circulations):
         last = 0
         while True:
             async with db.reading() as session:
@@ -72,21 +72,21 @@ async def _remind_of_steps(db: Database, *, subjects: Subjects, now: datetime, z
         last = steps[-1].instance
 
 
-async def _of_steps(session: AsyncSession, subjects: Subjects, steps: Sequence[Step]) -> list[Due]:
+async def _of_steps(session: AsyncSession, subjects: Subjects, steps: Sequence[DueStep]) -> list[DueSubject]:
     """Those steps whose day is to be reminded of: a document that is due before its step is reminded of by its own date."""
     caller = await identity.system_caller(session)
-    found: list[Due] = []
+    found: list[DueSubject] = []
     for kind in sorted({step.entity_type for step in steps if step.entity_type in subjects}):
         own = {step.entity_id: step for step in steps if step.entity_type == kind}
         facts = await subjects.port(kind).facts(session, caller=caller, entity_ids=list(own))
         for key, about in facts.items():
             day, project = own[key].due_on, about.scope.project
             if project is not None and (about.due_date is None or about.due_date >= day):
-                found.append(Due(0, UUID(key), project, day, own[key].since, of_step=True))
+                found.append(DueSubject(0, UUID(key), project, day, own[key].since, of_step=True))
     return found
 
 
-def _is_for(due: Due, waits: Running, zone: ZoneInfo) -> bool:
+def _is_for(due: DueSubject, waits: RunningWorkflow, zone: ZoneInfo) -> bool:
     """
     Of a step's day and the document's, the earlier is reminded of; of one day, the step's. An answer that is there was
     due, and is due no more.
@@ -98,29 +98,33 @@ def _is_for(due: Due, waits: Running, zone: ZoneInfo) -> bool:
     return waits.due_on is None or _day(due.due, zone) < waits.due_on
 
 
-async def _wanted(session: AsyncSession, found: Sequence[Due], now: datetime, zone: ZoneInfo) -> list[_Wanted]:
+async def _wanted(
+    session: AsyncSession, found: Sequence[DueSubject], now: datetime, zone: ZoneInfo
+) -> list[_DueReminder]:
     if not found:
         return []
     subjects = [one.subject for one in found]
     waits = await repository.running(session, subjects=subjects)
     done = await repository.sent(session, subjects=subjects)
     places = {one.project_id for one in found}
-    plans = {row.project_id: plan_of(row) for row in await repository.plans(session, project_ids=places)}
+    plans = {row.project_id: schedule_of(row) for row in await repository.plans(session, project_ids=places)}
     calendars = {place: await projects.work_calendar(session, project_id=place) for place in sorted(places)}
     wanted = []
     for one in found:
-        plan = plans.get(one.project_id, Plan())
+        plan = plans.get(one.project_id, ReminderSchedule())
         reminder = _due_now(plan, calendars[one.project_id], one, now, zone)
         day = _day(one.due, zone)
         waiting = waits.get(one.subject)
         if not (reminder and waiting and _is_for(one, waiting, zone)):
             continue
         if (one.subject, day, reminder.stage) not in done:
-            wanted.append(_Wanted(one, day, reminder))
+            wanted.append(_DueReminder(one, day, reminder))
     return wanted
 
 
-def _due_now(plan: Plan, calendar: WorkCalendar, due: Due, now: datetime, zone: ZoneInfo) -> Reminder | None:
+def _due_now(
+    plan: ReminderSchedule, calendar: WorkCalendar, due: DueSubject, now: datetime, zone: ZoneInfo
+) -> Reminder | None:
     if now.astimezone(zone).hour < plan.hour:
         return None
     since, today = local_date(due.since, zone), local_date(now, zone)
@@ -131,7 +135,7 @@ def _day(due: datetime | date, zone: ZoneInfo) -> date:
     return local_date(due, zone) if isinstance(due, datetime) else due
 
 
-async def _remind(db: Database, subjects: Subjects, wanted: _Wanted, now: datetime) -> int:
+async def _remind(db: Database, subjects: Subjects, wanted: _DueReminder, now: datetime) -> int:
     async def work(session: AsyncSession) -> int:
         subject = wanted.due.subject
         waits = (await repository.running(session, subjects=[subject])).get(subject)
@@ -160,7 +164,7 @@ async def _remind(db: Database, subjects: Subjects, wanted: _Wanted, now: dateti
         return 0  # another worker reminded in the same moment
 
 
-def _payload(wanted: _Wanted, waits: Running, facts: SubjectFacts) -> dict[str, Any]:
+def _payload(wanted: _DueReminder, waits: RunningWorkflow, facts: SubjectFacts) -> dict[str, Any]:
     return {
         "instancePublicId": str(waits.instance),
         "workflowCode": waits.workflow_code,
@@ -183,5 +187,5 @@ def _payload(wanted: _Wanted, waits: Running, facts: SubjectFacts) -> dict[str, 
     }
 
 
-def plan_of(row: ReminderPlan) -> Plan:
-    return Plan(tuple(row.days_before), tuple(row.days_after), row.every_days, row.at_hour)
+def schedule_of(row: ReminderPlan) -> ReminderSchedule:
+    return ReminderSchedule(tuple(row.days_before), tuple(row.days_after), row.every_days, row.at_hour)

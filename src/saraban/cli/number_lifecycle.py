@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from saraban.cli.codes import caller_named, number_named, project_named, request_in_codes
-from saraban.cli.doing import done_as
-from saraban.cli.number_options import (
+from saraban.cli.options import (
     As,
     Category,
     Contract,
@@ -21,7 +20,8 @@ from saraban.cli.number_options import (
     SubType,
     Type,
 )
-from saraban.cli.outcome import say, stop, with_system
+from saraban.cli.output import say, stop, with_system
+from saraban.cli.run import as_account
 from saraban.numbering.domain.sequence import LARGEST_STATED
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def void(
         )
         return issued.number
 
-    voided = done_as(account, step)
+    voided = as_account(account, step)
     typer.echo(say(f"{voided} เป็นโมฆะแล้ว", f"{voided} is void."))
 
 
@@ -92,7 +92,7 @@ def reset(
             address="",
         )
 
-    before, after = done_as(account, step)
+    before, after = as_account(account, step)
     typer.echo(f"{series}: {before} -> {after}")
 
 

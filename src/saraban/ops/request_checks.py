@@ -18,7 +18,7 @@ _MALFORMED = Text("ไม่ใช่ข้อความ UTF-8 ที่ถู
 _UNKNOWN = Text("ไม่รู้จักพารามิเตอร์นี้", "There is no such parameter.")
 
 
-def known_queries(request: Request) -> None:
+def check_query(request: Request) -> None:
     """
     :raises Invalid: naming each parameter of the address that the operation does not take, or that is no text
     """
@@ -41,7 +41,7 @@ class BodyNotJson(DomainError):
     recovery = (Text("ตั้ง Content-Type เป็น application/json", "Set the Content-Type to application/json."),)
 
 
-def known_content(request: Request) -> None:
+def check_content_type(request: Request) -> None:
     """
     :raises BodyNotJson: for another content type, where the operation takes JSON
     """

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from saraban.notifications.domain.rules import Audience, notices
-from saraban.notifications.domain.texts import TEMPLATES, rendered
+from saraban.notifications.domain.notices import Audience, notices
+from saraban.notifications.domain.texts import TEMPLATES, render_notice
 
 ACTOR, DOCUMENT = UUID(int=1), UUID(int=2)
 CONSULTANT, CONTRACTOR, SOMEBODY = UUID(int=3), UUID(int=4), UUID(int=5)
@@ -80,21 +80,21 @@ class TestRendered:
     def test_speaks_both_languages(self) -> None:
         (notice,) = notices("workflow.transitioned", transition())
 
-        assert rendered(notice.template, notice.values, language="en") == (
+        assert render_notice(notice.template, notice.values, language="en") == (
             "LCBP3-C2-RFA-TER-RPT-0001-A waits for you",
             "“Soil report” has reached the step Consultant review.",
         )
-        assert rendered(notice.template, notice.values, language="th")[1] == "“Soil report” อยู่ในขั้น ที่ปรึกษาตรวจ"
+        assert render_notice(notice.template, notice.values, language="th")[1] == "“Soil report” อยู่ในขั้น ที่ปรึกษาตรวจ"
 
     def test_prints_a_subject_that_looks_like_a_template_as_it_is(self) -> None:
-        _, message = rendered("waiting", {"subject": "{state} $& {number}", "state": "S"}, language="en")
+        _, message = render_notice("waiting", {"subject": "{state} $& {number}", "state": "S"}, language="en")
 
         assert message == "“{state} $& {number}” has reached the step S."
 
     @pytest.mark.parametrize("template", TEMPLATES)
     @pytest.mark.parametrize("language", ["th", "en"])
     def test_never_leaves_a_place_open(self, template: str, language: str) -> None:
-        title, message = rendered(template, {"number": "N" * 400}, language=language)
+        title, message = render_notice(template, {"number": "N" * 400}, language=language)
 
         assert "{" not in title + message
         assert len(title) <= 255

@@ -9,14 +9,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.notifications import repository
-from saraban.notifications.domain.rules import Notice
-from saraban.notifications.repository import Parties
+from saraban.notifications.domain.notices import Notice
+from saraban.notifications.repository import DocumentParties
 from saraban.workflow.service import Subjects
 from saraban.workflow.service.hearing import ACTS, Hearing, Stand, hearing
 
 
 @dataclass(frozen=True, slots=True)
-class Directory:
+class AudienceDirectory:
     """
     People by public id, with their keys.
 
@@ -29,7 +29,7 @@ class Directory:
     members: Mapping[int, Mapping[UUID, int]]
     users: Mapping[UUID, int]
     authors: Mapping[UUID, int]
-    parties: Mapping[UUID, Parties]
+    parties: Mapping[UUID, DocumentParties]
     hearing: Hearing
     callers: Mapping[UUID, Caller] = field(default_factory=dict)
 
@@ -42,7 +42,7 @@ class Directory:
         keys = {self.organizations[one] for one in audience.organizations if one in self.organizations}
         people = {one: self.users[one] for one in audience.users if one in self.users}
         if audience.parties and notice.entity_id:
-            parties = self.parties.get(UUID(notice.entity_id), Parties())
+            parties = self.parties.get(UUID(notice.entity_id), DocumentParties())
             keys |= parties.originator if "originator" in audience.parties else frozenset()
             keys |= parties.recipients if "recipients" in audience.parties else frozenset()
             if "author" in audience.parties:
@@ -72,15 +72,15 @@ class Directory:
         return stand_of(notice, self.parties)
 
 
-def stand_of(notice: Notice, parties: Mapping[UUID, Parties]) -> Stand | None:
+def stand_of(notice: Notice, parties: Mapping[UUID, DocumentParties]) -> Stand | None:
     """Return what a notice tells of: an event of a document names it, and its present revision is meant."""
     if notice.stand is not None or not notice.audience.parties or not notice.entity_id:
         return notice.stand
-    revision = parties.get(UUID(notice.entity_id), Parties()).revision
+    revision = parties.get(UUID(notice.entity_id), DocumentParties()).revision
     return Stand(str(revision)) if revision is not None else None
 
 
-async def directory(session: AsyncSession, notices: Sequence[Notice], *, subjects: Subjects) -> Directory:
+async def directory(session: AsyncSession, notices: Sequence[Notice], *, subjects: Subjects) -> AudienceDirectory:
     """Look up everybody whom the notices name, with what each may do and what may be known of."""
     documents = {UUID(one.entity_id) for one in notices if one.audience.parties and one.entity_id}
     parties = await repository.parties(session, documents=documents)
@@ -95,7 +95,7 @@ async def directory(session: AsyncSession, notices: Sequence[Notice], *, subject
     authors = await repository.public_ids_of(session, user_ids={key for one in parties.values() for key in one.author})
     everybody = {*users, *authors}.union(*members.values())
     callers = await identity.load_callers(session, everybody)
-    return Directory(organizations, members, users, authors, parties, heard, callers)
+    return AudienceDirectory(organizations, members, users, authors, parties, heard, callers)
 
 
 def _permissions(notices: Sequence[Notice], heard: Hearing) -> frozenset[str] | None:

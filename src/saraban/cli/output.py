@@ -51,7 +51,7 @@ def stop(th: str, en: str, *, code: int = FAILED) -> typer.Exit:
     return typer.Exit(code)
 
 
-def told(app: typer.Typer) -> int:
+def run_app(app: typer.Typer) -> int:
     """Run the command that was asked for and give its exit code."""
     try:
         app(prog_name="saraban")
@@ -71,7 +71,7 @@ def told(app: typer.Typer) -> int:
 
 
 @contextmanager
-def cannot_tell() -> Iterator[None]:
+def verification_failure() -> Iterator[None]:
     """Whatever keeps a verification from its end, a bug too, must not look like what it found."""
     from saraban.ops.operator_messages import operator_message, printed
 
@@ -86,7 +86,7 @@ def cannot_tell() -> Iterator[None]:
 
 
 @contextmanager
-def as_typed(names: Mapping[str, str]) -> Iterator[None]:
+def option_names(names: Mapping[str, str]) -> Iterator[None]:
     """
     Have faults name the options and arguments that were typed.
 

@@ -22,7 +22,7 @@ _DEPTH = 3  # `/api/v1/rfas`
 _ANY = ""
 
 
-class Switchboard:
+class RouteIndex:
     """
     The routes of an application by the first words of their addresses, in the order in which they were included.
 
@@ -55,7 +55,7 @@ class Switchboard:
         :raises HTTPException: 405 with `Allow`, for an address of the API with a method that it does not take
         """
         if self._table is None:
-            self._table = table_of(self._app.routes)
+            self._table = build_index(self._app.routes)
         path = scope["path"]
         others: list[RouteContext] = []
         for context in self._table.get(_words(path), self._table[_ANY]):
@@ -81,7 +81,7 @@ def _methods(contexts: Iterable[RouteContext]) -> str:
     return ", ".join(sorted({method for context in contexts for method in context.methods or ()}))
 
 
-def table_of(routes: Sequence[BaseRoute]) -> dict[str, list[RouteContext]]:
+def build_index(routes: Sequence[BaseRoute]) -> dict[str, list[RouteContext]]:
     """
     Sort the routes by the first words of their addresses.
 
@@ -109,6 +109,6 @@ def _words(path: str) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Put a switchboard before the application's router."""
+    """Put the index before the application's router."""
     router: Any = app.router
-    router.middleware_stack = Switchboard(app, router.middleware_stack)
+    router.middleware_stack = RouteIndex(app, router.middleware_stack)

@@ -1,7 +1,7 @@
 """
 E-mail: a line is written in the transaction of the in-app notification, and a worker sends it later, outside of any.
 
-A letter goes out at least once: when the mark after sending gets lost, it is sent again under the same Message-ID.
+A mail goes out at least once: when the mark after sending gets lost, it is sent again under the same Message-ID.
 After the last attempt it becomes a dead letter, which tells the operators; reviving that sends it again.
 """
 
@@ -24,14 +24,14 @@ from saraban.kit.db import Database
 from saraban.kit.ids import derived_id
 from saraban.notifications import repository as people
 from saraban.notifications.domain import invitation
-from saraban.notifications.domain.letters import Letter, Line, Mailer, MailNotTaken, compose
-from saraban.notifications.domain.rules import Notice
-from saraban.notifications.domain.texts import rendered
-from saraban.notifications.domain.wishes import Wishes, after_quiet, goes_out_at
+from saraban.notifications.domain.delivery_preferences import DeliveryPreferences, after_quiet, send_time
+from saraban.notifications.domain.mail_message import Mailer, MailItem, MailMessage, MailRefused, compose
+from saraban.notifications.domain.notices import Notice
+from saraban.notifications.domain.texts import render_notice
 from saraban.notifications.models import MailLine
 from saraban.notifications.repository import mails as repository
 from saraban.notifications.service.metrics import MAILS
-from saraban.notifications.service.preferences import wishes_of
+from saraban.notifications.service.preferences import preferences_of
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +43,7 @@ KEEP: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class MailSettings:
     """
     How this installation sends e-mail.
 
@@ -64,13 +64,15 @@ class Post:
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class _ClaimedMail:
     batch: UUID
-    letter: Letter | None
+    mail: MailMessage | None
 
 
-def line_of(*, post: Post, event: Event, notice: Notice, user_id: int, wishes: Wishes) -> dict[str, Any]:
-    """Return the row that has a notice sent to one person by e-mail, when that person's wishes allow it."""
+def mail_row(
+    *, mail_settings: MailSettings, event: Event, notice: Notice, user_id: int, preferences: DeliveryPreferences
+) -> dict[str, Any]:
+    """Return the row that has a notice sent to one person by e-mail, when that person's preferences allow it."""
     about = f"{notice.entity_type}:{notice.entity_id}" if notice.entity_id else f"event:{event.public_id}"
     return {
         "user_id": user_id,
@@ -79,9 +81,11 @@ def line_of(*, post: Post, event: Event, notice: Notice, user_id: int, wishes: W
         "template_values": dict(notice.values),
         "entity_type": notice.entity_type or None,
         "entity_id": notice.entity_id or None,
-        "bundle": DIGEST if wishes.digest else about,
+        "bundle": DIGEST if preferences.digest else about,
         "created_at": event.created_at,
-        "due_at": goes_out_at(wishes, told_at=event.created_at, zone=post.zone, gather=post.gather),
+        "due_at": send_time(
+            preferences, told_at=event.created_at, zone=mail_settings.zone, gather=mail_settings.gather
+        ),
     }
 
 
@@ -90,12 +94,12 @@ async def _invited(session: AsyncSession, event: Event) -> int | None:
     return (await people.user_keys(session, public_ids=[public_id])).get(public_id)
 
 
-async def mail_invitation(session: AsyncSession, event: Event, *, post: Post | None) -> None:
-    """Have an invited person written to at once; the letter makes the link, so that nothing that waits holds one."""
+async def mail_invitation(session: AsyncSession, event: Event, *, mail_settings: MailSettings | None) -> None:
+    """Have an invited person written to at once; the mail makes the link, so that nothing that waits holds one."""
     user = await _invited(session, event)
-    if post is None or not post.home or user is None:
+    if mail_settings is None or not mail_settings.home or user is None:
         return
-    if (event.public_id, user) in await repository.told_of(session, event_uuids=[event.public_id]):
+    if (event.public_id, user) in await repository.already_mailed(session, event_uuids=[event.public_id]):
         return
     row = {
         "user_id": user,
@@ -111,38 +115,38 @@ async def mail_invitation(session: AsyncSession, event: Event, *, post: Post | N
     await repository.add(session, rows=[row])
 
 
-class MailWork:
-    """A worker's job: one letter at a time. Several workers may run against one database."""
+class MailJob:
+    """A worker's job: one mail at a time. Several workers may run against one database."""
 
-    def __init__(self, db: Database, post: Post, *, clock: Clock) -> None:
-        self._db, self._post, self._clock = db, post, clock
+    def __init__(self, db: Database, mail_settings: MailSettings, *, clock: Clock) -> None:
+        self._db, self._settings, self._clock = db, mail_settings, clock
 
     async def round(self) -> bool:
-        """Send the letter that has waited longest, and say whether there was one."""
+        """Send the mail that has waited longest, and say whether there was one."""
         now = self._clock.now()
         async with self._db.reading() as session:
             key = await repository.first_due(session, now=now)
             if key is None:
                 return False
             lately = await repository.sent_since(session, since=now - timedelta(minutes=1))
-            if lately >= self._post.per_minute:
+            if lately >= self._settings.per_minute:
                 return False
-        claim = await self._db.transact(lambda session: _claim(session, post=self._post, key=key, now=now))
+        claim = await self._db.transact(lambda session: _claim(session, mail_settings=self._settings, key=key, now=now))
         if claim is None:
             return False
-        if claim.letter is not None:
-            await self._send(claim.batch, claim.letter)
+        if claim.mail is not None:
+            await self._send(claim.batch, claim.mail)
         return True
 
-    async def _send(self, batch: UUID, letter: Letter) -> None:
+    async def _send(self, batch: UUID, mail: MailMessage) -> None:
         try:
-            await self._post.mailer.send(letter)
-        except MailNotTaken as failure:
+            await self._settings.mailer.send(mail)
+        except MailRefused as failure:
             reason, for_good = str(failure), failure.for_good
             outcome = await self._db.transact(
                 lambda session: _failed(
                     session,
-                    post=self._post,
+                    mail_settings=self._settings,
                     batch=batch,
                     reason=reason,
                     for_good=for_good,
@@ -155,8 +159,8 @@ class MailWork:
         MAILS.labels(outcome).inc()
 
 
-async def revive(session: AsyncSession, event: Event) -> None:
-    """Send a letter again that was given up: the handler of a revived dead letter."""
+async def retry_dead_mail(session: AsyncSession, event: Event) -> None:
+    """Send a mail again that was given up: the handler of a revived dead letter."""
     for line in await repository.lock_batch(session, batch=UUID(event.payload["messageId"])):
         line.given_up_at, line.attempts, line.due_at = None, 0, event.created_at
 
@@ -166,7 +170,7 @@ async def purge_mails(session: AsyncSession, *, now: datetime) -> int:
     return await repository.delete_done(session, before=now - KEEP)
 
 
-async def _claim(session: AsyncSession, *, post: Post, key: int, now: datetime) -> _Claim | None:
+async def _claim(session: AsyncSession, *, mail_settings: MailSettings, key: int, now: datetime) -> _ClaimedMail | None:
     first = await repository.lock_due(session, key=key, now=now)
     if first is None:
         return None
@@ -176,8 +180,8 @@ async def _claim(session: AsyncSession, *, post: Post, key: int, now: datetime) 
         lines = await repository.lock_bundle(session, first=first)
     else:
         batch, lines = first.batch_uuid, await repository.lock_batch(session, batch=first.batch_uuid)
-    # It may be late: the server was away, or no worker ran. Quiet hours count when a letter goes, not when it was written.
-    goes_at = after_quiet(wishes_of(reader), now, post.zone)
+    # It may be late: the server was away, or no worker ran. Quiet hours count when a mail goes, not when it was written.
+    goes_at = after_quiet(preferences_of(reader), now, mail_settings.zone)
     goes = reader.is_open and goes_at == now
     for line in lines:
         if not reader.is_open:
@@ -186,49 +190,54 @@ async def _claim(session: AsyncSession, *, post: Post, key: int, now: datetime) 
             line.batch_uuid, line.claimed_until = batch, now + LEASE
         else:
             line.due_at = goes_at
-    letter = await _written(session, post, reader, batch, lines, now) if goes else None
+    mail = await _written(session, mail_settings, reader, batch, lines, now) if goes else None
     await session.flush()
-    return _Claim(batch, letter)
+    return _ClaimedMail(batch, mail)
 
 
 async def _written(
-    session: AsyncSession, post: Post, reader: Delivery, batch: UUID, lines: Sequence[MailLine], now: datetime
-) -> Letter | None:
-    """The letter, or None for an invitation that was taken up or has run out meanwhile."""
+    session: AsyncSession,
+    mail_settings: MailSettings,
+    reader: Delivery,
+    batch: UUID,
+    lines: Sequence[MailLine],
+    now: datetime,
+) -> MailMessage | None:
+    """The mail, or None for an invitation that was taken up or has run out meanwhile."""
     if lines[0].template != invitation.TEMPLATE:
-        return _letter(post, reader, batch, lines)
+        return _message(mail_settings, reader, batch, lines)
     invited = await identity.renew_invitation(session, user_id=reader.user_id, now=now)
     if invited is None:
         for line in lines:
             line.given_up_at, line.last_error = now, "the invitation is no longer open"
         return None
-    return invitation.invitation_letter(
+    return invitation.invitation_message(
         key=batch,
         to=reader.email,
         name=invited.display_name,
         username=invited.username,
-        link=f"{post.home}{invited.path}",
+        link=f"{mail_settings.home}{invited.path}",
         at=lines[0].created_at,
     )
 
 
-def _letter(post: Post, reader: Delivery, batch: UUID, lines: Sequence[MailLine]) -> Letter:
+def _message(mail_settings: MailSettings, reader: Delivery, batch: UUID, lines: Sequence[MailLine]) -> MailMessage:
     return compose(
         key=batch,
         to=reader.email,
         name=reader.display_name,
         language=reader.language,
-        lines=[_line(post, line, reader.language) for line in lines],
+        lines=[_item(mail_settings, line, reader.language) for line in lines],
         digest=lines[0].bundle == DIGEST,
-        choices_link=post.choices_link,
+        choices_link=mail_settings.choices_link,
         at=lines[-1].created_at,
     )
 
 
-def _line(post: Post, line: MailLine, language: str) -> Line:
-    title, message = rendered(line.template, line.template_values, language=language)
+def _item(mail_settings: MailSettings, line: MailLine, language: str) -> MailItem:
+    title, message = render_notice(line.template, line.template_values, language=language)
     number = str(line.template_values.get("number", ""))
-    return Line(title, message, number, post.address_of(line.entity_type, line.entity_id))
+    return MailItem(title, message, number, mail_settings.address_of(line.entity_type, line.entity_id))
 
 
 async def _sent(session: AsyncSession, *, batch: UUID, now: datetime) -> str:
@@ -237,13 +246,15 @@ async def _sent(session: AsyncSession, *, batch: UUID, now: datetime) -> str:
     return "sent"
 
 
-async def _failed(session: AsyncSession, *, post: Post, batch: UUID, reason: str, for_good: bool, now: datetime) -> str:
+async def _failed(
+    session: AsyncSession, *, mail_settings: MailSettings, batch: UUID, reason: str, for_good: bool, now: datetime
+) -> str:
     lines = await repository.lock_batch(session, batch=batch)
-    over = for_good or any(line.attempts + 1 >= post.attempts for line in lines)
+    over = for_good or any(line.attempts + 1 >= mail_settings.attempts for line in lines)
     for line in lines:
         line.attempts += 1
         line.claimed_until, line.last_error = None, reason[:500]
-        line.due_at = now + post.first_pause * 2 ** (line.attempts - 1)
+        line.due_at = now + mail_settings.first_pause * 2 ** (line.attempts - 1)
         line.given_up_at = now if over else None
     if over and lines:
         await _bury(session, batch, lines[0], reason, now)

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from saraban.notifications.domain.letters import SUBJECT_LENGTH, Letter, Line, compose
-from saraban.notifications.domain.texts import TEMPLATES, rendered
+from saraban.notifications.domain.mail_message import SUBJECT_LENGTH, MailItem, MailMessage, compose
+from saraban.notifications.domain.texts import TEMPLATES, render_notice
 
 KEY = UUID("019505a1-7c3e-7000-8000-abc123def456")
 LINK = "https://dms.example.org/rfas/1?a=1&b=2"
@@ -26,7 +26,7 @@ VALUES = {
 }
 
 
-def letter(*lines: Line, language: str = "th", digest: bool = False) -> Letter:
+def letter(*lines: MailItem, language: str = "th", digest: bool = False) -> MailMessage:
     return compose(
         key=KEY,
         to="somchai@example.org",
@@ -43,8 +43,8 @@ class TestCompose:
     @pytest.mark.parametrize("language", ["th", "en"])
     @pytest.mark.parametrize("template", TEMPLATES)
     def test_says_each_template_whole_in_both_forms(self, template: str, language: str) -> None:
-        title, message = rendered(template, VALUES, language=language)
-        written = letter(Line(title, message, "N-1", LINK), language=language)
+        title, message = render_notice(template, VALUES, language=language)
+        written = letter(MailItem(title, message, "N-1", LINK), language=language)
 
         assert written.subject == f"[{'สารบรรณ' if language == 'th' else 'Saraban'}] {title}"
         assert title in written.text
@@ -56,19 +56,19 @@ class TestCompose:
         assert "{" not in written.text + written.html
 
     def test_has_no_link_where_there_is_no_address(self) -> None:
-        written = letter(Line("a", "b", "N-1", ""))
+        written = letter(MailItem("a", "b", "N-1", ""))
 
         assert "href" not in written.html
 
     def test_names_the_document_that_changed_several_times(self) -> None:
-        lines = [Line("a", "b", "N-1", ""), Line("c", "d", "N-1", "")]
+        lines = [MailItem("a", "b", "N-1", ""), MailItem("c", "d", "N-1", "")]
 
         assert letter(*lines).subject == "[สารบรรณ] เอกสาร N-1 มี 2 การเปลี่ยนแปลง"
         assert letter(*lines, language="en").subject == "[Saraban] N-1: 2 changes"
         assert letter(*lines, digest=True, language="en").subject == "[Saraban] Your daily digest: 2 notices"
 
     def test_has_a_subject_of_one_short_line(self) -> None:
-        written = letter(Line("ก\r\nBcc: x\t" + "ข" * 300, "b", "N-1", ""))
+        written = letter(MailItem("ก\r\nBcc: x\t" + "ข" * 300, "b", "N-1", ""))
 
         assert len(written.subject) == SUBJECT_LENGTH
         assert written.subject.startswith("[สารบรรณ] ก Bcc: x ข")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from saraban.cli.outcome import language
+from saraban.cli.output import language
 from saraban.kit.errors import Invalid
 from saraban.numbering.domain.reason import SHORTEST, SHORTEST_FOR_RESET, checked_reason
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from saraban.webhooks.domain.faring import Faring
+from saraban.webhooks.domain.health import WebhookHealth
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -24,17 +24,17 @@ class TestHopeless:
         ],
     )
     def test_takes_days_or_a_hundred_messages(self, age: timedelta, given_up: int, *, expected: bool) -> None:
-        assert Faring(NOW - age, given_up).is_hopeless(now=NOW) is expected
+        assert WebhookHealth(NOW - age, given_up).is_hopeless(now=NOW) is expected
 
     def test_is_nothing_that_works(self) -> None:
-        assert not Faring(None, 100).is_hopeless(now=NOW)
+        assert not WebhookHealth(None, 100).is_hopeless(now=NOW)
 
 
 class TestAfter:
     def test_counts_from_the_first_failure_until_something_gets_through(self) -> None:
-        first = Faring().after(delivered=False, gave_up=False, now=NOW)
+        first = WebhookHealth().after(delivered=False, gave_up=False, now=NOW)
         later = first.after(delivered=False, gave_up=True, now=NOW + HOUR)
 
         assert (first.failing_since, first.given_up) == (NOW, 0)
         assert (later.failing_since, later.given_up) == (NOW, 1)
-        assert later.after(delivered=True, gave_up=False, now=NOW + DAY) == Faring()
+        assert later.after(delivered=True, gave_up=False, now=NOW + DAY) == WebhookHealth()

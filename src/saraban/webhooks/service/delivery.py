@@ -21,11 +21,11 @@ from saraban.kit.ids import derived_id, new_id
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.webhooks import repository
 from saraban.webhooks.domain import secrets
-from saraban.webhooks.domain.faring import Off
-from saraban.webhooks.domain.message import EVENTS, NAMED, NOTICE, TEST, NotSent, Post, message
+from saraban.webhooks.domain.health import Off
+from saraban.webhooks.domain.message import EVENTS, NAMED, NOTICE, TEST, NotSent, WebhookTransport, message
 from saraban.webhooks.domain.signing import signature
 from saraban.webhooks.models import Webhook
-from saraban.webhooks.service import faring, subscribing
+from saraban.webhooks.service import delivery_results, subscriptions
 
 REQUESTED = "webhook.requested"
 KEEP_OUTCOMES = timedelta(days=7)
@@ -37,7 +37,7 @@ class WebhookFailed(Exception):  # an expected outcome
     """The receiver did not say that it has taken the message."""
 
 
-def subscribe(handlers: Handlers, sender: "Sender", *, first_delay: timedelta) -> None:
+def subscribe(handlers: Handlers, sender: "WebhookSender", *, first_delay: timedelta) -> None:
     """Let webhooks hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
         handlers.add_all(name, react_all)
@@ -85,7 +85,7 @@ def _about(event: Event) -> tuple[UUID | None, UUID | None]:
 
 async def test(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime) -> UUID:
     """Have a webhook told something that means nothing, and return the id of the message."""
-    row = await subscribing.read(session, caller=caller, public_id=public_id)
+    row = await subscriptions.read(session, caller=caller, public_id=public_id)
     event = Event(new_id(), TEST, "webhook", str(row.public_id), {}, now)
     await outbox.record_all(session, [_requested(row, event)])
     return event.public_id
@@ -107,7 +107,7 @@ def _requested(row: Webhook, event: Event) -> NewEvent:
     )
 
 
-class Sender:
+class WebhookSender:
     """
     Sends messages, outside of any transaction.
 
@@ -123,12 +123,12 @@ class Sender:
         db: Database,
         *,
         clock: Clock,
-        post: Post,
+        transport: WebhookTransport,
         limiter: RateLimiter,
         per_minute: int = 0,
         each_per_minute: int = 0,
     ) -> None:
-        self._db, self._clock, self._post = db, clock, post
+        self._db, self._clock, self._transport = db, clock, transport
         self._limiter, self._per_minute, self._each = limiter, per_minute, each_per_minute
         self._turns: dict[UUID, float] = {}
         self._trying: set[UUID] = set()
@@ -150,22 +150,22 @@ class Sender:
             kept = await self._tried(row, event)
         finally:
             self._trying.discard(row.public_id)
-        await self._db.transact(lambda session: faring.keep(session, row.public_id, kept))
+        await self._db.transact(lambda session: delivery_results.record_attempt(session, row.public_id, kept))
         if not kept.delivered and kept.off is None:
             raise WebhookFailed(kept.outcome["error"] or f"it answered {kept.outcome['status']}")
 
-    async def _tried(self, row: Webhook, event: Event) -> faring.Attempt:
+    async def _tried(self, row: Webhook, event: Event) -> delivery_results.DeliveryAttempt:
         began, status, error = stopwatch(), None, None
         off: Off | None = None
         try:
             body = orjson.dumps(event.payload["message"])
-            status = await self._post(row.url, body=body, headers=self._signed(row, event, body))
-            off = "gone" if status == faring.GONE else None
+            status = await self._transport(row.url, body=body, headers=self._signed(row, event, body))
+            off = "gone" if status == delivery_results.GONE else None
         except NotSent as fault:
             # It was saved when addresses were looked at less closely; no later attempt could be better.
             error, off = fault.reason, "address" if fault.never else None
         outcome = self._outcome(row, event, status, error, stopwatch() - began)
-        return faring.Attempt(outcome, gave_up=outbox.is_last_attempt(event), off=off)
+        return delivery_results.DeliveryAttempt(outcome, gave_up=outbox.is_last_attempt(event), off=off)
 
     async def _wait_its_turn(self, webhook: UUID) -> None:
         """Its own budget first: what it is refused there costs the others nothing."""
@@ -189,7 +189,7 @@ class Sender:
     def _signed(self, row: Webhook, event: Event, body: bytes) -> dict[str, str]:
         now = self._clock.now()
         message_id, timestamp = event.payload["eventPublicId"], int(now.timestamp())
-        valid = [row.secret, *(one.secret for one in secrets.valid(row.earlier_secrets, now=now))]
+        valid = [row.secret, *(one.secret for one in secrets.valid_secrets(row.earlier_secrets, now=now))]
         return {
             "content-type": "application/json",
             "user-agent": "Saraban-Webhook/1",
@@ -214,7 +214,7 @@ class Sender:
         }
 
 
-async def forget_outcomes(session: AsyncSession, *, now: datetime) -> int:
+async def purge_outcomes(session: AsyncSession, *, now: datetime) -> int:
     """Delete a bounded number of outcomes older than a week, and say how many."""
     return await repository.forget_outcomes(session, before=now - KEEP_OUTCOMES)
 

@@ -21,7 +21,7 @@ _WHY = Text(
 )
 
 
-class MailNotTaken(Exception):
+class MailRefused(Exception):
     """
     The e-mail did not go out.
 
@@ -34,8 +34,8 @@ class MailNotTaken(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One notice in a letter; `link` may be empty."""
+class MailItem:
+    """One notice in a mail; `link` may be empty."""
 
     title: str
     message: str
@@ -44,7 +44,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class MailMessage:
     """
     One e-mail.
 
@@ -63,7 +63,7 @@ class Letter:
 class Mailer(Protocol):
     """Two ship: SMTP, and one that writes to the log."""
 
-    async def send(self, letter: Letter) -> None:
+    async def send(self, mail: MailMessage) -> None:
         """
         :raises MailNotTaken: when it did not go out
         """
@@ -75,17 +75,17 @@ def compose(
     to: str,
     name: str,
     language: str,
-    lines: Sequence[Line],
+    lines: Sequence[MailItem],
     digest: bool,
     choices_link: str,
     at: datetime,
-) -> Letter:
+) -> MailMessage:
     """
-    Write a letter.
+    Write a mail.
 
     :param choices_link: where the reader chooses what comes by e-mail; may be empty
     """
-    return Letter(
+    return MailMessage(
         key=key,
         to=to,
         language=language,
@@ -96,7 +96,7 @@ def compose(
     )
 
 
-def _subject(lines: Sequence[Line], language: str, *, digest: bool) -> str:
+def _subject(lines: Sequence[MailItem], language: str, *, digest: bool) -> str:
     if digest:
         words = _DIGEST.say(language, {"count": len(lines)})
     elif len(lines) > 1:
@@ -108,14 +108,14 @@ def _subject(lines: Sequence[Line], language: str, *, digest: bool) -> str:
     return words if len(words) <= SUBJECT_LENGTH else words[: SUBJECT_LENGTH - 1] + "…"
 
 
-def _text(name: str, lines: Sequence[Line], language: str, choices_link: str) -> str:
+def _text(name: str, lines: Sequence[MailItem], language: str, choices_link: str) -> str:
     parts = [_HELLO.say(language).replace("{name}", name)]
     parts += ["\n".join(part for part in (one.title, one.message, one.link) if part) for one in lines]
     parts.append("-- \n" + "\n".join(part for part in (_WHY.say(language), choices_link) if part))
     return "\n\n".join(parts) + "\n"
 
 
-def _html(name: str, lines: Sequence[Line], language: str, choices_link: str) -> str:
+def _html(name: str, lines: Sequence[MailItem], language: str, choices_link: str) -> str:
     why = escape(_WHY.say(language))
     if choices_link:
         why = f'<a href="{escape(choices_link)}">{why}</a>'
@@ -127,6 +127,6 @@ def _html(name: str, lines: Sequence[Line], language: str, choices_link: str) ->
     )
 
 
-def _html_line(line: Line, language: str) -> str:
+def _html_line(line: MailItem, language: str) -> str:
     link = f'<br><a href="{escape(line.link)}">{_OPEN.say(language)}</a>' if line.link else ""
     return f"<p><strong>{escape(line.title)}</strong><br>{escape(line.message)}{link}</p>\n"

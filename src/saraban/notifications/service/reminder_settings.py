@@ -8,11 +8,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
-from saraban.notifications.domain.reminders import Plan
+from saraban.notifications.domain.reminders import ReminderSchedule
 from saraban.notifications.models import ReminderPlan
 from saraban.notifications.repository import reminders as repository
 from saraban.notifications.schemas import ReminderSettings
-from saraban.notifications.service.reminding import plan_of
+from saraban.notifications.service.reminders import schedule_of
 from saraban.projects import service as projects
 
 MANAGE = "project.edit"
@@ -24,7 +24,7 @@ async def read_reminders(session: AsyncSession, *, caller: Caller, project_publi
     """
     place = await _seen(session, caller, project_public_id)
     rows = await repository.plans(session, project_ids=[place.id])
-    plan = plan_of(rows[0]) if rows else Plan()
+    plan = schedule_of(rows[0]) if rows else ReminderSchedule()
     return ReminderSettings(before=list(plan.before), after=list(plan.after), every=plan.every, hour=plan.hour)
 
 

@@ -11,7 +11,7 @@ from saraban.events import service as events
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession
 from saraban.kit.schema import Schema, SingleLine
-from saraban.ops import outbox
+from saraban.ops import event_administration
 
 router = APIRouter(prefix="/events", tags=["events"])
 
@@ -59,7 +59,7 @@ class EventPage(Schema):
     next_cursor: str | None
 
 
-class WhyIn(Schema):
+class ReasonIn(Schema):
     """Why it is done; the audit trail keeps it."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"reason": "The mail server is back."}})
@@ -82,7 +82,7 @@ async def listing(
 ) -> EventPage:
     """Those recorded last come first. For whoever may see the logs of the system."""
     before = None if older_than_seconds is None else now.now() - timedelta(seconds=older_than_seconds)
-    page = await outbox.listing(
+    page = await event_administration.listing(
         session, caller=caller, state=state, name=name, recorded_before=before, cursor=cursor, limit=limit
     )
     return EventPage(items=[_answer(view) for view in page.items], next_cursor=page.next_cursor)
@@ -91,17 +91,17 @@ async def listing(
 @router.get("/{publicId}", summary="Read an event")
 async def read(public_id: PathId, caller: CurrentCaller, session: ReadSession) -> EventAnswer:
     """One event with what it says and what became of it."""
-    return _answer(await outbox.show(session, caller=caller, public_id=public_id))
+    return _answer(await event_administration.show(session, caller=caller, public_id=public_id))
 
 
 @router.post("/{publicId}/requeue", summary="Deliver a dead event after all")
 async def requeue(
-    public_id: PathId, body: WhyIn, caller: CurrentCaller, db: Db, now: Now, address: Address
+    public_id: PathId, body: ReasonIn, caller: CurrentCaller, db: Db, now: Now, address: Address
 ) -> EventAnswer:
     """It keeps its id and comes behind the newer events of the same document or instance. For Super Admins."""
     moment = now.now()
     view = await db.transact(
-        lambda session: outbox.requeue(
+        lambda session: event_administration.requeue(
             session, caller=caller, public_id=public_id, reason=body.reason, now=moment, address=address
         )
     )
@@ -109,11 +109,11 @@ async def requeue(
 
 
 @router.post("/{publicId}/drop", status_code=204, summary="Forget a dead event")
-async def drop(public_id: PathId, body: WhyIn, caller: CurrentCaller, db: Db, now: Now, address: Address) -> None:
+async def drop(public_id: PathId, body: ReasonIn, caller: CurrentCaller, db: Db, now: Now, address: Address) -> None:
     """It is never delivered; the audit trail keeps what it said. For Super Admins."""
     moment = now.now()
     await db.transact(
-        lambda session: outbox.drop(
+        lambda session: event_administration.drop(
             session, caller=caller, public_id=public_id, reason=body.reason, now=moment, address=address
         )
     )

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from saraban.cli.doing import PAGE, every, system_at
-from saraban.cli.number_options import Project
-from saraban.cli.outcome import cannot_tell, say, with_system
+from saraban.cli.options import Project
+from saraban.cli.output import say, verification_failure, with_system
+from saraban.cli.run import PAGE, read_pages, system_caller_and_project
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -49,8 +49,8 @@ async def _series(system: "System", project: str, text: str | None) -> "list[Ser
     from saraban.numbering import service as numbering
 
     async with system.db.reading() as session:
-        caller, place = await system_at(session, project)
-        return await every(
+        caller, place = await system_caller_and_project(session, project)
+        return await read_pages(
             lambda cursor: numbering.list_series(
                 session, caller=caller, project_public_id=place, text=text, cursor=cursor, limit=PAGE
             )
@@ -76,7 +76,7 @@ def account(
         from saraban.numbering import service as numbering
 
         async with system.db.reading() as session:
-            caller, place = await system_at(session, project)
+            caller, place = await system_caller_and_project(session, project)
             cursor: str | None = None
             while True:
                 page = await numbering.series_ledger(
@@ -125,7 +125,7 @@ def verify() -> None:
 
     Example: `saraban number verify`
     """
-    with cannot_tell():
+    with verification_failure():
         count, rows = with_system(_verify)
     if count:
         typer.echo(say(f"พบข้อขัดแย้ง {count} รายการ", f"{count} discrepancies."))

@@ -11,9 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.events.service import record
 from saraban.webhooks import repository
-from saraban.webhooks.domain.faring import Faring, Off
+from saraban.webhooks.domain.health import Off, WebhookHealth
 from saraban.webhooks.models import Webhook, WebhookOutcome
-from saraban.webhooks.service.subscribing import MANAGES
+from saraban.webhooks.service.subscriptions import MANAGES
 
 log = structlog.get_logger(__name__)
 
@@ -22,7 +22,7 @@ GONE = 410
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class DeliveryAttempt:
     """
     One attempt.
 
@@ -45,7 +45,7 @@ class Attempt:
         return moment
 
 
-async def keep(session: AsyncSession, public_id: UUID, attempt: Attempt) -> None:
+async def record_attempt(session: AsyncSession, public_id: UUID, attempt: DeliveryAttempt) -> None:
     """Keep the outcome; the webhook itself is locked and changed only where all is not well."""
     row = await repository.one(session, public_id=public_id, locked=not attempt.delivered)
     if row is None:  # it was removed meanwhile
@@ -53,7 +53,7 @@ async def keep(session: AsyncSession, public_id: UUID, attempt: Attempt) -> None
     if attempt.delivered and row.failing_since is not None:
         row = await repository.one(session, public_id=public_id, locked=True) or row
     session.add(WebhookOutcome(**attempt.outcome))
-    before = Faring(row.failing_since, row.given_up)
+    before = WebhookHealth(row.failing_since, row.given_up)
     after = before.after(delivered=attempt.delivered, gave_up=attempt.gave_up, now=attempt.at)
     if after != before:
         row.failing_since, row.given_up = after.failing_since, after.given_up

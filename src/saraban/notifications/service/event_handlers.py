@@ -12,15 +12,15 @@ from saraban.events.service import Event, Handlers, NewEvent, record_all
 from saraban.identity import service as identity
 from saraban.kit.ids import derived_id, new_id
 from saraban.notifications import repository
+from saraban.notifications.domain.delivery_preferences import channels_of
 from saraban.notifications.domain.kinds import kind_of
-from saraban.notifications.domain.rules import WEBHOOK_OFF, Notice, notices
-from saraban.notifications.domain.texts import rendered
-from saraban.notifications.domain.wishes import channels_of
+from saraban.notifications.domain.notices import WEBHOOK_OFF, Notice, notices
+from saraban.notifications.domain.texts import render_notice
 from saraban.notifications.repository import mails
-from saraban.notifications.service import mailing
-from saraban.notifications.service.addressing import Directory, directory
-from saraban.notifications.service.mailing import Post
-from saraban.notifications.service.preferences import wishes_of
+from saraban.notifications.service import mail_queue
+from saraban.notifications.service.audience import AudienceDirectory, directory
+from saraban.notifications.service.mail_queue import MailSettings
+from saraban.notifications.service.preferences import preferences_of
 from saraban.workflow.service import Subjects
 from saraban.workflow.service.standing import StandIns, stand_ins
 
@@ -35,46 +35,50 @@ EVENTS = (
 )
 
 
-def subscribe(handlers: Handlers, *, subjects: Subjects, post: Post | None = None) -> None:
+def subscribe(handlers: Handlers, *, subjects: Subjects, mail_settings: MailSettings | None = None) -> None:
     """Let notifications hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
-        handlers.add_all(name, partial(react_all, subjects=subjects, post=post))
-    handlers.add(identity.USER_INVITED, partial(mailing.mail_invitation, post=post))
-    handlers.add(mailing.GIVEN_UP, mailing.revive)
+        handlers.add_all(name, partial(react_all, subjects=subjects, mail_settings=mail_settings))
+    handlers.add(identity.USER_INVITED, partial(mail_queue.mail_invitation, mail_settings=mail_settings))
+    handlers.add(mail_queue.GIVEN_UP, mail_queue.retry_dead_mail)
 
 
 async def react(
-    session: AsyncSession, event: Event, *, subjects: Subjects | None = None, post: Post | None = None
+    session: AsyncSession, event: Event, *, subjects: Subjects | None = None, mail_settings: MailSettings | None = None
 ) -> None:
     """Tell each person whom an event concerns, once; a repeated delivery tells nobody again."""
-    await react_all(session, [event], subjects=subjects, post=post)
+    await react_all(session, [event], subjects=subjects, mail_settings=mail_settings)
 
 
 async def react_all(
-    session: AsyncSession, events: Sequence[Event], *, subjects: Subjects | None = None, post: Post | None = None
+    session: AsyncSession,
+    events: Sequence[Event],
+    *,
+    subjects: Subjects | None = None,
+    mail_settings: MailSettings | None = None,
 ) -> None:
     """
     Do the same for many events with as few statements as for one.
 
     :param subjects: what workflows move; of anything else that an event says it moves nobody is told
-    :param post: how e-mail is sent; without it everything stays in the application
+    :param mail_settings: how e-mail is sent; without it everything stays in the application
     """
-    await repository.settle(session, before=_settled(events))
+    await repository.mark_settled(session, before=_settled(events))
     said = [(event, notice) for event in events for notice in notices(event.name, event.payload)]
     if not said:
         return
     known = await directory(session, [notice for _, notice in said], subjects=subjects or Subjects())
     concerned = [(event, notice, known.readers(notice)) for event, notice in said]
     deputies = await _deputies(session, concerned, known)
-    told = await repository.told_of(session, event_uuids=[event.public_id for event in events])
-    told |= await mails.told_of(session, event_uuids=[event.public_id for event in events])
+    told = await repository.already_notified(session, event_uuids=[event.public_id for event in events])
+    told |= await mails.already_mailed(session, event_uuids=[event.public_id for event in events])
     telling: list[tuple[Event, Notice, list[int]]] = []
     for event, notice, people in concerned:
         everybody = sorted({*people, *deputies(event, notice, people)})
         readers = [user for user in everybody if (event.public_id, user) not in told]
         told.update((event.public_id, user) for user in readers)
         telling.append((event, notice, readers))
-    await _tell(session, telling, post)
+    await _tell(session, telling, mail_settings)
 
 
 def _settled(events: Sequence[Event]) -> dict[tuple[str, str], datetime]:
@@ -89,7 +93,7 @@ def _settled(events: Sequence[Event]) -> dict[tuple[str, str], datetime]:
 
 
 async def _deputies(
-    session: AsyncSession, concerned: Sequence[tuple[Event, Notice, list[int]]], directory: Directory
+    session: AsyncSession, concerned: Sequence[tuple[Event, Notice, list[int]]], directory: AudienceDirectory
 ) -> Deputies:
     """
     Whom to tell in the place of those who are away, of what is about steps: those are what was lent. They too are told
@@ -119,21 +123,31 @@ async def _deputies(
     return deputies
 
 
-async def _tell(session: AsyncSession, telling: Sequence[tuple[Event, Notice, list[int]]], post: Post | None) -> None:
+async def _tell(
+    session: AsyncSession, telling: Sequence[tuple[Event, Notice, list[int]]], mail_settings: MailSettings | None
+) -> None:
     chosen = await identity.deliveries(session, user_ids={user for _, _, readers in telling for user in readers})
-    wishes = {user: wishes_of(delivery) for user, delivery in chosen.items()}
+    preferences = {user: preferences_of(delivery) for user, delivery in chosen.items()}
     rows: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
     hooked: list[NewEvent] = []
     for event, notice, readers in telling:
         kind, words = kind_of(notice.template), _words(event, notice)
         for user in readers:
-            in_app, by_mail = channels_of(wishes[user], kind, mail_is_on=post is not None)
+            in_app, by_mail = channels_of(preferences[user], kind, mail_is_on=mail_settings is not None)
             if in_app:
                 rows.append({"public_id": new_id(), "user_id": user, **words})
-            if by_mail and post is not None:
-                lines.append(mailing.line_of(post=post, event=event, notice=notice, user_id=user, wishes=wishes[user]))
-            if wishes[user].chose(kind, "webhook"):
+            if by_mail and mail_settings is not None:
+                lines.append(
+                    mail_queue.mail_row(
+                        mail_settings=mail_settings,
+                        event=event,
+                        notice=notice,
+                        user_id=user,
+                        preferences=preferences[user],
+                    )
+                )
+            if preferences[user].chose(kind, "webhook"):
                 hooked.append(_news(event, notice, chosen[user].public_id))
     await repository.add(session, rows=rows)
     await mails.add(session, rows=lines)
@@ -146,7 +160,9 @@ def _news(event: Event, notice: Notice, user: UUID) -> NewEvent:
 
     It leaves the house, so it has a document's number and step and no word of what the document says.
     """
-    titles = {language: rendered(notice.template, notice.values, language=language)[0] for language in ("th", "en")}
+    titles = {
+        language: render_notice(notice.template, notice.values, language=language)[0] for language in ("th", "en")
+    }
     return NewEvent(
         name=NOTICE,
         aggregate_type="user",
@@ -168,7 +184,7 @@ def _news(event: Event, notice: Notice, user: UUID) -> NewEvent:
 
 def _words(event: Event, notice: Notice) -> dict[str, Any]:
     """What all readers of a notice are told alike."""
-    title, message = rendered(notice.template, notice.values, language="th")
+    title, message = render_notice(notice.template, notice.values, language="th")
     return {
         "title": title,
         "message": message,
