@@ -26,7 +26,7 @@ def cheap_passwords() -> Iterator[None]:
 async def fill(db: Database) -> None:
     """Ship the catalogue and the master data, and open the demo project with its accounts."""
     async with db.writing() as session:
-        await people.catalogue(session)
-        await places.master(session)
+        await people.seed_catalogue(session)
+        await places.seed_master_data(session)
         await load_demo(session)
-        await people.demo_accounts(session)
+        await people.seed_demo_accounts(session)

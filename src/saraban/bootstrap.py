@@ -30,7 +30,7 @@ from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
 from saraban.identity import service as identity
-from saraban.identity.service import Callers, FirstRun, LogInThrottle, ThrottleRules, TokenIssuer
+from saraban.identity.service import CallerLoader, FirstRun, LogInThrottle, ThrottleRules, TokenIssuer
 from saraban.identity.service import seed as identity_seed
 from saraban.kit.clock import Clock, SystemClock
 from saraban.kit.db import Database
@@ -94,7 +94,7 @@ class System:
     db: Database
     clock: Clock
     tokens: TokenIssuer
-    callers: Callers
+    callers: CallerLoader
     throttle: LogInThrottle
     storage: Storage
     uploads: UploadRules
@@ -137,7 +137,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         db=db,
         clock=clock,
         tokens=_tokens(settings, clock),
-        callers=Callers(db),
+        callers=CallerLoader(db),
         throttle=_throttle(settings, rates.limiter),
         storage=FolderStorage(settings.data_dir / "files"),
         uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),
@@ -349,15 +349,15 @@ async def seed(system: System, *, demo: bool) -> None:
 
 
 async def _ship(session: AsyncSession, system: System) -> None:
-    await identity_seed.catalogue(session)
-    await projects_seed.master(session)
+    await identity_seed.seed_catalogue(session)
+    await projects_seed.seed_master_data(session)
     await workflow.seed_definitions(session, now=system.clock.now())
 
 
 async def _load_demo(session: AsyncSession, system: System) -> None:
     caller, now = await identity.system_caller(session), system.clock.now()
     await setup.apply(session, caller=caller, content=setup.demo(), now=now, address="")
-    await identity_seed.demo_accounts(session)
+    await identity_seed.seed_demo_accounts(session)
 
 
 def stage(system: System) -> demo_documents.DemoServices:

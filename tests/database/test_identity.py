@@ -15,8 +15,8 @@ from saraban.identity.service import (
     Device,
     LogInThrottle,
     LogInThrottled,
+    OpenedSession,
     SessionEnded,
-    SignedIn,
     ThrottleRules,
     TokenIssuer,
     WrongCredentials,
@@ -46,7 +46,7 @@ def issuer() -> TokenIssuer:
 
 async def log_in(
     db: Database, issuer: TokenIssuer, password: str = "saraban-demo", throttle: LogInThrottle | None = None
-) -> SignedIn:
+) -> OpenedSession:
     throttle = throttle or LogInThrottle(RateLimiter(), RULES, key="a key")
     return await identity.log_in(
         db, issuer=issuer, throttle=throttle, username="viewer", password=password, device=Device("198.51.100.1")

@@ -14,10 +14,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import repository
 from saraban.audit import service as audit
-from saraban.audit.domain.examination import Wrong, heads_of
-from saraban.audit.domain.journals import DEEDS, JOURNALS, NUMBERS
+from saraban.audit.domain.journals import ACTIONS, JOURNALS, NUMBERS
+from saraban.audit.domain.verification import FindingKind, heads_of
 from saraban.audit.models import AuditBlock, AuditLog
-from saraban.audit.service import HeadFile, Sealer, verifying
+from saraban.audit.service import HeadFile, Sealer, verification
 from saraban.identity.service import system_caller
 from saraban.kit.clock import FixedClock, SystemClock
 from saraban.kit.db import Database
@@ -101,7 +101,7 @@ async def keys(db: Database, table: str) -> list[tuple[int, str]]:
         return [(row[0], str(UUID(str(row[1])))) for row in found]
 
 
-async def verified(db: Database, heads: HeadFile) -> list[tuple[Wrong, str, int | None, str | None]]:
+async def verified(db: Database, heads: HeadFile) -> list[tuple[FindingKind, str, int | None, str | None]]:
     report = await audit.verify(db, heads=heads)
     return [(one.what, one.journal, one.block, one.public_id) for one in report.findings]
 
@@ -111,9 +111,11 @@ async def exported(db: Database) -> list[bytes]:
     return text.splitlines(keepends=True)
 
 
-def found_in(lines: list[bytes], heads: HeadFile | None = None) -> list[tuple[Wrong, str, int | None, str | None]]:
+def found_in(
+    lines: list[bytes], heads: HeadFile | None = None
+) -> list[tuple[FindingKind, str, int | None, str | None]]:
     known = (lambda journal: heads_of(journal, heads.lines())) if heads else None
-    report = verifying.verify_file(lines, heads=known)
+    report = verification.verify_file(lines, heads=known)
     return [(one.what, one.journal, one.block, one.public_id) for one in report.findings]
 
 
@@ -140,7 +142,7 @@ class TestSeal:
         await fill(trail, 1, at=NOW + timedelta(minutes=5))
 
         report = await audit.verify(trail, heads=heads)
-        offline = verifying.verify_file(await exported(trail))
+        offline = verification.verify_file(await exported(trail))
 
         for standing in (*report.standings, *offline.standings):
             assert (standing.rows, standing.unsealed, standing.unsealed_from) == (2, 1, NOW + timedelta(minutes=5))
@@ -270,35 +272,35 @@ class TestTampering:
         await fill(trail, 7)
         await sealed(sealer)
 
-    async def both(self, db: Database, heads: HeadFile) -> tuple[Wrong, str, int | None, str | None]:
+    async def both(self, db: Database, heads: HeadFile) -> tuple[FindingKind, str, int | None, str | None]:
         online, offline = await verified(db, heads), found_in(await exported(db), heads)
         assert online[0] == offline[0]
         return online[0]
 
-    async def test_a_changed_row_is_named(self, trail: Database, heads: HeadFile, journal: type[DEEDS]) -> None:
+    async def test_a_changed_row_is_named(self, trail: Database, heads: HeadFile, journal: type[ACTIONS]) -> None:
         key, public_id = (await keys(trail, journal.table))[4]
         column = "reason" if journal is NUMBERS else "action"
         await run(trail, f"UPDATE {journal.table} SET {column} = 'another' WHERE {journal.key} = :key", key=key)
 
-        assert await self.both(trail, heads) == (Wrong.CHANGED, journal.name, 2, public_id)
+        assert await self.both(trail, heads) == (FindingKind.CHANGED, journal.name, 2, public_id)
 
     async def test_somebody_elses_name_on_a_row_shows(
-        self, trail: Database, heads: HeadFile, journal: type[DEEDS]
+        self, trail: Database, heads: HeadFile, journal: type[ACTIONS]
     ) -> None:
         key, public_id = (await keys(trail, journal.table))[4]
         change = "user_id = 2" if journal is NUMBERS else "actor_uuid = '0190a7c4d1e27b3f8a6c5d4e3f2a1b0c'"
         await run(trail, f"UPDATE {journal.table} SET {change} WHERE {journal.key} = :key", key=key)
 
-        assert await self.both(trail, heads) == (Wrong.CHANGED, journal.name, 2, public_id)
+        assert await self.both(trail, heads) == (FindingKind.CHANGED, journal.name, 2, public_id)
 
-    async def test_a_removed_row_is_named(self, trail: Database, heads: HeadFile, journal: type[DEEDS]) -> None:
+    async def test_a_removed_row_is_named(self, trail: Database, heads: HeadFile, journal: type[ACTIONS]) -> None:
         for place in (6, 4):  # the last row of all, then the first bad one
             key, public_id = (await keys(trail, journal.table))[place]
             await run(trail, f"DELETE FROM {journal.table} WHERE {journal.key} = :key", key=key)
 
-        assert await self.both(trail, heads) == (Wrong.REMOVED, journal.name, 2, public_id)
+        assert await self.both(trail, heads) == (FindingKind.REMOVED, journal.name, 2, public_id)
 
-    async def test_an_inserted_row_is_named(self, trail: Database, heads: HeadFile, journal: type[DEEDS]) -> None:
+    async def test_an_inserted_row_is_named(self, trail: Database, heads: HeadFile, journal: type[ACTIONS]) -> None:
         """The first key is moved to make room, which no digest minds: it is the order that counts."""
         rows = await keys(trail, journal.table)
         (first, _), (second, _) = rows[0], rows[1]
@@ -311,60 +313,60 @@ class TestTampering:
             f"SELECT {first - 5}, '{stranger.hex}', {columns} FROM {journal.table} WHERE {journal.key} = {second}",
         )
 
-        assert await self.both(trail, heads) == (Wrong.INSERTED, journal.name, 1, str(stranger))
+        assert await self.both(trail, heads) == (FindingKind.INSERTED, journal.name, 1, str(stranger))
 
-    async def test_rows_in_another_order_show(self, trail: Database, heads: HeadFile, journal: type[DEEDS]) -> None:
+    async def test_rows_in_another_order_show(self, trail: Database, heads: HeadFile, journal: type[ACTIONS]) -> None:
         rows = await keys(trail, journal.table)
         (low, _), (high, moved) = rows[3], rows[4]
         for old, new in ((low, -1), (high, low), (-1, high)):
             await run(trail, f"UPDATE {journal.table} SET {journal.key} = {new} WHERE {journal.key} = {old}")
 
-        assert await self.both(trail, heads) == (Wrong.MOVED, journal.name, 2, moved)
+        assert await self.both(trail, heads) == (FindingKind.MOVED, journal.name, 2, moved)
 
-    async def test_a_removed_header_is_missed(self, trail: Database, heads: HeadFile, journal: type[DEEDS]) -> None:
+    async def test_a_removed_header_is_missed(self, trail: Database, heads: HeadFile, journal: type[ACTIONS]) -> None:
         await run(trail, f"DELETE FROM audit_blocks WHERE journal = '{journal.name}' AND number = 2")
 
-        assert await self.both(trail, heads) == (Wrong.BLOCK_REMOVED, journal.name, 2, None)
+        assert await self.both(trail, heads) == (FindingKind.BLOCK_REMOVED, journal.name, 2, None)
 
     @pytest.mark.parametrize(
         "change",
         ["row_count = 2", "rows_digest = head", "sealed_at = '2020-01-01 00:00:00.000000'", "head = rows_digest"],
     )
     async def test_a_changed_header_shows(
-        self, trail: Database, heads: HeadFile, journal: type[DEEDS], change: str
+        self, trail: Database, heads: HeadFile, journal: type[ACTIONS], change: str
     ) -> None:
         await run(trail, f"UPDATE audit_blocks SET {change} WHERE journal = '{journal.name}' AND number = 2")
 
         assert (await self.both(trail, heads))[:3] in {
-            (Wrong.BLOCK_CHANGED, journal.name, 2),
-            (Wrong.OTHER_HEAD, journal.name, 2),
+            (FindingKind.BLOCK_CHANGED, journal.name, 2),
+            (FindingKind.OTHER_HEAD, journal.name, 2),
         }
 
     async def test_a_cut_tail_is_missed_by_the_head_file(
-        self, trail: Database, sealer: Sealer, heads: HeadFile, journal: type[DEEDS]
+        self, trail: Database, sealer: Sealer, heads: HeadFile, journal: type[ACTIONS]
     ) -> None:
         rows = await keys(trail, journal.table)
         await run(trail, f"DELETE FROM {journal.table} WHERE {journal.key} >= {rows[3][0]}")
         await run(trail, f"DELETE FROM audit_blocks WHERE journal = '{journal.name}' AND number >= 2")
 
-        assert await self.both(trail, heads) == (Wrong.TAIL_CUT, journal.name, 2, None)
+        assert await self.both(trail, heads) == (FindingKind.TAIL_CUT, journal.name, 2, None)
         await fill(trail, 3)
         await sealed(sealer)
-        assert await self.both(trail, heads) == (Wrong.OTHER_HEAD, journal.name, 2, None)
+        assert await self.both(trail, heads) == (FindingKind.OTHER_HEAD, journal.name, 2, None)
 
-    async def test_a_missing_head_file_is_said(self, trail: Database, heads: HeadFile, journal: type[DEEDS]) -> None:
+    async def test_a_missing_head_file_is_said(self, trail: Database, heads: HeadFile, journal: type[ACTIONS]) -> None:
         heads.path.unlink()
 
-        assert (Wrong.NO_HEADS, journal.name, None, None) in await verified(trail, heads)
+        assert (FindingKind.NO_HEADS, journal.name, None, None) in await verified(trail, heads)
 
     async def test_deleting_rows_with_their_list_is_not_lawful(
-        self, trail: Database, heads: HeadFile, journal: type[DEEDS]
+        self, trail: Database, heads: HeadFile, journal: type[ACTIONS]
     ) -> None:
         rows = await keys(trail, journal.table)
         await run(trail, f"DELETE FROM {journal.table} WHERE {journal.key} <= {rows[2][0]}")
         await run(trail, f"UPDATE audit_blocks SET row_list = NULL WHERE journal = '{journal.name}' AND number = 1")
 
-        assert await self.both(trail, heads) == (Wrong.ROWS_GONE, journal.name, 1, None)
+        assert await self.both(trail, heads) == (FindingKind.ROWS_GONE, journal.name, 1, None)
 
 
 class TestExport:
@@ -391,12 +393,12 @@ class TestExport:
 
     async def test_a_file_that_ends_early_shows(self, lines: list[bytes]) -> None:
         for length in range(1, len(lines)):
-            assert Wrong.FILE_CUT in {found[0] for found in found_in(lines[:length])}
+            assert FindingKind.FILE_CUT in {found[0] for found in found_in(lines[:length])}
 
     async def test_another_file_is_no_export(self) -> None:
         for lines in ([], [b"{}\n"], [b"\xff\x00"], [b'{"type":"export","form":"other"}\n']):
-            with pytest.raises(verifying.NotAnExport):
-                verifying.verify_file(lines)
+            with pytest.raises(verification.NotAnExport):
+                verification.verify_file(lines)
 
 
 class TestPurge:
@@ -430,11 +432,11 @@ class TestPurge:
         ]
         assert len(await keys(aged, "document_number_audit")) == 4
         report = await audit.verify(aged, heads=heads)
-        offline = verifying.verify_file(await exported(aged), heads=lambda name: heads_of(name, heads.lines()))
+        offline = verification.verify_file(await exported(aged), heads=lambda name: heads_of(name, heads.lines()))
         assert (report.findings, offline.findings) == ([], [])
         assert [one.purged_blocks for one in (*report.standings, *offline.standings)] == [3, 3, 3, 3]
         async with aged.reading() as session:
-            deeds = (await audit.listing(session, action="audit.purge")).items
+            deeds = (await audit.list_records(session, action="audit.purge")).items
         assert {one.entity_id for one in deeds} == {"numbers", "deeds"}
         assert await self.purge(aged) == []
 
@@ -470,7 +472,7 @@ class TestPurge:
             f"VALUES ({key}, '{new_id().hex}', 'x', 'INFO', '2018-01-01 00:00:00')",
         )
 
-        assert (await verified(aged, heads))[0][:3] == (Wrong.INSERTED, "deeds", 1)
+        assert (await verified(aged, heads))[0][:3] == (FindingKind.INSERTED, "deeds", 1)
 
 
 class TestGuards:
@@ -508,8 +510,8 @@ async def test_the_patrol_goes_round(trail: Database, sealer: Sealer) -> None:
     key, public_id = (await keys(trail, "audit_logs"))[6]
     await run(trail, f"UPDATE audit_logs SET action = 'other' WHERE audit_id = {key}")
 
-    first, place = await audit.patrol(trail, journal=DEEDS, above=0, blocks=2)
-    second, end = await audit.patrol(trail, journal=DEEDS, above=place, blocks=2)
+    first, place = await audit.verify_next_blocks(trail, journal=ACTIONS, above=0, blocks=2)
+    second, end = await audit.verify_next_blocks(trail, journal=ACTIONS, above=place, blocks=2)
 
     assert (first, place, end) == ([], 2, 0)
     assert [finding.public_id for finding in second] == [public_id]
@@ -517,4 +519,4 @@ async def test_the_patrol_goes_round(trail: Database, sealer: Sealer) -> None:
 
 async def test_the_highest_key_of_an_empty_journal_is_nothing(trail: Database) -> None:
     async with trail.reading() as session:
-        assert await repository.highest_key(session, DEEDS) == 0
+        assert await repository.highest_key(session, ACTIONS) == 0

@@ -168,13 +168,13 @@ async def new_office(db: Database) -> Office:
     """Fill an empty, migrated database with what ships, the demo project and its accounts."""
 
     async def fill(session: AsyncSession) -> None:
-        await identity_seed.catalogue(session)
-        await projects_seed.master(session)
+        await identity_seed.seed_catalogue(session)
+        await projects_seed.seed_master_data(session)
         await load_demo(session)
         # Nobody logs in here, and hashing the passwords would take most of a test's time.
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(identity_seed.passwords, "hash_password", _no_password)
-            await identity_seed.demo_accounts(session)
+            await identity_seed.seed_demo_accounts(session)
         await workflow.seed_definitions(session, now=NOW)
 
     await db.transact(fill)

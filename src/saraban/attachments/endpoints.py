@@ -8,11 +8,11 @@ from starlette.responses import Response, StreamingResponse
 
 from saraban.attachments import service as attachments
 from saraban.attachments.dependencies import MULTIPART, FileStorage, OneFile, Readers, Uploads
+from saraban.attachments.domain.download_headers import ByteSpan, RangeNotSatisfiable, byte_range, same_tag
 from saraban.attachments.domain.kinds import BY_MIME_TYPE
 from saraban.attachments.domain.names import content_disposition
-from saraban.attachments.domain.ranges import RangeNotSatisfiable, Span, byte_range, same_tag
 from saraban.attachments.domain.storage import Storage
-from saraban.attachments.schemas import AttachmentAnswer, Upload
+from saraban.attachments.schemas import AttachmentDetail, UploadedFile
 from saraban.attachments.service import AttachmentRow
 from saraban.identity.dependencies import CurrentCaller, guarded
 from saraban.identity.domain.caller import Caller
@@ -32,7 +32,11 @@ _BINARY: dict[int | str, dict[str, Any]] = {
 
 
 @router.post(
-    "", status_code=201, response_model=Upload, summary="Upload a file for a later document", openapi_extra=MULTIPART
+    "",
+    status_code=201,
+    response_model=UploadedFile,
+    summary="Upload a file for a later document",
+    openapi_extra=MULTIPART,
 )
 async def upload(
     caller: Annotated[Caller, guarded("document.attach_files")],
@@ -70,9 +74,9 @@ async def metadata(
     caller: CurrentCaller,
     session: ReadSession,
     readers: Readers,
-) -> AttachmentAnswer:
+) -> AttachmentDetail:
     """The uploader sees a temporary file; a permanent one is seen by whoever may see what it belongs to."""
-    return AttachmentAnswer.of(await attachments.find(session, caller=caller, public_id=public_id, rules=readers))
+    return AttachmentDetail.of(await attachments.find(session, caller=caller, public_id=public_id, rules=readers))
 
 
 @router.get("/{publicId}/content", response_class=Response, responses=_BINARY, summary="Download a file, or show it")
@@ -116,8 +120,8 @@ def _headers(row: AttachmentRow, *, inline: bool) -> dict[str, str]:
     }
 
 
-def _stream(storage: Storage, row: AttachmentRow, span: Span | None, headers: dict[str, str]) -> Response:
-    chosen = span or Span(0, row.size)
+def _stream(storage: Storage, row: AttachmentRow, span: ByteSpan | None, headers: dict[str, str]) -> Response:
+    chosen = span or ByteSpan(0, row.size)
     headers = headers | {"Content-Length": str(chosen.length)}
     if span is not None:
         headers["Content-Range"] = span.content_range(row.size)
@@ -129,6 +133,6 @@ def _stream(storage: Storage, row: AttachmentRow, span: Span | None, headers: di
     )
 
 
-async def _bytes(storage: Storage, key: str, span: Span) -> AsyncIterator[bytes]:
+async def _bytes(storage: Storage, key: str, span: ByteSpan) -> AsyncIterator[bytes]:
     async for chunk in storage.read(key, start=span.start, length=span.length):
         yield chunk

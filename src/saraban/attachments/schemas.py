@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict
 
-from saraban.attachments.domain.row import AttachmentRow
+from saraban.attachments.domain.attachment import AttachmentRow
 from saraban.kit.schema import Schema
 
 _EXAMPLE: dict[str, Any] = {
@@ -19,7 +19,7 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
-class Upload(Schema):
+class UploadedFile(Schema):
     """A file that waits for its document: name it by `publicId` before `expiresAt`."""
 
     model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
@@ -43,7 +43,7 @@ class Upload(Schema):
         )
 
 
-class AttachmentAnswer(Schema):
+class AttachmentDetail(Schema):
     """What is known of a file; `expiresAt` is null once a document holds it."""
 
     model_config = ConfigDict(

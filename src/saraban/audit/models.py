@@ -53,7 +53,7 @@ class AuditLog(HasPublicId, Base):
 
 
 SEALED_TABLES = frozenset({"audit_logs", "document_number_audit", "audit_blocks"})
-LAWFUL = "saraban_lawful_deletion"  # the execution option of the one statement that may
+ALLOW_PURGE = "saraban_lawful_deletion"  # the execution option of the one statement that may
 
 
 @event.listens_for(Session, "before_flush")
@@ -66,7 +66,7 @@ def _refuse_changed_rows(session: Session, _context: object, _instances: object)
 @event.listens_for(Session, "do_orm_execute")
 def _refuse_statements(state: ORMExecuteState) -> None:
     statement = state.statement
-    if not isinstance(statement, sa.Update | sa.Delete) or state.execution_options.get(LAWFUL):
+    if not isinstance(statement, sa.Update | sa.Delete) or state.execution_options.get(ALLOW_PURGE):
         return
     if getattr(statement.table, "name", "") in SEALED_TABLES:
         raise RuntimeError("the audit trail is append-only")

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import undefer
 
-from saraban.audit.domain.blocks import Header, packed
-from saraban.audit.domain.journals import Journal, Mark, line_of, mark_of
-from saraban.audit.models import LAWFUL, AuditBlock
+from saraban.audit.domain.blocks import BlockHeader, pack
+from saraban.audit.domain.journals import Journal, RowDigest, canonical_line, digest_of_row
+from saraban.audit.models import ALLOW_PURGE, AuditBlock
 from saraban.kit.db import Database, UtcDateTime
 
 _USERS = sa.table("users", sa.column("user_id"), sa.column("uuid"))
@@ -19,15 +19,15 @@ _PROJECTS = sa.table("projects", sa.column("id"), sa.column("uuid"))
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class JournalRow:
     """A row in its canonical form, with the key that only this process knows."""
 
     key: int
     line: bytes
 
     @property
-    def mark(self) -> Mark:
-        return mark_of(self.line)
+    def mark(self) -> RowDigest:
+        return digest_of_row(self.line)
 
 
 def _table(journal: Journal) -> sa.TableClause:
@@ -43,7 +43,7 @@ def _within(column: sa.ColumnClause[Any], after: int | None, upto: int | None) -
 
 async def rows(
     session: AsyncSession, journal: Journal, *, after: int | None, upto: int | None, limit: int
-) -> list[Row]:
+) -> list[JournalRow]:
     """Return rows by ascending key, from the one behind `after` to `upto`."""
     table = _table(journal)
     key = table.c[journal.key]
@@ -57,10 +57,12 @@ async def rows(
             source, column = source.outerjoin(_PROJECTS, _PROJECTS.c.id == column), _PROJECTS.c.uuid
         told.append(column.label(f"f_{field.name}"))
     statement = sa.select(key, *told).select_from(source).where(*_within(key, after, upto)).order_by(key).limit(limit)
-    return [Row(int(found[0]), line_of(journal, found[1:])) for found in await session.execute(statement)]
+    return [JournalRow(int(found[0]), canonical_line(journal, found[1:])) for found in await session.execute(statement)]
 
 
-async def keys_of_anyone(db: Database, journal: Journal, *, after: int | None, upto: int, limit: int) -> list[int]:
+async def keys_with_uncommitted(
+    db: Database, journal: Journal, *, after: int | None, upto: int, limit: int
+) -> list[int]:
     """
     Return the lowest keys there are, those of transactions that have not ended among them.
 
@@ -119,10 +121,12 @@ async def count_blocks(session: AsyncSession, journal: str) -> int:
     return int(await session.scalar(statement) or 0)
 
 
-async def add_block(session: AsyncSession, header: Header, *, last_id: int, marks: Sequence[Mark] | None) -> None:
+async def add_block(
+    session: AsyncSession, header: BlockHeader, *, last_id: int, marks: Sequence[RowDigest] | None
+) -> None:
     """:raises IntegrityError: when another process wrote the block of this number"""
-    row = AuditBlock(last_id=last_id, row_list=None if marks is None else packed(marks))
-    for name in Header.__slots__:
+    row = AuditBlock(last_id=last_id, row_list=None if marks is None else pack(marks))
+    for name in BlockHeader.__slots__:
         setattr(row, name, getattr(header, name))
     session.add(row)
     await session.flush()
@@ -132,18 +136,18 @@ async def delete_rows(session: AsyncSession, journal: Journal, *, after: int | N
     """Delete the rows of blocks; `purging` has made sure that it is lawful."""
     table = _table(journal)
     statement = sa.delete(table).where(*_within(table.c[journal.key], after, upto))
-    result = await session.execute(statement, execution_options={LAWFUL: True})
+    result = await session.execute(statement, execution_options={ALLOW_PURGE: True})
     return int(result.rowcount)  # type: ignore[attr-defined]
 
 
-async def forget_lists(session: AsyncSession, journal: str, *, first: int, last: int) -> None:
+async def clear_row_lists(session: AsyncSession, journal: str, *, first: int, last: int) -> None:
     statement = sa.update(AuditBlock).where(AuditBlock.journal == journal, AuditBlock.number.between(first, last))
-    options = {LAWFUL: True, "synchronize_session": False}
+    options = {ALLOW_PURGE: True, "synchronize_session": False}
     await session.execute(statement.values(row_list=None), execution_options=options)
 
 
-def header_of(row: AuditBlock) -> Header:
-    return Header(
+def header_of(row: AuditBlock) -> BlockHeader:
+    return BlockHeader(
         journal=row.journal,
         number=row.number,
         kind=cast("Literal['SEAL', 'PURGE']", row.kind),

@@ -9,7 +9,7 @@ from saraban.cli import audit_proof
 from saraban.cli.output import say, with_system
 
 if TYPE_CHECKING:
-    from saraban.audit.service import AuditEntry
+    from saraban.audit.service import AuditRecord
     from saraban.bootstrap import System
     from saraban.numbering.service import FormatChoice, NumberOperation
 
@@ -111,11 +111,11 @@ async def _traces(system: "System", number: str) -> "tuple[list[NumberOperation]
 
 async def _entries(
     system: "System", entity: str | None, kind: str | None, action: str | None, limit: int
-) -> "tuple[list[AuditEntry], dict[UUID, str]]":
+) -> "tuple[list[AuditRecord], dict[UUID, str]]":
     from saraban.audit import service as audit
     from saraban.identity import service as identity
 
     async with system.db.reading() as session:
-        page = await audit.listing(session, entity_type=kind, entity_id=entity, action=action, limit=limit)
+        page = await audit.list_records(session, entity_type=kind, entity_id=entity, action=action, limit=limit)
         names = {account.public_id: account.username for account in await identity.list_users(session)}
     return page.items, names

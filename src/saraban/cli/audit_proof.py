@@ -14,8 +14,8 @@ from saraban import config
 from saraban.cli.output import CANNOT_TELL, say, stop, verification_failure, with_system
 
 if TYPE_CHECKING:
-    from saraban.audit.service import Finding, Purged, Report
-    from saraban.audit.service.verifying import Progress, Standing
+    from saraban.audit.service import Finding, Purged, VerificationReport
+    from saraban.audit.service.verification import JournalStatus, Progress
     from saraban.bootstrap import System
 
 TAMPERED = 1
@@ -73,10 +73,10 @@ def verify(
     typer.echo(say("ไม่พบการแก้ไข", "Nothing was changed."))
 
 
-def _verify_database(heads: Path | None) -> "Report":
+def _verify_database(heads: Path | None) -> "VerificationReport":
     from saraban.bootstrap import HEADS
 
-    async def work(system: "System") -> "Report":
+    async def work(system: "System") -> "VerificationReport":
         from saraban.audit import service as audit
 
         head_file = audit.HeadFile(heads or system.settings.data_dir / HEADS)
@@ -86,10 +86,10 @@ def _verify_database(heads: Path | None) -> "Report":
     return with_system(work)
 
 
-def _verify_file(file: Path, heads: Path | None) -> "Report":
+def _verify_file(file: Path, heads: Path | None) -> "VerificationReport":
     from saraban.audit import service as audit
-    from saraban.audit.domain.examination import heads_of
-    from saraban.audit.service.verifying import NotAnExport
+    from saraban.audit.domain.verification import heads_of
+    from saraban.audit.service.verification import NotAnExport
 
     head_file = audit.HeadFile(heads) if heads else None
     try:
@@ -207,7 +207,7 @@ def _written(file: Path) -> Iterator[BinaryIO]:
         draft.unlink(missing_ok=True)
 
 
-def _stands(standing: "Standing") -> str:
+def _stands(standing: "JournalStatus") -> str:
     told = say(
         f"{standing.journal}: {standing.blocks} บล็อก {standing.rows} แถว",
         f"{standing.journal}: {standing.blocks} blocks, {standing.rows} rows",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from saraban.bootstrap import System
     from saraban.identity.domain.caller import Caller
-    from saraban.projects.schemas import CalendarAnswer
+    from saraban.projects.schemas import CalendarYear
 
 HERE = "command line"
 DayOf = Annotated[str, typer.Argument(metavar="DAY", help="A day such as 2026-12-07.")]
@@ -48,7 +48,7 @@ def calendar(
         typer.echo(say("ยังไม่มีวันหยุดราชการของปีนี้", "The public holidays of this year are not shipped: add them."))
 
 
-async def _read(system: "System", project: str, year: int) -> "CalendarAnswer":
+async def _read(system: "System", project: str, year: int) -> "CalendarYear":
     from saraban.projects import service as projects
 
     async with system.db.reading() as session:

@@ -104,7 +104,7 @@ def _place(pointer: str) -> str:
 
 
 def _title(key: str) -> str:
-    from saraban.identity.domain.people_sheet import COLUMNS
+    from saraban.identity.domain.people_workbook import COLUMNS
 
     return next((column.heading.say(language()) for column in COLUMNS if column.key == key), key)
 
@@ -113,7 +113,7 @@ def _write_template(file: Path) -> None:
     from xlsxwriter import Workbook
 
     from saraban.identity.domain.catalogue import ROLES
-    from saraban.identity.domain.people_sheet import COLUMNS
+    from saraban.identity.domain.people_workbook import COLUMNS
 
     with Workbook(str(file)) as book:
         bold = book.add_format({"bold": True})

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Request
 
 from saraban.identity.domain.caller import Caller
-from saraban.identity.service import Callers, LogInThrottle, NotSignedIn, TokenIssuer
+from saraban.identity.service import CallerLoader, LogInThrottle, NotSignedIn, TokenIssuer
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import async_dependency
 from saraban.kit.rate_limits import RateLimiter
@@ -76,7 +76,7 @@ async def current_caller(request: Request) -> Caller:
 
     :raises NotSignedIn: without a usable token, or when the account has been closed since
     """
-    callers: Callers = request.app.state.callers
+    callers: CallerLoader = request.app.state.callers
     subject = token_issuer(request).subject(_presented(request))
     request.state.has_token = True  # known even where the database cannot say whose it is
     caller = await callers.load(subject)

@@ -8,8 +8,8 @@ from saraban.identity import service
 from saraban.identity.dependencies import DEVICE_COOKIE, Attempts, CurrentCaller, Throttle, Tokens
 from saraban.identity.schemas import (
     LogIn,
-    OrganizationLine,
     OrganizationPage,
+    OrganizationSummary,
     PasswordChange,
     Profile,
     RefreshRequest,
@@ -102,6 +102,6 @@ async def list_organizations(
 
 
 @router.get("/organizations/{publicId}", tags=["organizations"], summary="Read an organization")
-async def read_organization(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> OrganizationLine:
+async def read_organization(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> OrganizationSummary:
     """One organization of the register."""
     return await service.read_organization(session, caller=caller, public_id=public_id)

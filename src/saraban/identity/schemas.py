@@ -52,7 +52,7 @@ class PasswordChange(Schema):
     refresh_token: str = Field("", max_length=200, description="Of the session that goes on; the others end.")
 
 
-class OrganizationLine(Schema):
+class OrganizationSummary(Schema):
     model_config = _example(
         publicId="01930b5e-0000-7000-8000-00000000000a",
         organizationCode="ผรม.2",
@@ -72,21 +72,21 @@ class OrganizationLine(Schema):
 
 
 class OrganizationPage(Schema):
-    items: list[OrganizationLine]
+    items: list[OrganizationSummary]
     next_cursor: str | None = Field(description="Cursor of the next page, null on the last one.")
 
 
-class ScopePlace(Schema):
+class HeldRoleScope(Schema):
     """What a role is limited to."""
 
     public_id: UUID
     code: str
 
 
-class RoleHeld(Schema):
+class HeldRole(Schema):
     role: str
     level: Literal["Global", "Organization", "Project", "Contract"]
-    place: ScopePlace | None = Field(description="Null for a role that counts everywhere.")
+    place: HeldRoleScope | None = Field(description="Null for a role that counts everywhere.")
 
 
 class Profile(Schema):
@@ -117,9 +117,9 @@ class Profile(Schema):
     public_id: UUID
     username: str
     display_name: str
-    organization: OrganizationLine | None = Field(description="Whom the user mainly works for.")
-    organizations: list[OrganizationLine] = Field(description="Each organization the user may act for.")
-    roles: list[RoleHeld]
+    organization: OrganizationSummary | None = Field(description="Whom the user mainly works for.")
+    organizations: list[OrganizationSummary] = Field(description="Each organization the user may act for.")
+    roles: list[HeldRole]
     permissions: list[str] = Field(description="Permissions held in any scope; the server checks the scope each time.")
     language: Literal["th", "en"]
     is_service: bool

@@ -11,12 +11,12 @@ from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, Re
 from saraban.kit.schema import Day, SingleLine
 from saraban.projects import service
 from saraban.projects.schemas import (
-    CalendarAnswer,
     CalendarDay,
+    CalendarYear,
     CodeList,
     ContractList,
-    MemberList,
     NewCalendarDay,
+    PartyList,
     ProjectDetail,
     ProjectPage,
     ReviewTeamIn,
@@ -25,7 +25,7 @@ from saraban.projects.schemas import (
     SubTypeList,
     TeamMemberIn,
     TypeList,
-    Weekend,
+    WeekendIn,
 )
 
 router = APIRouter()
@@ -61,9 +61,9 @@ async def read_project(caller: CurrentCaller, session: ReadSession, public_id: P
 
 
 @router.get("/projects/{publicId}/organizations", tags=["projects"], summary="List a project's organizations")
-async def organizations(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> MemberList:
+async def organizations(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> PartyList:
     """Who takes part in the project, and as what."""
-    return MemberList(items=await service.organizations(session, caller=caller, project_public_id=public_id))
+    return PartyList(items=await service.organizations(session, caller=caller, project_public_id=public_id))
 
 
 @router.get("/projects/{publicId}/contracts", tags=["projects"], summary="List a project's contracts")
@@ -120,7 +120,7 @@ async def calendar(
     clock: Now,
     public_id: PathId,
     year: Annotated[int | None, Query(ge=1900, le=2200, description="A.D.; the present year if left out.")] = None,
-) -> CalendarAnswer:
+) -> CalendarYear:
     """The weekend, the public holidays, and the days on which the project departs from them."""
     asked = year or local_date(clock.now(), clock.zone).year
     return await service.read_calendar(session, caller=caller, project_public_id=public_id, year=asked)
@@ -128,7 +128,7 @@ async def calendar(
 
 @router.put("/projects/{publicId}/calendar/weekend", status_code=204, tags=["projects"], summary="Set the weekend")
 async def set_weekend(
-    body: Weekend, caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId
+    body: WeekendIn, caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId
 ) -> None:
     """Due dates and reminders that are counted from now on follow it."""
     now = clock.now()

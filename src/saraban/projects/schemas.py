@@ -35,7 +35,7 @@ def _example(example: dict[str, Any]) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [example]})
 
 
-class ProjectLine(Schema):
+class ProjectSummary(Schema):
     model_config = _example(_PROJECT)
 
     public_id: UUID
@@ -45,11 +45,11 @@ class ProjectLine(Schema):
 
 
 class ProjectPage(Schema):
-    items: list[ProjectLine]
+    items: list[ProjectSummary]
     next_cursor: str | None = Field(description="Cursor of the next page, null on the last one.")
 
 
-class MemberLine(Schema):
+class PartySummary(Schema):
     """An organization that takes part."""
 
     model_config = _example(_MEMBER)
@@ -61,7 +61,7 @@ class MemberLine(Schema):
     role: Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"]
 
 
-class ContractLine(Schema):
+class ContractSummary(Schema):
     model_config = _example(_CONTRACT)
 
     public_id: UUID
@@ -70,7 +70,7 @@ class ContractLine(Schema):
     contract_name_en: str | None = None
     start_date: date | None
     end_date: date | None
-    organizations: list[MemberLine] = Field(description="Its parties, with the role each has in this contract.")
+    organizations: list[PartySummary] = Field(description="Its parties, with the role each has in this contract.")
 
 
 class ProjectDetail(Schema):
@@ -80,11 +80,11 @@ class ProjectDetail(Schema):
     project_code: str
     project_name: str
     project_name_en: str | None = None
-    organizations: list[MemberLine]
-    contracts: list[ContractLine]
+    organizations: list[PartySummary]
+    contracts: list[ContractSummary]
 
 
-class CodeLine(Schema):
+class CodeSummary(Schema):
     """A discipline or an RFA type; the same code may stand in several contracts."""
 
     model_config = _example({"code": "TER", "nameTh": "ท่าเทียบเรือ", "nameEn": "Terminal", **_OF_CONTRACT})
@@ -96,7 +96,7 @@ class CodeLine(Schema):
     contract_code: str
 
 
-class SubTypeLine(Schema):
+class SubTypeSummary(Schema):
     model_config = _example(
         {"code": "GEN", "name": "General", "number": "21", "typeCode": "TRANSMITTAL", **_OF_CONTRACT}
     )
@@ -110,7 +110,7 @@ class SubTypeLine(Schema):
     contract_code: str
 
 
-class TypeLine(Schema):
+class TypeSummary(Schema):
     model_config = _example({"code": "LETTER", "nameTh": "หนังสือ", "nameEn": "Letter"})
 
     code: str
@@ -118,28 +118,28 @@ class TypeLine(Schema):
     name_en: str
 
 
-class MemberList(Schema):
-    items: list[MemberLine]
+class PartyList(Schema):
+    items: list[PartySummary]
     next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
 
 
 class ContractList(Schema):
-    items: list[ContractLine]
+    items: list[ContractSummary]
     next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
 
 
 class CodeList(Schema):
-    items: list[CodeLine]
+    items: list[CodeSummary]
     next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
 
 
 class SubTypeList(Schema):
-    items: list[SubTypeLine]
+    items: list[SubTypeSummary]
     next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
 
 
 class TypeList(Schema):
-    items: list[TypeLine]
+    items: list[TypeSummary]
     next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
 
 
@@ -163,7 +163,7 @@ class CalendarDay(Schema):
     source: Literal["PUBLIC", "PROJECT"] = Field(description="PUBLIC: shipped; PROJECT: the project's own word.")
 
 
-class CalendarAnswer(Schema):
+class CalendarYear(Schema):
     """One year of a project's working days."""
 
     model_config = _example(
@@ -189,7 +189,7 @@ class NewCalendarDay(Schema):
     name_en: Annotated[str, SingleLine(200)]
 
 
-class Weekend(Schema):
+class WeekendIn(Schema):
     model_config = _example({"weekend": ["SUNDAY"]})
 
     weekend: list[Weekday] = Field(max_length=6, description="Weekdays that are not worked; one at least must be left.")

@@ -20,7 +20,7 @@ def seal_timers(*, db: Database, sealer: audit.Sealer) -> list[Timer]:
     places = {journal.name: 0 for journal in JOURNALS}
 
     async def measure(now: datetime) -> None:
-        for journal, count in (await audit.sealed_blocks(db)).items():
+        for journal, count in (await audit.count_sealed_blocks(db)).items():
             SEALED_BLOCKS.labels(journal).set(count)
         for rest in await audit.unsealed(db):
             UNSEALED_AGE.labels(rest.journal).set((now - rest.since).total_seconds() if rest.since else 0)
@@ -29,7 +29,7 @@ def seal_timers(*, db: Database, sealer: audit.Sealer) -> list[Timer]:
         for name in sealer.heads.cut:
             VERIFY_FAILURES.labels(name).inc()
         for journal in JOURNALS:
-            findings, places[journal.name] = await audit.patrol(
+            findings, places[journal.name] = await audit.verify_next_blocks(
                 db, journal=journal, above=places[journal.name], blocks=_PATROL_BLOCKS
             )
             for finding in findings:

@@ -80,7 +80,7 @@ def standard_timers(
         Timer("webhook_outcome_purge", timedelta(hours=1), _purge(db, webhooks.purge_outcomes)),
         Timer("mail_purge", timedelta(hours=1), _purge(db, notifications.purge_mails)),
         Timer("idempotency_purge", timedelta(hours=1), _purge(db, delete_expired_keys)),
-        Timer("session_purge", timedelta(hours=1), _purge(db, identity.forget_sessions)),
+        Timer("session_purge", timedelta(hours=1), _purge(db, identity.delete_expired_sessions)),
         Timer("reservation_expiry", timedelta(seconds=10), _purge(db, numbering.expire_reservations)),
         Timer("number_error_purge", timedelta(hours=1), _purge(db, forget_errors)),
         Timer("attachment_clean_up", timedelta(minutes=10), clean_up),

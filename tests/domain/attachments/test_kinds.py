@@ -5,7 +5,7 @@ from io import BytesIO
 
 import pytest
 
-from saraban.attachments.domain.kinds import DOCX, DWG, JPEG, PDF, PNG, XLSX, ZIP, FileKind, by_name, recognise
+from saraban.attachments.domain.kinds import DOCX, DWG, JPEG, PDF, PNG, XLSX, ZIP, FileKind, by_name, detect_kind
 
 
 def archive(*names: str) -> bytes:
@@ -31,7 +31,7 @@ class TestRecognise:
         ],
     )
     def test_tells_each_kind_that_is_taken(self, content: bytes, kind: FileKind) -> None:
-        assert recognise(BytesIO(content)) is kind
+        assert detect_kind(BytesIO(content)) is kind
 
     @pytest.mark.parametrize(
         "content",
@@ -52,14 +52,14 @@ class TestRecognise:
         ],
     )
     def test_refuses_everything_else(self, content: bytes) -> None:
-        assert recognise(BytesIO(content)) is None
+        assert detect_kind(BytesIO(content)) is None
 
     def test_is_not_led_astray_by_a_directory_that_lies_about_its_place(self) -> None:
         content = bytearray(archive("a.txt"))
         end = content.rfind(b"PK\x05\x06")
         content[end + 16 : end + 20] = (0xFFFFFFF0).to_bytes(4, "little")
 
-        assert recognise(BytesIO(bytes(content))) is None
+        assert detect_kind(BytesIO(bytes(content))) is None
 
 
 class TestByName:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.attachments.domain.names import UnfitName, clean_name, content_disposition
+from saraban.attachments.domain.names import UnacceptableName, clean_name, content_disposition
 
 
 class TestCleanName:
@@ -32,7 +32,7 @@ class TestCleanName:
         ],
     )
     def test_refuses_what_cannot_be_kept(self, sent: str, reason: str) -> None:
-        with pytest.raises(UnfitName) as caught:
+        with pytest.raises(UnacceptableName) as caught:
             clean_name(sent)
 
         assert caught.value.reason == reason

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.attachments.domain.ranges import RangeNotSatisfiable, Span, byte_range, same_tag
+from saraban.attachments.domain.download_headers import ByteSpan, RangeNotSatisfiable, byte_range, same_tag
 
 
 class TestByteRange:
@@ -10,11 +10,11 @@ class TestByteRange:
         ("header", "span"),
         [
             (None, None),
-            ("bytes=0-99", Span(0, 100)),
-            ("bytes=0-", Span(0, 1000)),
-            ("bytes=900-5000", Span(900, 100)),
-            ("bytes=-10", Span(990, 10)),
-            ("bytes=-5000", Span(0, 1000)),
+            ("bytes=0-99", ByteSpan(0, 100)),
+            ("bytes=0-", ByteSpan(0, 1000)),
+            ("bytes=900-5000", ByteSpan(900, 100)),
+            ("bytes=-10", ByteSpan(990, 10)),
+            ("bytes=-5000", ByteSpan(0, 1000)),
             ("bytes=5-4", None),
             ("bytes=0-1,5-6", None),
             ("lines=0-1", None),
@@ -22,7 +22,7 @@ class TestByteRange:
             ("bytes=๑-๒", None),
         ],
     )
-    def test_reads_one_range_and_passes_over_the_rest(self, header: str | None, span: Span | None) -> None:
+    def test_reads_one_range_and_passes_over_the_rest(self, header: str | None, span: ByteSpan | None) -> None:
         assert byte_range(header, size=1000) == span
 
     @pytest.mark.parametrize("header", ["bytes=1000-", "bytes=-0"])

@@ -8,24 +8,24 @@ import pytest
 
 from saraban.audit.domain.blocks import (
     START,
-    Header,
-    head_of,
-    headed,
-    heard,
-    packed,
+    BlockHeader,
+    from_export,
+    head_digest,
+    pack,
     rows_digest,
-    told,
-    unpacked,
+    to_export,
+    unpack,
+    with_digest,
     years_before,
 )
-from saraban.audit.domain.journals import DEEDS, JOURNALS, Mark, line_of, mark_of, moment
+from saraban.audit.domain.journals import ACTIONS, JOURNALS, RowDigest, canonical_line, digest_of_row, utc_text
 
 AT = datetime(2026, 11, 21, 3, 4, 5, 678901, tzinfo=UTC)
 ID = "0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c"
 VALUES = (ID, AT, "rfa.create", "INFO", None, "rfa", "x", '{"a":"ขาดแบบ"}', "203.0.113.9", None, None)
 
 
-def header(**changes: object) -> Header:
+def header(**changes: object) -> BlockHeader:
     facts: dict[str, object] = {
         "journal": "deeds",
         "number": 1,
@@ -37,13 +37,13 @@ def header(**changes: object) -> Header:
         "last_at": AT,
         "sealed_at": AT,
     }
-    return Header(**(facts | changes))  # type: ignore[arg-type]
+    return BlockHeader(**(facts | changes))  # type: ignore[arg-type]
 
 
 class TestLine:
     def test_is_the_same_whatever_the_database_gives(self) -> None:
-        on_mariadb = line_of(DEEDS, VALUES)
-        on_sqlite = line_of(DEEDS, (ID.replace("-", ""), "2026-11-21 03:04:05.678901", *VALUES[2:]))
+        on_mariadb = canonical_line(ACTIONS, VALUES)
+        on_sqlite = canonical_line(ACTIONS, (ID.replace("-", ""), "2026-11-21 03:04:05.678901", *VALUES[2:]))
 
         assert on_mariadb == on_sqlite
         assert on_mariadb.decode().startswith(
@@ -56,7 +56,10 @@ class TestLine:
         changed = [*VALUES]
         changed[place] = "0" * 32 if place in {0, 4} else "2020-01-01 00:00:00" if place == 1 else "other"
 
-        assert mark_of(line_of(DEEDS, changed)).digest != mark_of(line_of(DEEDS, VALUES)).digest
+        assert (
+            digest_of_row(canonical_line(ACTIONS, changed)).digest
+            != digest_of_row(canonical_line(ACTIONS, VALUES)).digest
+        )
 
     def test_tells_keys_as_public_ids_alone(self) -> None:
         for journal in JOURNALS:
@@ -76,19 +79,19 @@ class TestLine:
         ],
     )
     def test_has_moments_in_one_form(self, given: datetime | str, expected: str) -> None:
-        assert moment(given) == expected
+        assert utc_text(given) == expected
 
 
 class TestDigests:
     def test_are_what_the_page_says(self) -> None:
         line = b'{"type":"row","publicId":"a","createdAt":"b"}'
-        mark = mark_of(line)
+        mark = digest_of_row(line)
         text = f"a {hashlib.sha256(line).hexdigest()}\n"
 
         assert rows_digest([mark]) == hashlib.sha256(text.encode()).hexdigest()
         at = "2026-11-21T03:04:05.678901Z"
         facts = f"saraban-audit-1\ndeeds\n1\nSEAL\n1\n{'a' * 64}\n{'0' * 64}\n{at}\n{at}\n{at}\n-\n-"
-        assert head_of(header()) == hashlib.sha256(facts.encode()).hexdigest()
+        assert head_digest(header()) == hashlib.sha256(facts.encode()).hexdigest()
 
     @pytest.mark.parametrize(
         "changes",
@@ -104,17 +107,20 @@ class TestDigests:
         ids=lambda changes: next(iter(changes)),
     )
     def test_a_head_covers_every_fact(self, changes: dict[str, object]) -> None:
-        assert head_of(header(**changes)) != head_of(header())
+        assert head_digest(header(**changes)) != head_digest(header())
 
     def test_a_list_comes_back_from_its_bytes(self) -> None:
-        marks = [Mark(ID, "ab" * 32), Mark(ID[::-1].replace("-", "")[:8] + ID[8:], "cd" * 32)]
+        marks = [RowDigest(ID, "ab" * 32), RowDigest(ID[::-1].replace("-", "")[:8] + ID[8:], "cd" * 32)]
 
-        assert unpacked(packed(marks)) == marks
+        assert unpack(pack(marks)) == marks
 
     def test_a_header_comes_back_from_the_export(self) -> None:
-        whole = headed(header(purged_first=1, purged_last=4, kind="PURGE"))
+        whole = with_digest(header(purged_first=1, purged_last=4, kind="PURGE"))
 
-        assert heard(json.loads(json.dumps(told(whole, [Mark(ID, "ab" * 32)])))) == (whole, [Mark(ID, "ab" * 32)])
+        assert from_export(json.loads(json.dumps(to_export(whole, [RowDigest(ID, "ab" * 32)])))) == (
+            whole,
+            [RowDigest(ID, "ab" * 32)],
+        )
 
 
 def test_the_years_before_a_leap_day_end_on_the_28th() -> None:

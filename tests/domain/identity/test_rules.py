@@ -8,7 +8,7 @@ import pytest
 
 from saraban.identity.domain import catalogue, throttle, token
 from saraban.identity.domain.demo import DEMO_ACCOUNTS
-from saraban.identity.domain.organization import part_of
+from saraban.identity.domain.organization import party_role
 from saraban.identity.domain.password import weakness
 from saraban.identity.domain.permission import EVERYTHING
 from saraban.identity.domain.throttle import ThrottleRules
@@ -95,26 +95,26 @@ class TestThrottle:
     def test_makes_an_address_wait_for_its_own_failures_only(
         self, here: int, name: int, address: int, waits: bool, seconds: float
     ) -> None:
-        failures = throttle.Failures(here, name, address)
+        failures = throttle.FailedLogIns(here, name, address)
 
-        assert (throttle.has_to_wait(failures, self.RULES), throttle.delay(failures, self.RULES)) == (waits, seconds)
+        assert (throttle.must_wait(failures, self.RULES), throttle.delay(failures, self.RULES)) == (waits, seconds)
 
     @pytest.mark.parametrize(
         ("failures", "waits"),
         [
-            (throttle.Failures(0, 10_000, 10_000, known=True), False),
-            (throttle.Failures(4, 4, 0, known=True), False),
-            (throttle.Failures(5, 5, 0, known=True), True),  # its own
+            (throttle.FailedLogIns(0, 10_000, 10_000, known=True), False),
+            (throttle.FailedLogIns(4, 4, 0, known=True), False),
+            (throttle.FailedLogIns(5, 5, 0, known=True), True),  # its own
         ],
     )
-    def test_counts_a_browser_that_is_known_by_itself(self, failures: throttle.Failures, waits: bool) -> None:
-        assert (throttle.has_to_wait(failures, self.RULES), throttle.delay(failures, self.RULES)) == (waits, 0)
+    def test_counts_a_browser_that_is_known_by_itself(self, failures: throttle.FailedLogIns, waits: bool) -> None:
+        assert (throttle.must_wait(failures, self.RULES), throttle.delay(failures, self.RULES)) == (waits, 0)
 
     def test_sheds_those_who_failed_first_and_known_browsers_last(self) -> None:
-        of = throttle.Failures
+        of = throttle.FailedLogIns
         shed = [of(1, 1, 0), of(0, 0, 1), of(0, 9, 0), of(0, 0, 0), of(2, 2, 0, known=True)]
 
-        assert [throttle.patience(one) for one in shed] == [1, 1, 2, 2, 3]
+        assert [throttle.password_check_timeout(one) for one in shed] == [1, 1, 2, 2, 3]
 
     @pytest.mark.parametrize(("processes", "attempts", "of_address"), [(1, 5, 10), (2, 3, 5), (3, 2, 4), (64, 1, 1)])
     def test_is_shared_by_processes_that_count_apart(self, processes: int, attempts: int, of_address: int) -> None:
@@ -124,7 +124,7 @@ class TestThrottle:
         assert ThrottleRules(of_address=0).shared_by(processes).of_address == 0
 
     def test_may_leave_addresses_alone(self) -> None:
-        assert not throttle.has_to_wait(throttle.Failures(0, 0, 1), ThrottleRules(of_address=0))
+        assert not throttle.must_wait(throttle.FailedLogIns(0, 0, 1), ThrottleRules(of_address=0))
 
     @pytest.mark.parametrize(
         ("address", "network"),
@@ -215,4 +215,4 @@ class TestPart:
         ],
     )
     def test_maps_every_role_name(self, name: str | None, part: str) -> None:
-        assert part_of(name) == part
+        assert party_role(name) == part

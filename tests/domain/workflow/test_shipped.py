@@ -19,7 +19,7 @@ import yaml
 from saraban.documents.rfa.domain import APPROVE_CODES
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import DomainError, Invalid, Text
-from saraban.projects.domain.master import RFA_APPROVE_CODES, name_of
+from saraban.projects.domain.master_data import RFA_APPROVE_CODES, name_of
 from saraban.workflow.domain import awaiting, dsl, engine
 from saraban.workflow.domain.definition import Definition, State, Transition
 from saraban.workflow.domain.subject import SubjectFacts

@@ -120,7 +120,7 @@ class TestUpload:
         await send(uploader, "a.pdf", b"MZ\x90\x00")
 
         async with db.reading() as session:
-            (entry,) = (await audit.listing(session, action="attachment.refuse")).items
+            (entry,) = (await audit.list_records(session, action="attachment.refuse")).items
         assert (entry.severity, entry.details["fileName"]) == ("WARN", "a.pdf")
 
     async def test_keeps_only_the_last_part_of_a_path(self, uploader: httpx.AsyncClient, settings: Settings) -> None:

@@ -44,7 +44,7 @@ class TestWrite:
         await write(db, "rfa.create")
 
         async with db.reading() as session:
-            (entry,) = (await audit.listing(session)).items
+            (entry,) = (await audit.list_records(session)).items
         assert (entry.action, entry.entity_type, entry.entity_id) == ("rfa.create", "rfa", "d-1")
         assert (entry.actor_public_id, entry.address, entry.request_id) == (UUID(int=7), "203.0.113.9", trace)
         assert (entry.details, entry.created_at) == ({"เหตุผล": "ขาดแบบ"}, NOW)
@@ -54,7 +54,7 @@ class TestWrite:
             await write(db, "rfa.create", fails=True)
 
         async with db.reading() as session:
-            assert (await audit.listing(session)).items == []
+            assert (await audit.list_records(session)).items == []
 
     async def test_is_for_good(self, db: Database) -> None:
         await write(db, "rfa.create")
@@ -80,7 +80,7 @@ class TestListing:
         seen, cursor = [], None
         async with db.reading() as session:
             while True:
-                page = await audit.listing(session, entity_type="rfa", entity_id="d-1", cursor=cursor, limit=2)
+                page = await audit.list_records(session, entity_type="rfa", entity_id="d-1", cursor=cursor, limit=2)
                 seen += [entry.action for entry in page.items]
                 cursor = page.next_cursor
                 if cursor is None:
@@ -92,5 +92,5 @@ class TestListing:
         await write(db, "rfa.create")
 
         async with db.reading() as session:
-            assert len((await audit.listing(session, actor_public_id=UUID(int=7))).items) == 1
-            assert (await audit.listing(session, actor_public_id=UUID(int=8))).items == []
+            assert len((await audit.list_records(session, actor_public_id=UUID(int=7))).items) == 1
+            assert (await audit.list_records(session, actor_public_id=UUID(int=8))).items == []

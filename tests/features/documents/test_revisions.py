@@ -313,7 +313,7 @@ class TestAuditOfAnEdit:
         assert (await client.patch(address, json=changes)).status_code == 200
 
         async with app.state.db.reading() as session:
-            trail = await audit.listing(
+            trail = await audit.list_records(
                 session, entity_type="correspondence", entity_id=letter["publicId"], cursor=None, limit=10
             )
         (edit,) = [entry for entry in trail.items if entry.action == "correspondence.edit"]

@@ -23,7 +23,9 @@ async def changed(desk: Desk, path: str, document: dict[str, Any], **changes: An
 
 async def audited(app: FastAPI, kind: str, document: dict[str, Any]) -> dict[str, Any]:
     async with app.state.db.reading() as session:
-        trail = await audit.listing(session, entity_type=kind, entity_id=document["publicId"], cursor=None, limit=10)
+        trail = await audit.list_records(
+            session, entity_type=kind, entity_id=document["publicId"], cursor=None, limit=10
+        )
     (edit,) = [entry for entry in trail.items if entry.action == f"{kind}.edit"]
     return edit.details["changes"]  # type: ignore[no-any-return]
 

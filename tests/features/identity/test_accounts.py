@@ -285,17 +285,17 @@ class TestSeeding:
     async def test_twice_changes_nothing(self, people_db: Database) -> None:
         before = await self.contents(people_db)
         async with people_db.writing() as session:
-            await people.catalogue(session)
-            await places.master(session)
+            await people.seed_catalogue(session)
+            await places.seed_master_data(session)
             await load_demo(session)
-            await people.demo_accounts(session)
+            await people.seed_demo_accounts(session)
 
         assert await self.contents(people_db) == before
 
     async def test_leaves_a_changed_password_alone(self, office: Office) -> None:
         await office.do(identity.set_password, username="viewer", password=STRONG)
         async with office.db.writing() as session:
-            await people.demo_accounts(session)
+            await people.seed_demo_accounts(session)
 
         assert await office.enters("viewer", STRONG)
 

@@ -11,7 +11,7 @@ from sqlalchemy import event
 
 from saraban.identity import service as identity
 from saraban.identity.models import User
-from saraban.identity.service import Callers, NotSignedIn
+from saraban.identity.service import CallerLoader, NotSignedIn
 from saraban.kit.db import Database
 
 NOBODY = UUID("01930b5e-0000-7000-8000-000000000000")
@@ -48,7 +48,7 @@ async def ids_of(db: Database, *usernames: str) -> list[UUID]:
 
 class TestCallers:
     async def test_gives_what_the_database_says_of_each(self, people_db: Database) -> None:
-        callers = Callers(people_db)
+        callers = CallerLoader(people_db)
         names = ("viewer", "dc.contractor", "reviewer.consultant", "admin")
         found = await asyncio.gather(*(callers.load(one) for one in await ids_of(people_db, *names)))
 
@@ -60,7 +60,7 @@ class TestCallers:
         self, people_db: Database, statements: Statements
     ) -> None:
         ids = await ids_of(people_db, "viewer", "dc.contractor", "reviewer.consultant")
-        before, callers = statements.count, Callers(people_db)
+        before, callers = statements.count, CallerLoader(people_db)
         found = await asyncio.gather(*(callers.load(one) for one in ids * 30))
 
         assert statements.count - before == 1
@@ -68,7 +68,7 @@ class TestCallers:
 
     async def test_tells_nobody_what_was_read_before_he_came(self, people_db: Database, statements: Statements) -> None:
         (viewer,) = await ids_of(people_db, "viewer")
-        callers, late = Callers(people_db), []
+        callers, late = CallerLoader(people_db), []
         before = statements.count
 
         def comes_late(count: int) -> None:
@@ -84,7 +84,7 @@ class TestCallers:
 
     async def test_remembers_nothing(self, people_db: Database) -> None:
         (viewer,) = await ids_of(people_db, "viewer")
-        callers = Callers(people_db)
+        callers = CallerLoader(people_db)
         await callers.load(viewer)
         async with people_db.writing() as session:
             await session.execute(sa.update(User).where(User.username == "viewer").values(is_active=False))
@@ -94,7 +94,7 @@ class TestCallers:
 
     async def test_refuses_one_and_not_his_neighbours(self, people_db: Database) -> None:
         (viewer,) = await ids_of(people_db, "viewer")
-        callers = Callers(people_db)
+        callers = CallerLoader(people_db)
         found = await asyncio.gather(callers.load(NOBODY), callers.load(viewer), return_exceptions=True)
 
         assert isinstance(found[0], NotSignedIn)
@@ -103,7 +103,7 @@ class TestCallers:
 
     async def test_goes_on_when_one_of_them_leaves(self, people_db: Database) -> None:
         (viewer,) = await ids_of(people_db, "viewer")
-        callers = Callers(people_db)
+        callers = CallerLoader(people_db)
         leaves, stays = (asyncio.ensure_future(callers.load(viewer)) for _ in range(2))
         await asyncio.sleep(0)
         leaves.cancel()
@@ -115,7 +115,7 @@ class TestCallers:
         self, people_db: Database, statements: Statements
     ) -> None:
         (viewer,) = await ids_of(people_db, "viewer")
-        callers, before = Callers(people_db), statements.count
+        callers, before = CallerLoader(people_db), statements.count
 
         def breaks(count: int) -> None:
             if count <= before + 2:
@@ -131,7 +131,7 @@ class TestCallers:
         self, people_db: Database, statements: Statements
     ) -> None:
         (viewer,) = await ids_of(people_db, "viewer")
-        callers, before = Callers(people_db), statements.count
+        callers, before = CallerLoader(people_db), statements.count
 
         def breaks(count: int) -> None:
             if count == before + 1:

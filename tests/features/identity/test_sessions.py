@@ -25,9 +25,9 @@ from saraban.identity.service import (
     LogInThrottle,
     LogInThrottled,
     NotSignedIn,
+    OpenedSession,
     PasswordsBusy,
     SessionEnded,
-    SignedIn,
     TokenIssuer,
     WrongCredentials,
     passwords,
@@ -54,7 +54,7 @@ async def log_in(
     throttle: LogInThrottle | None = None,
     address: str = HERE.address,
     cookie: str = "",
-) -> SignedIn:
+) -> OpenedSession:
     return await identity.log_in(
         db,
         issuer=issuer,
@@ -65,7 +65,7 @@ async def log_in(
     )
 
 
-async def refresh(db: Database, issuer: TokenIssuer, token: str) -> SignedIn:
+async def refresh(db: Database, issuer: TokenIssuer, token: str) -> OpenedSession:
     return await identity.refresh(db, issuer=issuer, refresh_token=token, device=HERE)
 
 
@@ -257,7 +257,7 @@ class TestThrottle:
             asyncio.create_task(log_in(people_db, issuer, throttle=throttle, address=f"198.51.100.{n}"))
             for n in range(95)
         ]
-        done: set[asyncio.Task[SignedIn]] = set()
+        done: set[asyncio.Task[OpenedSession]] = set()
         while len(done) < 86:
             done, _ = await asyncio.wait(flood, timeout=0.01)
         go_on.set()
@@ -407,7 +407,7 @@ class TestRefresh:
         young = await log_in(people_db, issuer)
         clock.at += timedelta(hours=2)
 
-        gone = await people_db.transact(lambda session: identity.forget_sessions(session, now=clock.at))
+        gone = await people_db.transact(lambda session: identity.delete_expired_sessions(session, now=clock.at))
 
         assert gone == 1
         assert (await refresh(people_db, issuer, young.refresh_token)).access_token

@@ -17,7 +17,7 @@ from saraban.app import create_app
 from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.identity.models import User
-from saraban.identity.service.seed import demo_accounts
+from saraban.identity.service.seed import seed_demo_accounts
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.numbering.models import NumberError
 from tests.conftest import PASSWORD, client_of
@@ -198,7 +198,7 @@ class TestServiceAccount:
             async with narrow.state.db.writing() as session:
                 mine = User.username == "svc.loadtest"
                 await session.execute(sa.update(User).where(mine).values(draws_per_minute=before))
-                await demo_accounts(session)
+                await seed_demo_accounts(session)
                 limits.append(await session.scalar(sa.select(User.draws_per_minute).where(mine)))
 
         assert limits == [0, 60]

@@ -122,7 +122,7 @@ class TestDeeds:
         assert answer.status_code == 200, answer.text
         assert (answer.json()["state"], answer.json()["attempts"]) == ("waiting", 0)
         async with app.state.db.reading() as session:
-            (row,) = (await audit.listing(session, action="event.requeue")).items
+            (row,) = (await audit.list_records(session, action="event.requeue")).items
         assert (row.entity_id, row.details["reason"]) == (str(dead), WHY["reason"])
 
     async def test_drop_forgets_it_and_the_audit_does_not(self, app: FastAPI, signed_in: SignIn) -> None:
@@ -133,7 +133,7 @@ class TestDeeds:
 
         assert [answer.status_code for answer in answers] == [204, 404]
         async with app.state.db.reading() as session:
-            (row,) = (await audit.listing(session, action="event.drop")).items
+            (row,) = (await audit.list_records(session, action="event.drop")).items
         assert row.details["payload"] == {"number": "คคง.-0001"}
 
     @pytest.mark.parametrize("deed", ["requeue", "drop"])

@@ -96,7 +96,7 @@ class TestFindMember:
                 sa.select(Organization.public_id).where(Organization.organization_code == code)
             )
             assert public_id is not None
-            return await projects.find_member(session, project=project, public_id=public_id, pointer="/x")
+            return await projects.find_organization(session, project=project, public_id=public_id, pointer="/x")
 
         member = await in_project(demo_db, ask)
 
@@ -119,8 +119,8 @@ class TestFindMember:
             )
             await session.flush()
             asked = {"project": project, "public_id": consultant.public_id, "pointer": "/x"}
-            there = await projects.find_member(session, **asked)
-            in_contract = await projects.find_member(session, **asked, contract_id=contract)
+            there = await projects.find_organization(session, **asked)
+            in_contract = await projects.find_organization(session, **asked, contract_id=contract)
 
             assert (there.role, in_contract.role) == ("OWNER", "DESIGNER")
             parties = await projects.parties(session, project_id=project.id, contract_id=contract)
@@ -135,7 +135,7 @@ class TestFindMember:
             )
             assert owner is not None
             with pytest.raises(Invalid) as refusal:
-                await projects.find_member(
+                await projects.find_organization(
                     session, project=project, public_id=owner, pointer="/originatorOrganizationPublicId"
                 )
 

@@ -29,7 +29,7 @@ async def person(app: FastAPI, username: str) -> str:
 async def seats(app: FastAPI) -> set[tuple[str, str | None]]:
     async with app.state.db.reading() as session:
         project = await projects.find_project_by_code(session, code="LCBP3-C2")
-        found = await projects.seats(session, project_ids=[project.id])
+        found = await projects.memberships(session, project_ids=[project.id])
     return {(seat.team, seat.discipline) for seat in found}
 
 

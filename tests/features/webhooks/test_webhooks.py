@@ -447,7 +447,7 @@ class TestCreate:
         assert "secret" not in shown
         assert listed == [shown]
         async with app.state.db.reading() as session:
-            (row,) = (await audit.listing(session, action="webhook.create")).items
+            (row,) = (await audit.list_records(session, action="webhook.create")).items
         assert row.details["url"] == HOOK
         assert made["secret"] not in str(row.details)
 

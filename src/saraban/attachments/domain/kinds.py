@@ -42,7 +42,7 @@ def by_name(name: str) -> FileKind | None:
     return BY_EXTENSION.get(extension.lower()) if stem and dot else None
 
 
-def recognise(file: BinaryIO) -> FileKind | None:
+def detect_kind(file: BinaryIO) -> FileKind | None:
     """Return the kind that the content shows, None for one that is not taken."""
     file.seek(0)
     head = file.read(16)

@@ -9,7 +9,7 @@ from saraban.kit.text import control_character, fold
 MAX_NAME = 255
 
 
-class UnfitName(ValueError):
+class UnacceptableName(ValueError):
     """The name cannot be kept; `reason` is a code for the field problem."""
 
     def __init__(self, reason: str) -> None:
@@ -25,11 +25,11 @@ def clean_name(sent: str) -> str:
     """
     name = fold(re.split(r"[/\\]", sent)[-1]).strip().rstrip(".")
     if not name.strip("."):
-        raise UnfitName("required")
+        raise UnacceptableName("required")
     if control_character(name) is not None:
-        raise UnfitName("control_character")
+        raise UnacceptableName("control_character")
     if len(name) > MAX_NAME:
-        raise UnfitName("too_long")
+        raise UnacceptableName("too_long")
     return name
 
 

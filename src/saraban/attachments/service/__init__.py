@@ -5,22 +5,22 @@ Being claimed changes the row in the claimer's transaction and moves no bytes, s
 shown too early between a move and a commit. What nobody claims is removed after a day.
 """
 
-from saraban.attachments.domain.row import AttachmentRow
+from saraban.attachments.domain.attachment import AttachmentRow
+from saraban.attachments.service.access import AccessRule, AccessRules, FileUnavailable, find
 from saraban.attachments.service.claims import (
     InvalidAttachments,
     attach_to_step,
     claim,
     step_attachments,
 )
-from saraban.attachments.service.reading import AccessRule, AccessRules, FileUnavailable, find
-from saraban.attachments.service.repeating import once_for_file, upload_once
+from saraban.attachments.service.keyed_uploads import answer_file_once, upload_once
 from saraban.attachments.service.uploads import (
     FileTooLarge,
     FileTypeRefused,
-    Intake,
     UploadRules,
+    UploadStream,
+    acceptable_file_name,
     clean_up,
-    fit_name,
     upload,
 )
 
@@ -31,15 +31,15 @@ __all__ = [
     "FileTooLarge",
     "FileTypeRefused",
     "FileUnavailable",
-    "Intake",
     "InvalidAttachments",
     "UploadRules",
+    "UploadStream",
+    "acceptable_file_name",
+    "answer_file_once",
     "attach_to_step",
     "claim",
     "clean_up",
     "find",
-    "fit_name",
-    "once_for_file",
     "step_attachments",
     "upload",
     "upload_once",

@@ -1,6 +1,6 @@
 """From the table to the file that other features see."""
 
-from saraban.attachments.domain.row import AttachmentRow
+from saraban.attachments.domain.attachment import AttachmentRow
 from saraban.attachments.models import Attachment
 
 

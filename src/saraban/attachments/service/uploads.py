@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import repository
 from saraban.attachments.domain import kinds
-from saraban.attachments.domain.names import MAX_NAME, UnfitName, clean_name
-from saraban.attachments.domain.row import AttachmentRow
+from saraban.attachments.domain.attachment import AttachmentRow
+from saraban.attachments.domain.names import MAX_NAME, UnacceptableName, clean_name
 from saraban.attachments.domain.storage import Storage, storage_key
 from saraban.attachments.models import Attachment
 from saraban.attachments.service.rows import as_row
@@ -96,12 +96,12 @@ async def upload(
     :raises FileTypeRefused: when the content is not of a taken kind, or not of the kind its name says
     :raises FileTooLarge: as soon as the limit is passed
     """
-    row = _new_row(fit_name(name), caller, clock)
+    row = _new_row(acceptable_file_name(name), caller, clock)
     name, key, public_id = row.original_filename, row.file_path, row.public_id
     await db.transact(lambda session: _begin(session, row))
-    deed = _Deed(caller, public_id, name, clock, address)
+    deed = _UploadRecord(caller, public_id, name, clock, address)
     try:
-        intake = Intake(chunks, rules.max_bytes)
+        intake = UploadStream(chunks, rules.max_bytes)
         await storage.write(key, intake.pour())
         await _check_kind(storage, key, name)
         return await db.transact(lambda session: _complete(session, deed, intake, keep=rules.keep, then=then))
@@ -131,7 +131,7 @@ async def _forget(db: Database, ids: list[int]) -> None:
 
 
 @dataclass(frozen=True)
-class _Deed:
+class _UploadRecord:
     """One upload: whose, of what, when and from where."""
 
     caller: Caller
@@ -160,7 +160,7 @@ class _Deed:
 
 
 @dataclass
-class Intake:
+class UploadStream:
     """Counts and hashes what flows through it."""
 
     chunks: AsyncIterator[bytes]
@@ -179,7 +179,7 @@ class Intake:
             raise invalid(FIELD, "empty", "ไฟล์ว่างเปล่า", "The file is empty.")
 
 
-def fit_name(sent: str) -> str:
+def acceptable_file_name(sent: str) -> str:
     """
     Return the name a file is kept under.
 
@@ -187,7 +187,7 @@ def fit_name(sent: str) -> str:
     """
     try:
         return clean_name(sent)
-    except UnfitName as fault:
+    except UnacceptableName as fault:
         texts = {
             "required": ("ต้องมีชื่อไฟล์", "The file needs a name."),
             "control_character": (
@@ -207,7 +207,7 @@ def _claimed(name: str) -> kinds.FileKind:
 
 
 async def _check_kind(storage: Storage, key: str, name: str) -> None:
-    found = await storage.examine(key, kinds.recognise)
+    found = await storage.examine(key, kinds.detect_kind)
     if found is None:
         raise FileTypeRefused(name)
     if found is not _claimed(name):
@@ -236,7 +236,7 @@ async def _begin(session: AsyncSession, row: Attachment) -> None:
 
 
 async def _complete(
-    session: AsyncSession, deed: _Deed, intake: Intake, *, keep: timedelta, then: Then | None
+    session: AsyncSession, deed: _UploadRecord, intake: UploadStream, *, keep: timedelta, then: Then | None
 ) -> AttachmentRow:
     row = await deed.lock_row(session)
     if row is None:
@@ -250,7 +250,7 @@ async def _complete(
     return done
 
 
-async def _abandon(session: AsyncSession, deed: _Deed, reason: Exception) -> None:
+async def _abandon(session: AsyncSession, deed: _UploadRecord, reason: Exception) -> None:
     row = await deed.lock_row(session)
     if row is not None and row.is_temporary:
         await session.delete(row)

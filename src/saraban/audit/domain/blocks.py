@@ -10,7 +10,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, Literal
 
-from saraban.audit.domain.journals import Mark, moment
+from saraban.audit.domain.journals import RowDigest, utc_text
 
 FORM = "saraban-audit-1"
 START = "0" * 64  # the head before the first block
@@ -18,7 +18,7 @@ MINIMUM_YEARS = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class BlockHeader:
     """
     A block without its rows. `SEAL` closes rows; `PURGE` says that the rows of other blocks were deleted, and which.
 
@@ -40,12 +40,12 @@ class Header:
     head: str = ""
 
 
-def headed(header: Header) -> Header:
+def with_digest(header: BlockHeader) -> BlockHeader:
     """Return the header with its head."""
-    return replace(header, head=head_of(header))
+    return replace(header, head=head_digest(header))
 
 
-def head_of(header: Header) -> str:
+def head_digest(header: BlockHeader) -> str:
     """Return the SHA-256 of the header's facts, one a line."""
     facts = (
         FORM,
@@ -55,16 +55,16 @@ def head_of(header: Header) -> str:
         header.row_count,
         header.rows_digest,
         header.previous_head,
-        moment(header.first_at),
-        moment(header.last_at),
-        moment(header.sealed_at),
+        utc_text(header.first_at),
+        utc_text(header.last_at),
+        utc_text(header.sealed_at),
         "-" if header.purged_first is None else header.purged_first,
         "-" if header.purged_last is None else header.purged_last,
     )
     return sha256("\n".join(str(fact) for fact in facts).encode()).hexdigest()
 
 
-def told(header: Header, listed: Sequence[Mark] | None) -> dict[str, Any]:
+def to_export(header: BlockHeader, listed: Sequence[RowDigest] | None) -> dict[str, Any]:
     """Return the header as the export tells it."""
     return {
         "type": "block",
@@ -74,9 +74,9 @@ def told(header: Header, listed: Sequence[Mark] | None) -> dict[str, Any]:
         "rowCount": header.row_count,
         "rowsDigest": header.rows_digest,
         "previousHead": header.previous_head,
-        "firstAt": moment(header.first_at),
-        "lastAt": moment(header.last_at),
-        "sealedAt": moment(header.sealed_at),
+        "firstAt": utc_text(header.first_at),
+        "lastAt": utc_text(header.last_at),
+        "sealedAt": utc_text(header.sealed_at),
         "purgedFirst": header.purged_first,
         "purgedLast": header.purged_last,
         "head": header.head,
@@ -84,13 +84,13 @@ def told(header: Header, listed: Sequence[Mark] | None) -> dict[str, Any]:
     }
 
 
-def heard(line: dict[str, Any]) -> tuple[Header, list[Mark] | None]:
+def from_export(line: dict[str, Any]) -> tuple[BlockHeader, list[RowDigest] | None]:
     """
     Read what `told` gave.
 
     :raises ValueError, KeyError, TypeError: when it is nothing of the kind
     """
-    header = Header(
+    header = BlockHeader(
         journal=str(line["journal"]),
         number=int(line["number"]),
         kind="PURGE" if line["kind"] == "PURGE" else "SEAL",
@@ -105,10 +105,10 @@ def heard(line: dict[str, Any]) -> tuple[Header, list[Mark] | None]:
         head=str(line["head"]),
     )
     listed = line["rows"]
-    return header, None if listed is None else [Mark(str(one[0]), str(one[1])) for one in listed]
+    return header, None if listed is None else [RowDigest(str(one[0]), str(one[1])) for one in listed]
 
 
-def rows_digest(marks: Iterable[Mark]) -> str:
+def rows_digest(marks: Iterable[RowDigest]) -> str:
     """Return the SHA-256 over `publicId digest` of each row, one a line, in their order."""
     digest = sha256()
     for mark in marks:
@@ -116,18 +116,18 @@ def rows_digest(marks: Iterable[Mark]) -> str:
     return digest.hexdigest()
 
 
-def packed(marks: Sequence[Mark]) -> bytes:
+def pack(marks: Sequence[RowDigest]) -> bytes:
     """Return the list of a block's rows as the database keeps it: 48 bytes a row."""
     return b"".join(bytes.fromhex(mark.public_id.replace("-", "")) + bytes.fromhex(mark.digest) for mark in marks)
 
 
-def unpacked(content: bytes) -> list[Mark]:
+def unpack(content: bytes) -> list[RowDigest]:
     """Return the list back, or one that fits no digest when somebody has cut it."""
     marks = []
     for at in range(0, len(content), 48):
         digits, digest = content[at : at + 16].hex(), content[at + 16 : at + 48].hex()
         public_id = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
-        marks.append(Mark(public_id, digest))
+        marks.append(RowDigest(public_id, digest))
     return marks
 
 

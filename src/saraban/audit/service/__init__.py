@@ -1,35 +1,49 @@
 """Writing, reading, sealing, checking, handing out and lawfully deleting the audit trail."""
 
 from saraban.audit.domain.blocks import MINIMUM_YEARS
-from saraban.audit.domain.examination import Finding, Wrong
-from saraban.audit.service.exporting import Unsealed, export, unsealed
-from saraban.audit.service.heads import HeadFile
-from saraban.audit.service.purging import Purged, purge
-from saraban.audit.service.sealing import Sealer
-from saraban.audit.service.trail import Actor, AuditEntry, Deed, Severity, insertion, listing, write
-from saraban.audit.service.verifying import Report, patrol, sealed_blocks, verify, verify_file
+from saraban.audit.domain.verification import Finding, FindingKind
+from saraban.audit.service.head_file import HeadFile
+from saraban.audit.service.journal_export import Unsealed, export, unsealed
+from saraban.audit.service.retention import Purged, purge
+from saraban.audit.service.sealer import Sealer
+from saraban.audit.service.trail import (
+    AuditActor,
+    AuditEntry,
+    AuditRecord,
+    Severity,
+    insert_statement,
+    list_records,
+    write,
+)
+from saraban.audit.service.verification import (
+    VerificationReport,
+    count_sealed_blocks,
+    verify,
+    verify_file,
+    verify_next_blocks,
+)
 
 __all__ = [
     "MINIMUM_YEARS",
-    "Actor",
+    "AuditActor",
     "AuditEntry",
-    "Deed",
+    "AuditRecord",
     "Finding",
+    "FindingKind",
     "HeadFile",
     "Purged",
-    "Report",
     "Sealer",
     "Severity",
     "Unsealed",
-    "Wrong",
+    "VerificationReport",
+    "count_sealed_blocks",
     "export",
-    "insertion",
-    "listing",
-    "patrol",
+    "insert_statement",
+    "list_records",
     "purge",
-    "sealed_blocks",
     "unsealed",
     "verify",
     "verify_file",
+    "verify_next_blocks",
     "write",
 ]

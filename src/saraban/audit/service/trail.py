@@ -21,7 +21,7 @@ _INSERT = sa.insert(table_of(AuditLog))
 Severity = Literal["INFO", "WARN", "ERROR", "CRITICAL"]
 
 
-class Actor(Protocol):
+class AuditActor(Protocol):
     """As much of a caller as the trail needs; `identity` stands above and hands in its own."""
 
     @property
@@ -32,7 +32,7 @@ class Actor(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditRecord:
     """One row of the trail, without integer keys."""
 
     public_id: UUID
@@ -48,7 +48,7 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AuditEntry:
     """
     What somebody did, for the trail.
 
@@ -59,7 +59,7 @@ class Deed:
     """
 
     action: str
-    caller: Actor | None
+    caller: AuditActor | None
     entity_type: str
     entity_id: str
     details: Mapping[str, Any]
@@ -74,7 +74,7 @@ async def write(
     session: AsyncSession,
     *,
     action: str,
-    caller: Actor | None,
+    caller: AuditActor | None,
     entity_type: str,
     entity_id: str,
     details: Mapping[str, Any],
@@ -84,17 +84,17 @@ async def write(
     user_agent: str | None = None,
 ) -> None:
     """Add one row, in the caller's transaction; the parameters are those of `Deed`."""
-    deed = Deed(action, caller, entity_type, entity_id, details, address, now, severity, user_agent)
+    deed = AuditEntry(action, caller, entity_type, entity_id, details, address, now, severity, user_agent)
     await session.flush()  # the deed itself, where it is still in the session's memory
     await session.execute(_INSERT, _row(deed))
 
 
-def insertion(driver: DriverConnection, deeds: Sequence[Deed]) -> SqlStatement:
+def insert_statement(driver: DriverConnection, deeds: Sequence[AuditEntry]) -> SqlStatement:
     """Return the one statement that adds the rows of several deeds, in their order."""
     return insert_mappings_statement(driver, table_of(AuditLog), [_row(deed) for deed in deeds])
 
 
-def _row(deed: Deed) -> dict[str, Any]:
+def _row(deed: AuditEntry) -> dict[str, Any]:
     return {
         "uuid": new_id(),
         "request_id": deed.request_id or trace_id() or None,
@@ -111,7 +111,7 @@ def _row(deed: Deed) -> dict[str, Any]:
     }
 
 
-async def listing(
+async def list_records(
     session: AsyncSession,
     *,
     entity_type: str | None = None,
@@ -120,7 +120,7 @@ async def listing(
     actor_public_id: UUID | None = None,
     cursor: str | None = None,
     limit: int = 50,
-) -> Page[AuditEntry]:
+) -> Page[AuditRecord]:
     """Return the trail newest first; each filter that is given narrows it."""
     chosen = {
         AuditLog.entity_type: entity_type,
@@ -140,8 +140,8 @@ async def listing(
     return page_of(rows, limit=limit, key=lambda entry: (entry.created_at, entry.public_id))
 
 
-def _entry(row: AuditLog) -> AuditEntry:
-    return AuditEntry(
+def _entry(row: AuditLog) -> AuditRecord:
+    return AuditRecord(
         public_id=row.public_id,
         action=row.action,
         severity=row.severity,

@@ -22,7 +22,7 @@ from saraban.kit.idempotency import OperationResult
 from saraban.kit.pipeline import SqlStatement
 from saraban.numbering.service import Allocator
 from saraban.projects import service as projects
-from saraban.projects.domain.master import RFA_APPROVE_CODES, RFA_STATUSES
+from saraban.projects.domain.master_data import RFA_APPROVE_CODES, RFA_STATUSES
 
 
 async def _in_list(

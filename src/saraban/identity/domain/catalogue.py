@@ -24,7 +24,7 @@ ORGANIZATION_ROLES = ("OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "THIRD PA
 
 
 @dataclass(frozen=True, slots=True)
-class RoleOffer:
+class ShippedRole:
     """A role that can be assigned, what it is called, and the level it is assigned at."""
 
     name: str
@@ -34,7 +34,7 @@ class RoleOffer:
 
 
 @dataclass(frozen=True, slots=True)
-class PermissionOffer:
+class ShippedPermission:
     """A permission, `module.action`, in words."""
 
     name: str
@@ -46,43 +46,43 @@ class PermissionOffer:
 
 
 ROLES = (
-    RoleOffer(
+    ShippedRole(
         SUPERADMIN,
         Text("ผู้ดูแลระบบ", "Superadmin"),
         GLOBAL,
         Text("ดูแลทั้งระบบ ทุกองค์กร ทุกโครงการ", "Looks after the whole system."),
     ),
-    RoleOffer(
+    ShippedRole(
         ORG_ADMIN,
         Text("ผู้ดูแลองค์กร", "Org Admin"),
         ORGANIZATION,
         Text("ดูแลผู้ใช้และรายงานขององค์กรตน", "Looks after the people of one organization."),
     ),
-    RoleOffer(
+    ShippedRole(
         DOCUMENT_CONTROL,
         Text("เจ้าหน้าที่ควบคุมเอกสาร", "Document Control"),
         ORGANIZATION,
         Text("ออกเลข ส่ง และกำกับเอกสารขององค์กรตน", "Numbers, sends and steers the documents of one organization."),
     ),
-    RoleOffer(
+    ShippedRole(
         EDITOR,
         Text("ผู้จัดทำเอกสาร", "Editor"),
         ORGANIZATION,
         Text("จัดทำและแก้ไขเอกสารขององค์กรตน", "Writes documents for one organization."),
     ),
-    RoleOffer(
+    ShippedRole(
         VIEWER,
         Text("ผู้อ่านเอกสาร", "Viewer"),
         ORGANIZATION,
         Text("อ่านเอกสารขององค์กรตนเท่านั้น", "Reads the documents of one organization."),
     ),
-    RoleOffer(
+    ShippedRole(
         PROJECT_MANAGER,
         Text("ผู้จัดการโครงการ", "Project Manager"),
         PROJECT,
         Text("ดูแลสมาชิก รูปแบบเลขที่ และภาพรวมของโครงการ", "Looks after the members and formats of one project."),
     ),
-    RoleOffer(
+    ShippedRole(
         CONTRACT_ADMIN,
         Text("ผู้ดูแลสัญญา", "Contract Admin"),
         CONTRACT,
@@ -220,7 +220,7 @@ ADDED: dict[str, frozenset[str]] = {
     ORG_ADMIN: frozenset({"numbering.view_formats"}),
 }
 
-PERMISSIONS = tuple(PermissionOffer(name, Text(th, en)) for name, _roles, th, en in _MATRIX)
+PERMISSIONS = tuple(ShippedPermission(name, Text(th, en)) for name, _roles, th, en in _MATRIX)
 
 
 _ROLE_WORDS = {offer.name: offer.called for offer in ROLES}

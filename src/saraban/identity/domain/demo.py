@@ -11,7 +11,7 @@ CONTRACT = "LCBP3-C2"
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
+class DemoAssignment:
     """A role and the code of the one place where it is given; none means everywhere."""
 
     role: str
@@ -26,7 +26,7 @@ class DemoAccount:
     first_name: str
     last_name: str
     organization: str
-    placings: tuple[Placing, ...]
+    placings: tuple[DemoAssignment, ...]
     is_service: bool = False
 
     @property
@@ -35,25 +35,30 @@ class DemoAccount:
 
 
 DEMO_ACCOUNTS = (
-    DemoAccount("admin", "อารีย์", "ดูแลระบบ", "กทท.", (Placing(catalogue.SUPERADMIN),)),
-    DemoAccount("padmin", "ปกรณ์", "คุมโครงการ", "กทท.", (Placing(catalogue.PROJECT_MANAGER, project=PROJECT),)),
+    DemoAccount("admin", "อารีย์", "ดูแลระบบ", "กทท.", (DemoAssignment(catalogue.SUPERADMIN),)),
+    DemoAccount("padmin", "ปกรณ์", "คุมโครงการ", "กทท.", (DemoAssignment(catalogue.PROJECT_MANAGER, project=PROJECT),)),
     DemoAccount(
         "dc.contractor",
         "ดวงใจ",
         "เอกสารครบ",
         "ผรม.2",
         (
-            Placing(catalogue.DOCUMENT_CONTROL, organization="ผรม.2"),
-            Placing(catalogue.DOCUMENT_CONTROL, organization="ผรม.1"),
+            DemoAssignment(catalogue.DOCUMENT_CONTROL, organization="ผรม.2"),
+            DemoAssignment(catalogue.DOCUMENT_CONTROL, organization="ผรม.1"),
         ),
     ),
-    DemoAccount("dc.consultant", "เดชา", "รับส่งดี", "คคง.", (Placing(catalogue.DOCUMENT_CONTROL, organization="คคง."),)),
+    DemoAccount(
+        "dc.consultant", "เดชา", "รับส่งดี", "คคง.", (DemoAssignment(catalogue.DOCUMENT_CONTROL, organization="คคง."),)
+    ),
     DemoAccount(
         "reviewer.consultant",
         "ระวี",
         "ตรวจละเอียด",
         "คคง.",
-        (Placing(catalogue.CONTRACT_ADMIN, contract=CONTRACT), Placing(catalogue.EDITOR, organization="คคง.")),
+        (
+            DemoAssignment(catalogue.CONTRACT_ADMIN, contract=CONTRACT),
+            DemoAssignment(catalogue.EDITOR, organization="คคง."),
+        ),
     ),
     # Decides about RFAs as the owner, and about letters to the owner and to its office.
     DemoAccount(
@@ -62,20 +67,20 @@ DEMO_ACCOUNTS = (
         "เห็นชอบ",
         "กทท.",
         (
-            Placing(catalogue.CONTRACT_ADMIN, contract=CONTRACT),
-            Placing(catalogue.DOCUMENT_CONTROL, organization="กทท."),
-            Placing(catalogue.DOCUMENT_CONTROL, organization="สคฉ.3"),
+            DemoAssignment(catalogue.CONTRACT_ADMIN, contract=CONTRACT),
+            DemoAssignment(catalogue.DOCUMENT_CONTROL, organization="กทท."),
+            DemoAssignment(catalogue.DOCUMENT_CONTROL, organization="สคฉ.3"),
         ),
     ),
-    DemoAccount("viewer", "วิไล", "อ่านอย่างเดียว", "กทท.", (Placing(catalogue.VIEWER, organization="กทท."),)),
+    DemoAccount("viewer", "วิไล", "อ่านอย่างเดียว", "กทท.", (DemoAssignment(catalogue.VIEWER, organization="กทท."),)),
     DemoAccount(
         "svc.loadtest",
         "บัญชีบริการ",
         "ทดสอบโหลด",
         "ผรม.2",
         (
-            Placing(catalogue.DOCUMENT_CONTROL, organization="ผรม.2"),
-            Placing(catalogue.DOCUMENT_CONTROL, organization="คคง."),
+            DemoAssignment(catalogue.DOCUMENT_CONTROL, organization="ผรม.2"),
+            DemoAssignment(catalogue.DOCUMENT_CONTROL, organization="คคง."),
         ),
         is_service=True,
     ),

@@ -2,10 +2,10 @@
 
 from typing import Final, Literal
 
-Part = Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"]
-PARTS: Final[tuple[Part, ...]] = ("OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER")
+PartyRole = Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"]
+PARTY_ROLES: Final[tuple[PartyRole, ...]] = ("OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER")
 
-_PARTS: dict[str, Part] = {
+_PARTS: dict[str, PartyRole] = {
     "OWNER": "OWNER",
     "DESIGNER": "DESIGNER",
     "CONSULTANT": "CONSULTANT",
@@ -13,7 +13,7 @@ _PARTS: dict[str, Part] = {
 }
 
 
-def part_of(role_name: str | None) -> Part:
+def party_role(role_name: str | None) -> PartyRole:
     """Return the part for the name of a role; third parties, guests and free text are OTHER."""
     return _PARTS.get((role_name or "").strip().upper(), "OTHER")
 

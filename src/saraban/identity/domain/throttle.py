@@ -32,7 +32,7 @@ class ThrottleRules:
         return replace(self, attempts=ceil(self.attempts / processes), of_address=ceil(self.of_address / processes))
 
 
-class Failures(NamedTuple):
+class FailedLogIns(NamedTuple):
     """
     What is remembered of failed log-ins.
 
@@ -48,18 +48,18 @@ class Failures(NamedTuple):
     known: bool = False
 
 
-def has_to_wait(failures: Failures, rules: ThrottleRules) -> bool:
+def must_wait(failures: FailedLogIns, rules: ThrottleRules) -> bool:
     many_names = not failures.known and 0 < rules.of_address <= failures.address
     return failures.here >= rules.attempts or many_names
 
 
-def delay(failures: Failures, rules: ThrottleRules) -> float:
+def delay(failures: FailedLogIns, rules: ThrottleRules) -> float:
     """Give the seconds to pass before the password is looked at: 1, 2, 4, …"""
     over = failures.name - rules.attempts
     return min(2.0 ** min(over, 16), rules.longest) if over >= 0 and not failures.known else 0.0
 
 
-def patience(failures: Failures) -> float:
+def password_check_timeout(failures: FailedLogIns) -> float:
     """Give the seconds that a log-in may wait for argon2: in a flood those who failed are refused first, known ones last."""
     if failures.known:
         return 3.0

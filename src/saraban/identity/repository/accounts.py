@@ -22,7 +22,7 @@ async def is_taken(session: AsyncSession, *, username: str, email: str) -> bool:
     return bool(await session.scalar(sa.select(taken)))
 
 
-async def anybody(connected: SessionOrConnection) -> bool:
+async def has_accounts(connected: SessionOrConnection) -> bool:
     """Whether there is an account beside `system`; closed ones count."""
     return bool(await connected.scalar(sa.select(sa.exists().where(User.username != SYSTEM_USERNAME))))
 
@@ -33,13 +33,13 @@ async def for_update(session: AsyncSession, *, user_id: int) -> User | None:
     return await session.scalar(statement.execution_options(populate_existing=True))
 
 
-async def hold_rights(session: AsyncSession, *, alone: bool) -> None:
+async def lock_rights(session: AsyncSession, *, alone: bool) -> None:
     """Hold the row that stands for what everybody may do, together with others or alone."""
     first = sa.select(Role.role_id).order_by(Role.role_id).limit(1)
     await session.execute(first.with_for_update(read=not alone))
 
 
-async def everyone(session: AsyncSession) -> Sequence[Any]:
+async def list_accounts(session: AsyncSession) -> Sequence[Any]:
     """One row for each account: the user, its organization's code, its role names."""
     roles = sa.func.aggregate_strings(Role.role_name, ", ").label("roles")
     statement = (

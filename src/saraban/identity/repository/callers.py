@@ -18,10 +18,10 @@ from saraban.identity.models import (
     UserAssignment,
     UserPreference,
 )
-from saraban.identity.repository import places
+from saraban.identity.repository import role_scopes
 from saraban.kit.db import SessionOrConnection
 
-_projects, _contracts = places.projects, places.contracts
+_projects, _contracts = role_scopes.projects, role_scopes.contracts
 
 
 def _permissions() -> Any:

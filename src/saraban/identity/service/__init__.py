@@ -2,9 +2,9 @@
 
 from saraban.identity.domain.demo import DEMO_ACCOUNTS
 from saraban.identity.domain.throttle import ThrottleRules
-from saraban.identity.service.accounts import CHANGED as ACCOUNT_CHANGED
 from saraban.identity.service.accounts import (
-    Account,
+    ACCOUNT_CHANGED,
+    AccountSummary,
     RoleDoesNotFit,
     UsernameTaken,
     create_user,
@@ -17,8 +17,8 @@ from saraban.identity.service.accounts import (
     unlock,
 )
 from saraban.identity.service.callers import (
-    Callers,
-    Member,
+    CallerLoader,
+    OrganizationMember,
     find_caller,
     load_caller,
     load_callers,
@@ -26,12 +26,17 @@ from saraban.identity.service.callers import (
     system_caller,
     users_of,
 )
-from saraban.identity.service.delivery import Delivery, choose_delivery, choose_language, chosen_language, deliveries
-from saraban.identity.service.device_cookies import LIFE as DEVICE_COOKIE_LIFE
-from saraban.identity.service.directory import list_organizations, read_organization
+from saraban.identity.service.delivery_preferences import (
+    DeliveryProfile,
+    choose_language,
+    chosen_language,
+    load_delivery_profiles,
+    save_delivery_preferences,
+)
+from saraban.identity.service.device_cookies import DEVICE_COOKIE_LIFE
 from saraban.identity.service.first_run import AlreadySetUp, FirstAdministrator, FirstRun, NotSetUp, set_up
-from saraban.identity.service.invitations import INVITED as USER_INVITED
 from saraban.identity.service.invitations import (
+    USER_INVITED,
     Invitation,
     InvitationEnded,
     accept_invitation,
@@ -40,15 +45,16 @@ from saraban.identity.service.invitations import (
     read_invitation,
     renew_invitation,
 )
+from saraban.identity.service.organizations import list_organizations, read_organization
 from saraban.identity.service.password_change import TooManyPasswords, change_password
 from saraban.identity.service.passwords import PasswordsBusy
 from saraban.identity.service.people_import import KnownPerson, PeopleImport, import_people
 from saraban.identity.service.profile import profile
 from saraban.identity.service.sessions import (
     Device,
-    SignedIn,
+    OpenedSession,
     WrongCredentials,
-    forget_sessions,
+    delete_expired_sessions,
     log_in,
     log_out,
     refresh,
@@ -61,10 +67,10 @@ __all__ = [
     "DEMO_ACCOUNTS",
     "DEVICE_COOKIE_LIFE",
     "USER_INVITED",
-    "Account",
+    "AccountSummary",
     "AlreadySetUp",
-    "Callers",
-    "Delivery",
+    "CallerLoader",
+    "DeliveryProfile",
     "Device",
     "FirstAdministrator",
     "FirstRun",
@@ -73,14 +79,14 @@ __all__ = [
     "KnownPerson",
     "LogInThrottle",
     "LogInThrottled",
-    "Member",
     "NotSetUp",
     "NotSignedIn",
+    "OpenedSession",
+    "OrganizationMember",
     "PasswordsBusy",
     "PeopleImport",
     "RoleDoesNotFit",
     "SessionEnded",
-    "SignedIn",
     "ThrottleRules",
     "TokenIssuer",
     "TooManyPasswords",
@@ -88,13 +94,11 @@ __all__ = [
     "WrongCredentials",
     "accept_invitation",
     "change_password",
-    "choose_delivery",
     "choose_language",
     "chosen_language",
     "create_user",
-    "deliveries",
+    "delete_expired_sessions",
     "find_caller",
-    "forget_sessions",
     "grant_role",
     "import_people",
     "invite_again",
@@ -104,6 +108,7 @@ __all__ = [
     "list_users",
     "load_caller",
     "load_callers",
+    "load_delivery_profiles",
     "log_in",
     "log_out",
     "members_of_each",
@@ -113,6 +118,7 @@ __all__ = [
     "refresh",
     "renew_invitation",
     "revoke_role",
+    "save_delivery_preferences",
     "set_active",
     "set_password",
     "set_up",

@@ -21,11 +21,11 @@ from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Role, User, UserAssignment
 from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import invitations, tokens
-from saraban.identity.service import passwords, places, rights
+from saraban.identity.service import passwords, rights_lock, role_scopes
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import DomainError, ErrorKind, Forbidden, NotFound, Text, invalid
 
-CHANGED = "account.changed"
+ACCOUNT_CHANGED = "account.changed"
 
 
 class UsernameTaken(DomainError):
@@ -45,7 +45,7 @@ class RoleDoesNotFit(DomainError):
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class AccountSummary:
     """One row of the list of accounts."""
 
     public_id: UUID
@@ -118,7 +118,7 @@ async def open_account(
     """
     name, mail = acceptable_username(username), acceptable_address(email)
     first, last = acceptable_name("/firstName", first_name), acceptable_name("/lastName", last_name)
-    home = await places.find(session, organization=organization_code)
+    home = await role_scopes.find_scope(session, organization=organization_code)
     by.require("user.create", home.scope)
     if await repository.is_taken(session, username=name, email=mail):
         raise UsernameTaken(values={"value": username})
@@ -138,8 +138,8 @@ async def open_account(
     return user
 
 
-async def list_users(session: AsyncSession) -> tuple[Account, ...]:
-    rows = await repository.everyone(session)
+async def list_users(session: AsyncSession) -> tuple[AccountSummary, ...]:
+    rows = await repository.list_accounts(session)
     return tuple(_account(user, code, roles) for user, code, roles in rows)
 
 
@@ -147,8 +147,8 @@ async def set_active(
     session: AsyncSession, *, by: Caller, username: str, active: bool, address: str, now: datetime
 ) -> None:
     """Open or close an account; a closed one is refused at its next request."""
-    await rights.change(session)
-    user = await manageable(session, by=by, username=username, permission="user.edit" if active else "user.delete")
+    await rights_lock.hold_exclusive(session)
+    user = await load_manageable(session, by=by, username=username, permission="user.edit" if active else "user.delete")
     user.is_active, user.updated_at = active, now
     if not active:
         await tokens.revoke_all(session, user_id=user.user_id, now=now)
@@ -164,13 +164,13 @@ async def limit_draws(
 
     :param per_minute: None for the limit that everybody has, 0 for none at all
     """
-    user = await manageable(session, by=by, username=username, permission="user.edit")
+    user = await load_manageable(session, by=by, username=username, permission="user.edit")
     user.draws_per_minute, user.updated_at = per_minute, now
     await record(session, "user.limit", user, by=by, address=address, now=now)
 
 
 async def unlock(session: AsyncSession, *, by: Caller, username: str, address: str, now: datetime) -> None:
-    user = await manageable(session, by=by, username=username, permission="user.edit")
+    user = await load_manageable(session, by=by, username=username, permission="user.edit")
     user.failed_attempts, user.locked_until, user.updated_at = 0, now, now
     await record(session, "user.unlock", user, by=by, address=address, now=now)
 
@@ -183,7 +183,7 @@ async def set_password(
 
     :raises Invalid: when the password is too weak
     """
-    user = await manageable(session, by=by, username=username, permission="user.edit")
+    user = await load_manageable(session, by=by, username=username, permission="user.edit")
     passwords.require_strong(password, user.username)
     await replace_password(session, user, await passwords.hash_password(password), now=now)
     await record(session, "user.reset_password", user, by=by, address=address, now=now)
@@ -207,7 +207,7 @@ async def grant_role(
     :raises RoleDoesNotFit: when the role is made for another level
     :raises Forbidden: when `by` may not assign there, or the role may more than `by` may
     """
-    await rights.change(session)
+    await rights_lock.hold_exclusive(session)
     user = await _existing(session, username)
     wanted = await _wanted(session, by, role, organization_code, project_code, contract_code)
     if await repository.assignment(session, user_id=user.user_id, **wanted.where):
@@ -237,7 +237,7 @@ async def revoke_role(
     :raises RoleDoesNotFit: when the role is made for another level
     :raises Forbidden: when `by` could not have given it
     """
-    await rights.change(session)
+    await rights_lock.hold_exclusive(session)
     user = await _existing(session, username)
     wanted = await _wanted(session, by, role, organization_code, project_code, contract_code)
     assignment = await repository.assignment(session, user_id=user.user_id, **wanted.where)
@@ -256,7 +256,7 @@ def _require_no_more_than_own(by: Caller, role: str, scope: Scope) -> None:
         raise Forbidden(f"The role {role} may more than the one who gives it, for example {beyond[0]}.")
 
 
-async def wanted_role(
+async def requested_assignment(
     session: AsyncSession,
     *,
     by: Caller,
@@ -274,7 +274,7 @@ async def wanted_role(
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _RequestedAssignment:
     """A role in a place: as the columns of its assignment, and as the audit trail names it."""
 
     where: dict[str, Any]
@@ -283,9 +283,9 @@ class _Wanted:
 
 async def _wanted(
     session: AsyncSession, by: Caller, role: str, organization: str | None, project: str | None, contract: str | None
-) -> _Wanted:
+) -> _RequestedAssignment:
     row = await _fitting_role(session, role, organization, project, contract)
-    place = await places.find(session, organization=organization, project=project, contract=contract)
+    place = await role_scopes.find_scope(session, organization=organization, project=project, contract=contract)
     _require_no_more_than_own(by, row.role_name, place.scope)
     where = {
         "role_id": row.role_id,
@@ -294,7 +294,7 @@ async def _wanted(
         "contract_id": place.contract_id,
     }
     details = {"role": row.role_name, "scope": row.scope, "place": organization or contract or project}
-    return _Wanted(where, details)
+    return _RequestedAssignment(where, details)
 
 
 async def _fitting_role(
@@ -324,7 +324,7 @@ async def _existing(session: AsyncSession, username: str) -> User:
     return user
 
 
-async def manageable(session: AsyncSession, *, by: Caller, username: str, permission: str) -> User:
+async def load_manageable(session: AsyncSession, *, by: Caller, username: str, permission: str) -> User:
     user = await _existing(session, username)
     organization = user.primary_organization_id
     by.require(permission, Scope(organizations=frozenset({organization} if organization else ())))
@@ -345,8 +345,8 @@ async def replace_password(
     await tokens.revoke_all(session, user_id=user.user_id, but=but, now=now)
 
 
-def _account(user: User, organization_code: str | None, roles: str | None) -> Account:
-    return Account(
+def _account(user: User, organization_code: str | None, roles: str | None) -> AccountSummary:
+    return AccountSummary(
         public_id=user.public_id,
         username=user.username,
         display_name=display_name(user),
@@ -364,7 +364,7 @@ async def _tell(session: AsyncSession, user: User, now: datetime) -> None:
     """What he may do is looked up by who hears of it: two changes in a row need not come in their order."""
     await events.record(
         session,
-        name=CHANGED,
+        name=ACCOUNT_CHANGED,
         aggregate_type="user",
         aggregate_id=str(user.public_id),
         payload={"userPublicId": str(user.public_id)},

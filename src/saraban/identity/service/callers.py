@@ -21,7 +21,7 @@ _CLOSED = "The account of this token is closed."
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class OrganizationMember:
     """A person of an organization, as far as others address it."""
 
     user_id: int
@@ -30,7 +30,7 @@ class Member:
     display_name: str
 
 
-class Callers:
+class CallerLoader:
     """
     Loads callers for the doors: those that ask while others are being read are read together, with one statement.
 
@@ -110,7 +110,7 @@ async def users_of(
     permission: str | None = None,
     *,
     project_id: int | None = None,
-) -> tuple[Member, ...]:
+) -> tuple[OrganizationMember, ...]:
     """
     Return the active people who work for one of the organizations and, if asked, may do `permission`.
 
@@ -123,7 +123,7 @@ async def users_of(
     rows = await repository.members(
         session, organization_ids=organization_ids, permission=permission, project_id=project_id
     )
-    return tuple(Member(row.user_id, row.public_id, row.username, display_name(row)) for row in rows)
+    return tuple(OrganizationMember(row.user_id, row.public_id, row.username, display_name(row)) for row in rows)
 
 
 async def members_of_each(

@@ -11,7 +11,7 @@ from typing import Final
 
 from saraban.kit.ids import new_secret
 
-LIFE: Final = timedelta(days=365)
+DEVICE_COOKIE_LIFE: Final = timedelta(days=365)
 
 
 class DeviceCookies:
@@ -23,7 +23,7 @@ class DeviceCookies:
         self._key = hmac.digest(key, b"device cookies", hashlib.sha256)
 
     def issue(self, name: str, *, now: datetime) -> str:
-        stated = f"{new_secret(12)}.{int((now + LIFE).timestamp())}"
+        stated = f"{new_secret(12)}.{int((now + DEVICE_COOKIE_LIFE).timestamp())}"
         return f"{stated}.{self._seal(stated, name)}"
 
     def device(self, cookie: str, *, name: str, now: datetime) -> str | None:

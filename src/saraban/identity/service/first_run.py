@@ -12,8 +12,8 @@ from saraban.identity.domain.account import acceptable_address, acceptable_usern
 from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization
 from saraban.identity.repository import accounts as repository
-from saraban.identity.repository import places
-from saraban.identity.service import passwords, rights
+from saraban.identity.repository import role_scopes
+from saraban.identity.service import passwords, rights_lock
 from saraban.identity.service.accounts import create_user, grant_role
 from saraban.identity.service.callers import load_caller, system_caller
 from saraban.kit.db import Database
@@ -78,7 +78,7 @@ class FirstRun:
         self._over = False
 
     async def is_over(self) -> bool:
-        self._over = self._over or await self._db.read_autocommit(repository.anybody)
+        self._over = self._over or await self._db.read_autocommit(repository.has_accounts)
         return self._over
 
     async def require_over(self) -> None:
@@ -97,12 +97,12 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, address: s
     :raises AlreadySetUp: when somebody has an account
     """
     first.check()
-    await rights.change(session)  # of two that begin at once, the second finds the first one's account
-    if await repository.anybody(session):
+    await rights_lock.hold_exclusive(session)  # of two that begin at once, the second finds the first one's account
+    if await repository.has_accounts(session):
         raise AlreadySetUp
     by = await system_caller(session)
     code = fold(first.organization_code.strip())
-    if await places.organization(session, code=code) is None:
+    if await role_scopes.organization(session, code=code) is None:
         name = fold(first.organization_name.strip()) or code
         session.add(Organization(organization_code=code, organization_name=name, created_at=now, updated_at=now))
         await session.flush()

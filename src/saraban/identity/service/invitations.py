@@ -17,7 +17,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.models import User, UserInvitation
 from saraban.identity.repository import invitations as repository
 from saraban.identity.service import passwords
-from saraban.identity.service.accounts import manageable, open_account, record, replace_password
+from saraban.identity.service.accounts import load_manageable, open_account, record, replace_password
 from saraban.identity.service.callers import display_name
 from saraban.identity.service.password_change import OF_ADDRESS, count_attempt
 from saraban.identity.service.tokens import digest
@@ -26,7 +26,7 @@ from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.ids import new_secret
 from saraban.kit.rate_limits import RateLimiter
 
-INVITED: Final = "user.invited"
+USER_INVITED: Final = "user.invited"
 LIFE: Final = timedelta(days=7)
 
 
@@ -94,7 +94,7 @@ async def invite_again(session: AsyncSession, *, by: Caller, username: str, addr
 
     :raises Invalid: for a closed account and for an account of a program
     """
-    user = await manageable(session, by=by, username=username, permission="user.edit")
+    user = await load_manageable(session, by=by, username=username, permission="user.edit")
     if user.is_service or not user.is_active:
         raise invalid(
             "/username",
@@ -166,7 +166,7 @@ async def _invite(session: AsyncSession, user: User, *, by: Caller, address: str
     await record(session, "user.invite", user, by=by, address=address, now=now)
     await events.record(
         session,
-        name=INVITED,
+        name=USER_INVITED,
         aggregate_type="user",
         aggregate_id=str(user.public_id),
         payload={"userPublicId": str(user.public_id)},

@@ -13,11 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.people_sheet import RoleWish, SheetPerson, at_row, people_of
+from saraban.identity.domain.people_workbook import ImportedPerson, RequestedRole, at_workbook_row, read_people
 from saraban.identity.models import User
 from saraban.identity.repository import accounts as repository
-from saraban.identity.repository import places
-from saraban.identity.service.accounts import UsernameTaken, grant_role, wanted_role
+from saraban.identity.repository import role_scopes
+from saraban.identity.service.accounts import UsernameTaken, grant_role, requested_assignment
 from saraban.identity.service.invitations import Invitation, invite_user
 from saraban.kit.errors import FieldProblem, Invalid
 
@@ -58,7 +58,7 @@ async def import_people(
     :param dry_run: do the same and take it back
     :raises Invalid: with every fault, at `/row/column`; nobody is invited then
     """
-    people, faults = people_of(rows)
+    people, faults = read_people(rows)
     async with session.begin_nested() as attempt:
         work = _Work(session, by, address, now, faults)
         for person in people:
@@ -82,10 +82,10 @@ class _Work:
         self.faults = faults
         self.invitations: list[Invitation] = []
         self.known: list[KnownPerson] = []
-        self.grants: list[tuple[str, RoleWish]] = []
+        self.grants: list[tuple[str, RequestedRole]] = []
         self._roles: dict[tuple[str, str], dict[str, Any] | tuple[FieldProblem, ...]] = {}
 
-    async def take(self, person: SheetPerson) -> None:
+    async def take(self, person: ImportedPerson) -> None:
         name = canonical_username(person.cells["username"])
         roles = [(wish, await self._role(wish)) for wish in person.roles]
         user = await repository.by_username(self._session, username=name)
@@ -96,7 +96,7 @@ class _Work:
         self.grants += [(name, wish) for wish, _ in roles]
         await self._invite(person)
 
-    async def _invite(self, person: SheetPerson) -> None:
+    async def _invite(self, person: ImportedPerson) -> None:
         cells = person.cells
         if any(fault.pointer.startswith(f"/{person.line}/") for fault in self.faults):
             return
@@ -115,33 +115,33 @@ class _Work:
         except UsernameTaken as taken:
             self.faults.append(FieldProblem(f"/{person.line}/email", "taken", taken.words, {"value": cells["email"]}))
         except Invalid as fault:
-            self.faults += [at_row(person.line, one) for one in fault.fields]
+            self.faults += [at_workbook_row(person.line, one) for one in fault.fields]
         else:
             self.invitations.append(invitation)
 
-    async def _role(self, wish: RoleWish) -> dict[str, Any]:
+    async def _role(self, wish: RequestedRole) -> dict[str, Any]:
         """The columns of the assignment; looked up once for all who have the role there."""
         key = (wish.role, wish.place)
         if key not in self._roles:
             try:
-                self._roles[key] = await wanted_role(self._session, by=self._by, role=wish.role, **wish.codes)
+                self._roles[key] = await requested_assignment(self._session, by=self._by, role=wish.role, **wish.codes)
             except Invalid as fault:
                 self._roles[key] = fault.fields
         found = self._roles[key]
         if isinstance(found, dict):
             return found
-        self.faults += [at_row(wish.line, one, of_role=True) for one in found]
+        self.faults += [at_workbook_row(wish.line, one, of_role=True) for one in found]
         return {}
 
-    async def _differences(self, user: User, person: SheetPerson) -> list[str]:
+    async def _differences(self, user: User, person: ImportedPerson) -> list[str]:
         cells = person.cells
         there = {"email": user.email, "firstName": user.first_name or "", "lastName": user.last_name or ""}
         said = {key: cells.get(key, "") for key in there} | {"email": cells["email"].casefold()}
         found = [key for key, value in said.items() if value and value != there[key]]
-        organization = await places.organization(self._session, code=cells["organization"])
+        organization = await role_scopes.organization(self._session, code=cells["organization"])
         return found if organization == user.primary_organization_id else [*found, "organization"]
 
-    async def _missing(self, user: User, roles: Sequence[tuple[RoleWish, dict[str, Any]]]) -> list[str]:
+    async def _missing(self, user: User, roles: Sequence[tuple[RequestedRole, dict[str, Any]]]) -> list[str]:
         missing = [
             where
             for _, where in roles

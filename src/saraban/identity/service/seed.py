@@ -19,13 +19,13 @@ from saraban.identity.models import (
     User,
     UserAssignment,
 )
-from saraban.identity.service import passwords, places
+from saraban.identity.service import passwords, role_scopes
 
 # Shipped rows carry the same moment everywhere, so that filling a database twice gives the same rows.
 SHIPPED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-async def catalogue(session: AsyncSession) -> None:
+async def seed_catalogue(session: AsyncSession) -> None:
     """Fill in organization roles, permissions, the seven roles with their permissions, and `system`."""
     stamps = {"created_at": SHIPPED_AT, "updated_at": SHIPPED_AT}
     known = set(await session.scalars(sa.select(OrganizationRole.role_name)))
@@ -77,7 +77,7 @@ async def _system_user(session: AsyncSession) -> None:
     await session.flush()
 
 
-async def demo_accounts(session: AsyncSession, *, password: str = PASSWORD) -> None:
+async def seed_demo_accounts(session: AsyncSession, *, password: str = PASSWORD) -> None:
     """
     Open the demo accounts that are missing; one that exists keeps its password and its roles.
 
@@ -97,7 +97,7 @@ async def demo_accounts(session: AsyncSession, *, password: str = PASSWORD) -> N
 async def _open_account(
     session: AsyncSession, account: DemoAccount, *, roles: dict[str, int], password_hash: str
 ) -> None:
-    own = await places.find(session, organization=account.organization)
+    own = await role_scopes.find_scope(session, organization=account.organization)
     user = User(
         username=account.username,
         password_hash=password_hash,
@@ -112,7 +112,7 @@ async def _open_account(
     session.add(user)
     await session.flush()
     for placing in account.placings:
-        place = await places.find(
+        place = await role_scopes.find_scope(
             session, organization=placing.organization, project=placing.project, contract=placing.contract
         )
         session.add(

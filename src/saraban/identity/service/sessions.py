@@ -54,7 +54,7 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class OpenedSession:
     """
     What a client keeps: the short-lived token, the one that renews it, and the seconds the first one lives.
 
@@ -76,7 +76,7 @@ async def log_in(
     username: str,
     password: str,
     device: Device,
-) -> SignedIn:
+) -> OpenedSession:
     """
     Open a session, taking as long for unknown names as for known ones.
 
@@ -101,7 +101,7 @@ async def log_in(
         waits_now = not right and await throttle.failed(attempt)
     answered = stopwatch() + throttle.rules.least
 
-    async def settle(session: AsyncSession) -> SignedIn | DomainError:
+    async def settle(session: AsyncSession) -> OpenedSession | DomainError:
         found = await accounts.for_update(session, user_id=user.user_id) if user is not None else None
         if found is None:
             return WrongCredentials()  # nothing of a name without an account is written
@@ -116,7 +116,7 @@ async def log_in(
     return replace(outcome, device_cookie=throttle.cookies.issue(name, now=issuer.clock.now()))
 
 
-async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, device: Device) -> SignedIn:
+async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, device: Device) -> OpenedSession:
     """
     Exchange a refresh token for a new pair; an old one, used again, ends every session of its chain.
 
@@ -141,7 +141,7 @@ async def log_out(session: AsyncSession, *, refresh_token: str, address: str, no
         await _record(session, "logout", user, address=address, now=now)
 
 
-async def _enter(session: AsyncSession, user: User, *, issuer: TokenIssuer, device: Device) -> SignedIn:
+async def _enter(session: AsyncSession, user: User, *, issuer: TokenIssuer, device: Device) -> OpenedSession:
     now = issuer.clock.now()
     user.failed_attempts, user.last_login_at = 0, now
     await _record(session, "login.success", user, address=device.address, now=now)
@@ -159,14 +159,14 @@ async def _note_failure(
     return WrongCredentials()
 
 
-async def forget_sessions(session: AsyncSession, *, now: datetime) -> int:
+async def delete_expired_sessions(session: AsyncSession, *, now: datetime) -> int:
     """Delete a bounded number of refresh tokens that have run out, and return their number."""
     return await tokens.forget_expired(session, before=now, limit=1000)
 
 
 async def _rotate(
     session: AsyncSession, *, issuer: TokenIssuer, refresh_token: str, device: Device
-) -> SignedIn | DomainError:
+) -> OpenedSession | DomainError:
     now = issuer.clock.now()
     row = await tokens.for_update(session, token_hash=digest(refresh_token))
     if row is None or row.expires_at <= now:
@@ -195,7 +195,7 @@ async def _is_second_tab(session: AsyncSession, row: RefreshToken, now: datetime
 
 async def _open(
     session: AsyncSession, user: User, *, family: UUID, issuer: TokenIssuer, device: Device, now: datetime
-) -> SignedIn:
+) -> OpenedSession:
     secret = new_refresh_token()
     session.add(
         RefreshToken(
@@ -211,7 +211,7 @@ async def _open(
         )
     )
     await session.flush()
-    return SignedIn(issuer.access(user.public_id), secret, issuer.access_seconds, user.public_id)
+    return OpenedSession(issuer.access(user.public_id), secret, issuer.access_seconds, user.public_id)
 
 
 async def _record(session: AsyncSession, action: str, user: User, *, address: str, now: datetime) -> None:

@@ -19,7 +19,14 @@ from typing import Final
 import structlog
 from prometheus_client import Counter
 
-from saraban.identity.domain.throttle import Failures, ThrottleRules, delay, has_to_wait, network_of, patience
+from saraban.identity.domain.throttle import (
+    FailedLogIns,
+    ThrottleRules,
+    delay,
+    must_wait,
+    network_of,
+    password_check_timeout,
+)
 from saraban.identity.service.device_cookies import DeviceCookies
 from saraban.identity.service.passwords import PasswordsBusy
 from saraban.kit.errors import DomainError, ErrorKind, Text
@@ -51,7 +58,7 @@ class LogInThrottled(DomainError):
 
 
 @dataclass(slots=True)
-class _Queue:
+class _AddressQueue:
     """The log-ins of one address."""
 
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -82,7 +89,7 @@ class LogInThrottle:
     def __init__(self, limiter: RateLimiter, rules: ThrottleRules, *, key: str) -> None:
         self.rules = rules
         self._limiter, self._key = limiter, key.encode()
-        self._queues: dict[str, _Queue] = {}
+        self._queues: dict[str, _AddressQueue] = {}
         self.cookies = DeviceCookies(self._key)
 
     def attempt(self, *, name: str, address: str, unlocked: datetime | None, device: str | None = None) -> LogInAttempt:
@@ -109,7 +116,7 @@ class LogInThrottle:
         :raises LogInThrottled: when this address has to wait for longer
         :raises PasswordsBusy: when too many of this address wait already, or it is not done in time
         """
-        queue = self._queues.setdefault(attempt.place, _Queue())
+        queue = self._queues.setdefault(attempt.place, _AddressQueue())
         if queue.waiting >= _MOST_WAITING:
             LOG_INS.labels("busy").inc()
             raise PasswordsBusy(retry_after=_MOST_WAITING / 10)
@@ -118,7 +125,7 @@ class LogInThrottle:
             async with asyncio.timeout(_LONGEST):
                 await asyncio.sleep(delay(await self._allowed(attempt), self.rules))
                 async with queue.turn:
-                    yield patience(await self._allowed(attempt))  # those before may have failed meanwhile
+                    yield password_check_timeout(await self._allowed(attempt))  # those before may have failed meanwhile
         except PasswordsBusy:
             LOG_INS.labels("busy").inc()
             raise
@@ -145,16 +152,16 @@ class LogInThrottle:
         LOG_INS.labels("success").inc()
         await self._limiter.clear([attempt.here])
 
-    async def _allowed(self, attempt: LogInAttempt) -> Failures:
+    async def _allowed(self, attempt: LogInAttempt) -> FailedLogIns:
         failures, wait = await self._failures(attempt)
-        if has_to_wait(failures, self.rules):
+        if must_wait(failures, self.rules):
             LOG_INS.labels("throttled").inc()
             raise LogInThrottled(values={"minutes": ceil(wait / 60)}, retry_after=wait)
         return failures
 
-    async def _failures(self, attempt: LogInAttempt) -> tuple[Failures, int]:
+    async def _failures(self, attempt: LogInAttempt) -> tuple[FailedLogIns, int]:
         """:returns: the failures, and the seconds until this address has one less"""
         rules = filter(None, (attempt.here, attempt.name, attempt.address))
         here, name, *rest = await self._limiter.usage(list(rules))
         wait = here.reset if here.used >= self.rules.attempts or not rest else rest[0].reset
-        return Failures(here.used, name.used, rest[0].used if rest else 0, known=not rest), wait
+        return FailedLogIns(here.used, name.used, rest[0].used if rest else 0, known=not rest), wait

@@ -126,7 +126,9 @@ async def _deputies(
 async def _tell(
     session: AsyncSession, telling: Sequence[tuple[Event, Notice, list[int]]], mail_settings: MailSettings | None
 ) -> None:
-    chosen = await identity.deliveries(session, user_ids={user for _, _, readers in telling for user in readers})
+    chosen = await identity.load_delivery_profiles(
+        session, user_ids={user for _, _, readers in telling for user in readers}
+    )
     preferences = {user: preferences_of(delivery) for user, delivery in chosen.items()}
     rows: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events import service as events
 from saraban.events.service import Event
 from saraban.identity import service as identity
-from saraban.identity.service import Delivery
+from saraban.identity.service import DeliveryProfile
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.ids import derived_id
@@ -174,7 +174,7 @@ async def _claim(session: AsyncSession, *, mail_settings: MailSettings, key: int
     first = await repository.lock_due(session, key=key, now=now)
     if first is None:
         return None
-    reader = (await identity.deliveries(session, user_ids=[first.user_id]))[first.user_id]
+    reader = (await identity.load_delivery_profiles(session, user_ids=[first.user_id]))[first.user_id]
     if first.batch_uuid is None:
         batch = derived_id("mail", str(first.event_uuid), str(reader.public_id))
         lines = await repository.lock_bundle(session, first=first)
@@ -198,7 +198,7 @@ async def _claim(session: AsyncSession, *, mail_settings: MailSettings, key: int
 async def _written(
     session: AsyncSession,
     mail_settings: MailSettings,
-    reader: Delivery,
+    reader: DeliveryProfile,
     batch: UUID,
     lines: Sequence[MailLine],
     now: datetime,
@@ -221,7 +221,9 @@ async def _written(
     )
 
 
-def _message(mail_settings: MailSettings, reader: Delivery, batch: UUID, lines: Sequence[MailLine]) -> MailMessage:
+def _message(
+    mail_settings: MailSettings, reader: DeliveryProfile, batch: UUID, lines: Sequence[MailLine]
+) -> MailMessage:
     return compose(
         key=batch,
         to=reader.email,
@@ -262,7 +264,7 @@ async def _failed(
 
 
 async def _bury(session: AsyncSession, batch: UUID, line: MailLine, reason: str, now: datetime) -> None:
-    reader = (await identity.deliveries(session, user_ids=[line.user_id]))[line.user_id]
+    reader = (await identity.load_delivery_profiles(session, user_ids=[line.user_id]))[line.user_id]
     await events.add_dead_letter(
         session,
         event_uuid=batch,

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.identity.service import Delivery
+from saraban.identity.service import DeliveryProfile
 from saraban.kit.errors import invalid
 from saraban.notifications.domain.delivery_preferences import DeliveryPreferences
 from saraban.notifications.domain.kinds import ACTION, KINDS
@@ -15,7 +15,7 @@ from saraban.notifications.schemas import ChannelChoice, PreferencesAnswer, Pref
 
 async def read_preferences(session: AsyncSession, *, caller: Caller, mail_is_on: bool) -> PreferencesAnswer:
     """Return the caller's choices, each kind of notice among them."""
-    chosen = (await identity.deliveries(session, user_ids=[caller.user_id]))[caller.user_id]
+    chosen = (await identity.load_delivery_profiles(session, user_ids=[caller.user_id]))[caller.user_id]
     preferences = preferences_of(chosen)
     return PreferencesAnswer(
         address=chosen.email,
@@ -54,7 +54,7 @@ async def save_preferences(session: AsyncSession, *, caller: Caller, order: Pref
                 "เรื่องที่ต้องดำเนินการต้องแจ้งอย่างน้อยหนึ่งช่องทาง",
                 "What you have to act on needs one channel at least.",
             )
-    await identity.choose_delivery(
+    await identity.save_delivery_preferences(
         session,
         caller=caller,
         by_mail=order.email,
@@ -70,7 +70,7 @@ async def save_preferences(session: AsyncSession, *, caller: Caller, order: Pref
     )
 
 
-def preferences_of(chosen: Delivery) -> DeliveryPreferences:
+def preferences_of(chosen: DeliveryProfile) -> DeliveryPreferences:
     return DeliveryPreferences(
         by_mail=chosen.by_mail,
         digest=chosen.digest,

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response, StreamingResponse
 
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
-from saraban.attachments.service import once_for_file
+from saraban.attachments.service import answer_file_once
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import (
     Address,
@@ -89,7 +89,7 @@ async def upload_import(
         await db.transact(lambda session: remember(session, answer))
         return answer
 
-    answer = await once_for_file(
+    answer = await answer_file_once(
         db,
         caller=caller,
         key=key,

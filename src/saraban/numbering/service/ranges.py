@@ -324,7 +324,9 @@ async def _owner(
         return None
     if kind != "KEPT":
         raise invalid("/organizationPublicId", "not_kept", "ช่วงที่ห้ามใช้ไม่มีเจ้าของ", "A barred range is kept for nobody.")
-    return await projects.find_member(session, project=project, public_id=organization, pointer="/organizationPublicId")
+    return await projects.find_organization(
+        session, project=project, public_id=organization, pointer="/organizationPublicId"
+    )
 
 
 async def _note(

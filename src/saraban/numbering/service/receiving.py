@@ -13,9 +13,9 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments.domain.kinds import XLSX, recognise
+from saraban.attachments.domain.kinds import XLSX, detect_kind
 from saraban.attachments.domain.storage import Storage
-from saraban.attachments.service import Intake, fit_name
+from saraban.attachments.service import UploadStream, acceptable_file_name
 from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
@@ -64,12 +64,12 @@ class ImportFile:
     """A file on its way in."""
 
     name: str
-    intake: Intake
+    intake: UploadStream
 
     @classmethod
     def of(cls, name: str, chunks: AsyncIterator[bytes]) -> "ImportFile":
         """:raises Invalid: for a name that cannot be kept"""
-        return cls(fit_name(name), Intake(chunks, MOST_BYTES))
+        return cls(acceptable_file_name(name), UploadStream(chunks, MOST_BYTES))
 
     @property
     def suffix(self) -> str:
@@ -124,7 +124,7 @@ async def upload_import(
 def _refuse_other(file: BinaryIO, suffix: str) -> None:
     """The name is not believed. The encoding of a CSV is looked at later, line by line."""
     file.seek(0)
-    if recognise(file) != XLSX if suffix == ".xlsx" else b"\0" in file.read(_SNIFFED):
+    if detect_kind(file) != XLSX if suffix == ".xlsx" else b"\0" in file.read(_SNIFFED):
         raise unreadable()
 
 

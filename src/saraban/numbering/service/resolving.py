@@ -157,7 +157,7 @@ async def _range(session: AsyncSession, request: NumberRequest, parties: NumberP
 async def _parties(session: AsyncSession, request: NumberRequest) -> NumberParties:
     project = await projects.find_project(session, public_id=request.project_public_id, pointer="/projectPublicId")
     kind = await projects.find_type(session, code=request.correspondence_type_code, pointer="/correspondenceTypeCode")
-    originator = await projects.find_member(
+    originator = await projects.find_organization(
         session,
         project=project,
         public_id=request.originator_organization_public_id,
@@ -165,7 +165,7 @@ async def _parties(session: AsyncSession, request: NumberRequest) -> NumberParti
     )
     recipient = None
     if request.recipient_organization_public_id is not None:
-        recipient = await projects.find_member(
+        recipient = await projects.find_organization(
             session,
             project=project,
             public_id=request.recipient_organization_public_id,
@@ -188,7 +188,7 @@ async def _in_its_contract(session: AsyncSession, request: NumberRequest, partie
     of_contract = next((getattr(one, "contract_id", None) or one.id for one in coded if one is not None), None)
     if of_contract is None or request.recipient_organization_public_id is None:
         return parties
-    recipient = await projects.find_member(
+    recipient = await projects.find_organization(
         session,
         project=parties.project,
         public_id=request.recipient_organization_public_id,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from saraban.identity.domain.organization import Part
+from saraban.identity.domain.organization import PartyRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class OrganizationRef:
     public_id: UUID
     code: str
     name: str
-    role: Part
+    role: PartyRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class Party:
     id: int
     public_id: UUID
     code: str
-    part: Part
+    part: PartyRole
 
 
-def by_part(parties: Iterable[Party]) -> dict[str, frozenset[int]]:
+def by_role(parties: Iterable[Party]) -> dict[str, frozenset[int]]:
     """Return the keys of the organizations by the part that they have."""
     found: dict[str, set[int]] = {}
     for party in parties:

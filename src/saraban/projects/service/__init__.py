@@ -10,7 +10,7 @@ from saraban.projects.domain.reference import (
     RfaTypeRef,
     SubTypeRef,
     TypeRef,
-    by_part,
+    by_role,
 )
 from saraban.projects.service.calendar import (
     add_day,
@@ -22,20 +22,19 @@ from saraban.projects.service.calendar import (
 from saraban.projects.service.lookup import (
     find_contract,
     find_discipline,
-    find_member,
+    find_organization,
     find_project,
     find_project_by_code,
     find_rfa_type,
     find_sub_type,
     find_type,
     parties,
+    parties_query,
     printable_codes,
     require_codes,
     sub_type_numbers,
-    taking_part,
 )
-from saraban.projects.service.managing import lock_project
-from saraban.projects.service.reading import (
+from saraban.projects.service.project_lists import (
     contracts,
     correspondence_types,
     disciplines,
@@ -46,16 +45,17 @@ from saraban.projects.service.reading import (
     rfa_types,
     sub_types,
 )
-from saraban.projects.service.teams import CHANGED as TEAM_CHANGED
+from saraban.projects.service.project_settings import lock_project
 from saraban.projects.service.teams import (
-    TeamSeat,
+    TEAM_CHANGED,
+    TeamMembership,
+    memberships,
     participants,
     remove_member,
     remove_team,
     review_teams,
     save_member,
     save_team,
-    seats,
 )
 
 __all__ = [
@@ -68,16 +68,16 @@ __all__ = [
     "ProjectRef",
     "RfaTypeRef",
     "SubTypeRef",
-    "TeamSeat",
+    "TeamMembership",
     "TypeRef",
     "add_day",
-    "by_part",
+    "by_role",
     "contracts",
     "correspondence_types",
     "disciplines",
     "find_contract",
     "find_discipline",
-    "find_member",
+    "find_organization",
     "find_project",
     "find_project_by_code",
     "find_rfa_type",
@@ -85,9 +85,11 @@ __all__ = [
     "find_type",
     "list_projects",
     "lock_project",
+    "memberships",
     "organizations",
     "participants",
     "parties",
+    "parties_query",
     "printable_codes",
     "projects_of",
     "read_calendar",
@@ -100,10 +102,8 @@ __all__ = [
     "rfa_types",
     "save_member",
     "save_team",
-    "seats",
     "set_weekend",
     "sub_type_numbers",
     "sub_types",
-    "taking_part",
     "work_calendar",
 ]

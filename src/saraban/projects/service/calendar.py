@@ -12,9 +12,9 @@ from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS, Weekday, W
 from saraban.projects.domain.thai_holidays import HOLIDAYS, YEARS
 from saraban.projects.models import ProjectCalendar, ProjectDay
 from saraban.projects.repository import calendar as repository
-from saraban.projects.schemas import CalendarAnswer, CalendarDay, NewCalendarDay
-from saraban.projects.service.managing import managed, note
-from saraban.projects.service.reading import seen
+from saraban.projects.schemas import CalendarDay, CalendarYear, NewCalendarDay
+from saraban.projects.service.project_lists import visible_project
+from saraban.projects.service.project_settings import lock_managed_project, record_change
 
 
 async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalendar:
@@ -27,16 +27,16 @@ async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalend
     )
 
 
-async def read_calendar(session: AsyncSession, *, caller: Caller, project_public_id: UUID, year: int) -> CalendarAnswer:
+async def read_calendar(session: AsyncSession, *, caller: Caller, project_public_id: UUID, year: int) -> CalendarYear:
     """
     Return one year of a project's calendar.
 
     :raises NotFound: when there is no such project that the caller may see
     """
-    project = await seen(session, caller, project_public_id)
+    project = await visible_project(session, caller, project_public_id)
     found = {day: _shipped(day) for day in HOLIDAYS}
     found |= {row.day: _own(row) for row in await repository.days(session, project_id=project.id)}
-    return CalendarAnswer(
+    return CalendarYear(
         year=year,
         is_shipped=year in YEARS,
         weekend=await _weekend(session, project.id),
@@ -58,7 +58,7 @@ async def set_weekend(
 
     :raises Forbidden: when the caller does not manage the project
     """
-    project = await managed(session, caller, project_public_id)
+    project = await lock_managed_project(session, caller, project_public_id)
     text = ",".join(day for day in WEEKDAYS if day in weekend)
     row = await repository.weekend(session, project_id=project.id)
     if row is None:
@@ -67,7 +67,9 @@ async def set_weekend(
         )
     else:
         row.weekend, row.updated_by_user_id, row.updated_at = text, caller.user_id, now
-    await note(session, "calendar.weekend", project, {"weekend": text}, caller=caller, now=now, address=address)
+    await record_change(
+        session, "calendar.weekend", project, {"weekend": text}, caller=caller, now=now, address=address
+    )
 
 
 async def add_day(
@@ -85,7 +87,7 @@ async def add_day(
 
     :raises Forbidden: when the caller does not manage the project
     """
-    project = await managed(session, caller, project_public_id)
+    project = await lock_managed_project(session, caller, project_public_id)
     row = await repository.day(session, project_id=project.id, on=day)
     if row is None:
         row = ProjectDay(project_id=project.id, day=day)
@@ -94,7 +96,7 @@ async def add_day(
     row.name_th, row.name_en = order.name_th, order.name_en
     row.created_by_user_id, row.created_at = caller.user_id, now
     details = {"day": day.isoformat(), "kind": order.kind}
-    await note(session, "calendar.day_added", project, details, caller=caller, now=now, address=address)
+    await record_change(session, "calendar.day_added", project, details, caller=caller, now=now, address=address)
     return _own(row)
 
 
@@ -106,13 +108,13 @@ async def remove_day(
 
     :raises NotFound: when it said nothing of that day
     """
-    project = await managed(session, caller, project_public_id)
+    project = await lock_managed_project(session, caller, project_public_id)
     row = await repository.day(session, project_id=project.id, on=day)
     if row is None:
         raise NotFound(f"The project says nothing of its own about {day}.")
     await session.delete(row)
     details = {"day": day.isoformat()}
-    await note(session, "calendar.day_removed", project, details, caller=caller, now=now, address=address)
+    await record_change(session, "calendar.day_removed", project, details, caller=caller, now=now, address=address)
 
 
 async def _weekend(session: AsyncSession, project_id: int) -> list[Weekday]:

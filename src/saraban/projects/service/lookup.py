@@ -11,7 +11,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.organization import part_of
+from saraban.identity.domain.organization import party_role
 from saraban.kit.errors import Invalid, invalid, unknown
 from saraban.kit.statements import Query, fetch
 from saraban.kit.text import fold
@@ -25,7 +25,7 @@ from saraban.projects.domain.reference import (
     RfaTypeRef,
     SubTypeRef,
     TypeRef,
-    by_part,
+    by_role,
 )
 from saraban.projects.repository import lookup as repository
 
@@ -52,7 +52,7 @@ async def find_project_by_code(session: AsyncSession, *, code: str, pointer: str
     return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
 
 
-async def find_member(
+async def find_organization(
     session: AsyncSession, *, project: ProjectRef, public_id: UUID, pointer: str, contract_id: int | None = None
 ) -> OrganizationRef:
     """
@@ -62,7 +62,7 @@ async def find_member(
     row = await repository.member(session, project_id=project.id, public_id=public_id, contract_id=contract_id)
     if row is None:
         raise unknown(pointer, str(public_id))
-    return OrganizationRef(row.id, row.public_id, row.organization_code, row.organization_name, part_of(row.role))
+    return OrganizationRef(row.id, row.public_id, row.organization_code, row.organization_name, party_role(row.role))
 
 
 async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id: UUID, pointer: str) -> ContractRef:
@@ -134,19 +134,19 @@ async def find_sub_type(
     return SubTypeRef(row.id, row.code, row.number or "", row.contract_id)
 
 
-def taking_part(*, project_id: int, contract_id: int | None) -> Query[list[Party]]:
+def parties_query(*, project_id: int, contract_id: int | None) -> Query[list[Party]]:
     """Ask for the organizations that take part with their role there; a contract's word for it comes first."""
 
     def read(rows: Sequence[Any]) -> list[Party]:
-        return [Party(key, public_id, code, part_of(role)) for key, public_id, code, role in rows]
+        return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
 
     return repository.parties(read, project_id=project_id, contract_id=contract_id)
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
     """Return the keys of the same by their role."""
-    known = await fetch(session, taking_part(project_id=project_id, contract_id=contract_id))
-    return by_part(known)
+    known = await fetch(session, parties_query(project_id=project_id, contract_id=contract_id))
+    return by_role(known)
 
 
 async def printable_codes(session: AsyncSession, *, project_id: int) -> PrintableCodes:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.service.seed import SHIPPED_AT
-from saraban.projects.domain import master as shipped
+from saraban.projects.domain import master_data as shipped
 from saraban.projects.models import (
     CirculationStatusCode,
     CorrespondenceStatus,
@@ -23,7 +23,7 @@ from saraban.projects.models import (
 _STAMPS = {"created_at": SHIPPED_AT, "updated_at": SHIPPED_AT}
 
 
-async def master(session: AsyncSession) -> None:
+async def seed_master_data(session: AsyncSession) -> None:
     """Fill in document types, statuses, approve codes."""
     await _fill(
         session,

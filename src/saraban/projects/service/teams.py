@@ -15,21 +15,21 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.identity.service import Member, rights
+from saraban.identity.service import OrganizationMember, rights_lock
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import NotFound, invalid
 from saraban.projects.models import Project, ReviewTeam, ReviewTeamMember
 from saraban.projects.repository import teams as repository
 from saraban.projects.schemas import ReviewTeamIn, ReviewTeamOut, TeamMemberIn, TeamMemberOut
-from saraban.projects.service.managing import managed, note
-from saraban.projects.service.reading import seen
+from saraban.projects.service.project_lists import visible_project
+from saraban.projects.service.project_settings import lock_managed_project, record_change
 
-CHANGED = "review_team.changed"
+TEAM_CHANGED = "review_team.changed"
 MOST_TEAMS, MOST_MEMBERS, MOST_CHOICES = 100, 100, 100
 
 
 @dataclass(frozen=True, slots=True)
-class TeamSeat:
+class TeamMembership:
     """A place in an active team of a project."""
 
     project_id: int
@@ -38,16 +38,16 @@ class TeamSeat:
     discipline: str | None
 
 
-async def seats(
+async def memberships(
     session: AsyncSession, *, project_ids: Collection[int], user_ids: Collection[int] | None = None
-) -> tuple[TeamSeat, ...]:
+) -> tuple[TeamMembership, ...]:
     """
     Return who sits in the active teams of projects.
 
     :param user_ids: only these people; None for all
     """
     rows = await repository.seats(session, project_ids=project_ids, user_ids=user_ids)
-    return tuple(TeamSeat(row.project_id, row.user_id, row.team_code, row.discipline_code) for row in rows)
+    return tuple(TeamMembership(row.project_id, row.user_id, row.team_code, row.discipline_code) for row in rows)
 
 
 async def review_teams(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[ReviewTeamOut]:
@@ -56,7 +56,7 @@ async def review_teams(session: AsyncSession, *, caller: Caller, project_public_
 
     :raises NotFound: when there is no such project that the caller may see
     """
-    project = await seen(session, caller, project_public_id)
+    project = await visible_project(session, caller, project_public_id)
     teams = await repository.teams(session, project_id=project.id)
     rows = await repository.members(session, team_ids=[team.id for team in teams])
     return [_shown(team, [row for row in rows if row.ReviewTeamMember.team_id == team.id]) for team in teams]
@@ -64,13 +64,13 @@ async def review_teams(session: AsyncSession, *, caller: Caller, project_public_
 
 async def participants(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, search: str = ""
-) -> tuple[Member, ...]:
+) -> tuple[OrganizationMember, ...]:
     """
     Return whom a team of the project can have, by a part of the name; the first hundred.
 
     :raises NotFound: when there is no such project that the caller may see
     """
-    project = await seen(session, caller, project_public_id)
+    project = await visible_project(session, caller, project_public_id)
     taking_part = await repository.organization_ids(session, project_id=project.id)
     people = await identity.users_of(session, taking_part, project_id=project.id)
     wanted = search.strip().casefold()
@@ -194,8 +194,8 @@ async def remove_member(
 
 async def _changed(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
     """The project whose teams are changed: never while somebody writes down whom they are."""
-    project = await managed(session, caller, public_id)
-    await rights.change(session)
+    project = await lock_managed_project(session, caller, public_id)
+    await rights_lock.hold_exclusive(session)
     return project
 
 
@@ -244,10 +244,10 @@ async def _told(
     """Open reviews hear of it, and the audit trail keeps it."""
     await events.record(
         session,
-        name=CHANGED,
+        name=TEAM_CHANGED,
         aggregate_type="project",
         aggregate_id=str(project.public_id),
         payload={"projectPublicId": str(project.public_id), "team": details["team"]},
         now=now,
     )
-    await note(session, action, project, details, caller=caller, now=now, address=address)
+    await record_change(session, action, project, details, caller=caller, now=now, address=address)

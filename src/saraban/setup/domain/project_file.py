@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from saraban.identity.domain.organization import Part
+from saraban.identity.domain.organization import PartyRole
 from saraban.kit.schema import Day, Schema, SingleLine
 
 Name = Annotated[str, SingleLine(255)]
@@ -58,7 +58,7 @@ class ProjectPart(FilePart):
 
 class MemberPart(FilePart):
     organization: OrganizationCode
-    role: Part = Field(description="Its role in this project.")
+    role: PartyRole = Field(description="Its role in this project.")
 
 
 class NamedPart(FilePart):

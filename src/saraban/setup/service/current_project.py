@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.organization import part_of
+from saraban.identity.domain.organization import party_role
 from saraban.projects.domain.calendar import USUAL_WEEKEND
 from saraban.projects.models import Contract, Project
 from saraban.setup import repository
@@ -60,7 +60,7 @@ async def read_project(session: AsyncSession, project: Project) -> dict[str, Any
     return {
         "project": stated(code=project.project_code, name=project.project_name, nameEn=project.project_name_en),
         "members": [
-            {"organization": row.organization_code, "role": part_of(row.role_in_project)}
+            {"organization": row.organization_code, "role": party_role(row.role_in_project)}
             for row in await repository.members(session, project_id=key)
         ],
         "contracts": await _contracts(session, key),
@@ -95,7 +95,7 @@ async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Any]]:
     rows = await repository.contracts(session, codes=(), project_id=key)
     parties = _by_contract(
         await repository.parties(session, project_id=key),
-        lambda row: {"organization": row.organization_code, "role": part_of(row.role_in_contract)},
+        lambda row: {"organization": row.organization_code, "role": party_role(row.role_in_contract)},
     )
     disciplines = _by_contract(
         [row for row in await repository.disciplines(session, project_id=key) if row.is_active],

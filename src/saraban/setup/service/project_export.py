@@ -8,7 +8,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import NotFound
 from saraban.kit.text import fold
-from saraban.projects.domain.master import CORRESPONDENCE_TYPES
+from saraban.projects.domain.master_data import CORRESPONDENCE_TYPES
 from saraban.projects.models import Project
 from saraban.setup import repository
 from saraban.setup.domain.yaml_writer import yaml_text

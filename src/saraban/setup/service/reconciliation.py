@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Scope
-from saraban.identity.service import Invitation, rights
+from saraban.identity.service import Invitation, rights_lock
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.projects.models import Project
 from saraban.setup import repository
@@ -85,7 +85,7 @@ async def apply(
     """
     caller.require(EVERYTHING, Scope())
     read = read_file(content)
-    await rights.change(session)  # one file at a time
+    await rights_lock.hold_exclusive(session)  # one file at a time
     wanted = project_items(read.file.model_dump(mode="json", by_alias=True, exclude_none=True))
     project, there, elsewhere = await _there(session, read, wanted)
     faults = reference_faults(read, wanted, there, await _known(session, project))

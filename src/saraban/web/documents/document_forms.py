@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.identity.service import Member
+from saraban.identity.service import OrganizationMember
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, NotFound
 from saraban.kit.http import Db, Now, ReadSession
@@ -21,7 +21,7 @@ from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
 from saraban.numbering.dependencies import limit_issuing, limit_reading
 from saraban.projects import service as projects
-from saraban.projects.schemas import CodeLine, ContractLine, MemberLine, SubTypeLine
+from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, SubTypeSummary
 from saraban.projects.service import ProjectRef
 from saraban.web.documents import reply
 from saraban.web.documents.document_pages import DocumentPages, WriteContext
@@ -53,17 +53,17 @@ class FormChoices:
 
     projects: tuple[ProjectRef, ...]
     project: ProjectRef | None
-    contracts: list[ContractLine]
+    contracts: list[ContractSummary]
     contract: str
-    own: list[MemberLine]
+    own: list[PartySummary]
     originator: str
-    others: list[MemberLine]
+    others: list[PartySummary]
     to: str
-    disciplines: list[CodeLine]
-    rfa_types: list[CodeLine]
-    sub_types: list[SubTypeLine]
+    disciplines: list[CodeSummary]
+    rfa_types: list[CodeSummary]
+    sub_types: list[SubTypeSummary]
     types: list[Any]
-    people: tuple[Member, ...] = ()
+    people: tuple[OrganizationMember, ...] = ()
 
 
 async def form_choices(session: AsyncSession, *, caller: Caller, kind: WebKind, form: Form) -> FormChoices | None:
@@ -111,27 +111,27 @@ async def _acts_for(session: AsyncSession, caller: Caller) -> dict[UUID, int]:
     return {one.public_id: place for place, one in enumerate(ordered)}
 
 
-async def people_of(session: AsyncSession, project: ProjectRef, originator: str) -> tuple[Member, ...]:
+async def people_of(session: AsyncSession, project: ProjectRef, originator: str) -> tuple[OrganizationMember, ...]:
     """Who can be asked by a sheet that stays inside one organization."""
     if not originator:
         return ()
-    organization = await projects.find_member(
+    organization = await projects.find_organization(
         session, project=project, public_id=UUID(originator), pointer="/originatorOrganizationPublicId"
     )
     return await identity.users_of(session, frozenset({organization.id}))
 
 
-def _chosen(form: Form, name: str, offered: list[MemberLine]) -> str:
+def _chosen(form: Form, name: str, offered: list[PartySummary]) -> str:
     value = str(form.get(name, ""))
     return value if any(str(one.public_id) == value for one in offered) else ""
 
 
-def _primary(own: list[MemberLine], acts_for: Mapping[UUID, int]) -> str:
+def _primary(own: list[PartySummary], acts_for: Mapping[UUID, int]) -> str:
     ordered = sorted(own, key=lambda one: acts_for.get(one.public_id, len(acts_for)))
     return str(ordered[0].public_id) if ordered else ""
 
 
-def _contract(form: Form, offered: list[ContractLine], originator: str) -> str:
+def _contract(form: Form, offered: list[ContractSummary], originator: str) -> str:
     """The one that was chosen; before anything was, the only one in which the originator is a party."""
     if "contractPublicId" in form:
         value = str(form["contractPublicId"])
@@ -140,7 +140,7 @@ def _contract(form: Form, offered: list[ContractLine], originator: str) -> str:
     return str(of_party[0].public_id) if len(of_party) == 1 else ""
 
 
-def _usual_reader(kind: WebKind, contracts: list[ContractLine], contract: str, originator: str) -> str:
+def _usual_reader(kind: WebKind, contracts: list[ContractSummary], contract: str, originator: str) -> str:
     """An RFA begins with the consultant of its contract, so the form proposes it."""
     if kind.name != "rfa":
         return ""

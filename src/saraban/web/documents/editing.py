@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.service import Member
+from saraban.identity.service import OrganizationMember
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
@@ -30,7 +30,7 @@ class DraftChoices:
     """Whom a draft may be sent to besides the main recipient, or who may be asked by a sheet."""
 
     others: list[Any]
-    people: tuple[Member, ...] = ()
+    people: tuple[OrganizationMember, ...] = ()
 
 
 async def _choices(session: AsyncSession, page: PageRequest, shelf: DocumentPages, document: Any) -> DraftChoices:

@@ -20,7 +20,7 @@ from saraban.notifications.schemas import ReminderSettings
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WEEKDAYS
 from saraban.projects.schemas import NewCalendarDay
-from saraban.projects.schemas import Weekend as WeekendOrder
+from saraban.projects.schemas import WeekendIn as WeekendOrder
 from saraban.web.shell.forms import (
     FormErrors,
     Work,

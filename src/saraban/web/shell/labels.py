@@ -6,7 +6,7 @@ from typing import Final
 from saraban.identity.domain.catalogue import role_words
 from saraban.kit.errors import Text
 from saraban.numbering.domain.narrowing import Narrowing
-from saraban.projects.domain import master
+from saraban.projects.domain import master_data
 from saraban.workflow.domain.outcome import WORDS as OUTCOME_WORDS
 
 STATES: Final[dict[str, Text]] = {
@@ -260,7 +260,7 @@ _KINDS: Final = {"RFA": "rfa", "TRANSMITTAL": "transmittal", "CIRCULATION": "cir
 
 
 def type_name(code: str) -> Text:
-    return master.type_name(code, code)
+    return master_data.type_name(code, code)
 
 
 _DEFAULT: Final = Text("ค่าเริ่มต้น", "Default")

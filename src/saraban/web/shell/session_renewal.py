@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from saraban.identity import service as identity
 from saraban.identity.dependencies import ACCESS_COOKIE, DEVICE_COOKIE, REFRESH_COOKIE, refuse_cross_site
-from saraban.identity.service import DEVICE_COOKIE_LIFE, Device, NotSignedIn, SessionEnded, SignedIn
+from saraban.identity.service import DEVICE_COOKIE_LIFE, Device, NotSignedIn, OpenedSession, SessionEnded
 from saraban.kit.http import client_address
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -61,7 +61,7 @@ def _is_signed_in(request: Request) -> bool:
     return True
 
 
-def _replace_cookie(request: Request, opened: SignedIn) -> None:
+def _replace_cookie(request: Request, opened: OpenedSession) -> None:
     """The endpoint reads its caller from the cookie header, so the new token is put there."""
     jar = dict(request.cookies) | {ACCESS_COOKIE: opened.access_token}
     crumbs = "; ".join(f"{name}={value}" for name, value in jar.items())
@@ -76,7 +76,7 @@ def device_of(request: Request) -> Device:
 
 def set_session_cookies(request: Request, response: Response) -> None:
     """Send the cookies of a session that was opened or renewed during this request."""
-    opened: SignedIn | None = getattr(request.state, "opened", None)
+    opened: OpenedSession | None = getattr(request.state, "opened", None)
     if opened is None:
         return
     life = request.app.state.tokens.refresh_life

@@ -17,7 +17,7 @@ from saraban.kit.errors import DomainError, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
 from saraban.projects import service as projects
-from saraban.projects.domain.master import type_name
+from saraban.projects.domain.master_data import type_name
 from saraban.projects.service import ProjectRef
 from saraban.web.shell.document_kinds import BY_NAME
 from saraban.web.shell.forms import FormErrors, Work, form_errors, id_of, project_in, read_form, submit, text, validated

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from saraban.projects.domain.master import RFA_APPROVE_CODES
+from saraban.projects.domain.master_data import RFA_APPROVE_CODES
 from saraban.workflow.domain.definition import ENDS, Definition
 from saraban.workflow.domain.faults import Faults
 from saraban.workflow.domain.outcome import BY_NAME, OUTCOMES, WORDS, Outcome

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from saraban.kit.errors import FieldProblem, Text
-from saraban.projects.domain.master import type_name
+from saraban.projects.domain.master_data import type_name
 from saraban.workflow.domain import ends, exits
 from saraban.workflow.domain.definition import Definition, Require
 from saraban.workflow.domain.faults import Faults

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.identity.service import rights
+from saraban.identity.service import rights_lock
 from saraban.kit.errors import Text
 from saraban.kit.ids import new_id
 from saraban.projects import service as projects
@@ -82,7 +82,7 @@ async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFact
     waiting = await repository.pending(session, instance_id=instance_id)
     if not waiting:
         return {}
-    await rights.keep(session)
+    await rights_lock.hold_shared(session)
     asked = [assignee_of(row) for row in waiting]
     return await answerers(session, asked, facts=facts, state=waiting[0].state)
 
@@ -99,7 +99,7 @@ async def answerers(
     in_role = await holding.people(session, roles=roles, permissions=(), scope=scope) if roles else ()
     seats: dict[int, set[Seat]] = {}
     if scope.project is not None and not named.keys().isdisjoint(SEATED):
-        for seat in await projects.seats(session, project_ids=[scope.project]):
+        for seat in await projects.memberships(session, project_ids=[scope.project]):
             if seat.team in named.get("team", ()) or seat.discipline in named.get("discipline", ()):
                 seats.setdefault(seat.user_id, set()).add(Seat(seat.team, seat.discipline))
     by_name = (UUID(key) for key in named.get("user", ()))
@@ -117,7 +117,7 @@ async def seats_of(
 ) -> dict[tuple[int, int], frozenset[Seat]]:
     """Return where people sit, by (person, project)."""
     found: dict[tuple[int, int], set[Seat]] = {}
-    for seat in await projects.seats(session, project_ids=project_ids, user_ids=user_ids):
+    for seat in await projects.memberships(session, project_ids=project_ids, user_ids=user_ids):
         found.setdefault((seat.user_id, seat.project_id), set()).add(Seat(seat.team, seat.discipline))
     return {key: frozenset(value) for key, value in found.items()}
 

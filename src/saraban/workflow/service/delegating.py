@@ -17,7 +17,7 @@ from saraban.audit import service as audit
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
-from saraban.identity.service import Member
+from saraban.identity.service import OrganizationMember
 from saraban.identity.service.callers import display_name
 from saraban.kit import etags
 from saraban.kit.dates import local_date
@@ -183,7 +183,7 @@ async def listing(
     return Page([_view(one, now) for one in found.items], found.next_cursor)
 
 
-async def colleagues(session: AsyncSession, *, caller: Caller, text: str = "") -> tuple[Member, ...]:
+async def colleagues(session: AsyncSession, *, caller: Caller, text: str = "") -> tuple[OrganizationMember, ...]:
     """Return whom the caller can delegate to, by a part of the name; the first hundred."""
     wanted = text.strip().casefold()
     people = await identity.users_of(session, caller.organization_ids)
@@ -196,11 +196,11 @@ async def known_workflows(session: AsyncSession) -> tuple[str, ...]:
     return tuple(await repository.codes(session))
 
 
-def _words(one: Member) -> str:
+def _words(one: OrganizationMember) -> str:
     return f"{one.display_name} {one.username}".casefold()
 
 
-async def _colleague(session: AsyncSession, caller: Caller, public_id: UUID) -> Member:
+async def _colleague(session: AsyncSession, caller: Caller, public_id: UUID) -> OrganizationMember:
     delegation.check_people(caller.public_id, public_id)
     people = await identity.users_of(session, caller.organization_ids)
     found = next((one for one in people if one.public_id == public_id), None)

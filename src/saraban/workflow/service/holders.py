@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.identity.service import rights
+from saraban.identity.service import rights_lock
 from saraban.workflow.domain import awaiting
 from saraban.workflow.domain.awaiting import Waiting
 from saraban.workflow.domain.definition import Definition, Require
@@ -52,7 +52,7 @@ async def asked_by_person(session: AsyncSession, found: Waiting, *, facts: Subje
     """
     if not (found.named or found.holders):
         return frozenset()
-    await rights.keep(session)
+    await rights_lock.hold_shared(session)
     named = await identity.load_callers(session, sorted(found.named))
     known = {person.user_id: person for person in named.values() if not person.is_service}
     known |= await people(session, found.holders, facts=facts)

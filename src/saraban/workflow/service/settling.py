@@ -209,7 +209,7 @@ async def _write(
             stepping.steps(driver, histories),
             *stepping.items(driver, awaited),
             events.insert_statement(session, driver, told),
-            audit.insertion(driver, [_entry(one, after) for one, after in pairs]),
+            audit.insert_statement(driver, [_entry(one, after) for one, after in pairs]),
         ]
     )
     if sum(changed[: len(moves)]) != len(stand):
@@ -352,9 +352,9 @@ async def _facts(session: AsyncSession, held: Held, *, changed: bool) -> Subject
     return found.get(before.entity_id, before)
 
 
-def _entry(one: Decided, after: Held) -> audit.Deed:
+def _entry(one: Decided, after: Held) -> audit.AuditEntry:
     step, facts, seat = one.step, after.facts, after.seat
-    return audit.Deed(
+    return audit.AuditEntry(
         action=one.kept.audited,
         severity=one.kept.severity,
         caller=after.caller,

@@ -18,7 +18,7 @@ from saraban.documents.core.schemas import ProjectAnswer, ReferenceAnswer
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
-from saraban.projects.domain.master import CIRCULATION_STATUSES
+from saraban.projects.domain.master_data import CIRCULATION_STATUSES
 from saraban.workflow import service as workflow
 from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
 

@@ -67,7 +67,7 @@ async def originator_of(
     if stated is None and caller.organization_id is None:
         raise invalid(pointer, "required", "จำเป็นต้องระบุองค์กรผู้ส่ง", "The originating organization is required.")
     public_id = stated or await repository.organization_public_id(session, organization_id=caller.organization_id or 0)
-    found = await projects.find_member(session, project=project, public_id=public_id, pointer=pointer)
+    found = await projects.find_organization(session, project=project, public_id=public_id, pointer=pointer)
     if found.id not in caller.organization_ids and not caller.may(EVERYTHING, Scope()):
         raise NotYourOrganization.at(pointer)
     return found
@@ -85,7 +85,7 @@ async def recipients_of(
     found: list[tuple[OrganizationRef, str]] = []
     for place, one in enumerate(asked):
         pointer = f"/recipients/{place}/organizationPublicId"
-        organization = await projects.find_member(
+        organization = await projects.find_organization(
             session, project=project, public_id=one.organization_public_id, pointer=pointer
         )
         if organization.id == originator_id:

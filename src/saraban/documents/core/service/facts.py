@@ -63,10 +63,10 @@ async def subject_contexts(session: AsyncSession, *, rows: Sequence[SubjectRow])
     recipients, *known = await fetch_each(
         session,
         repository.recipients_query({row.document_id for row in rows}),
-        *(projects.taking_part(project_id=project, contract_id=contract) for project, contract in places),
+        *(projects.parties_query(project_id=project, contract_id=contract) for project, contract in places),
     )
     taking_part = dict(zip(places, known, strict=True))
-    parties = {place: projects.by_part(those) for place, those in taking_part.items()}
+    parties = {place: projects.by_role(those) for place, those in taking_part.items()}
     return {
         str(row.revision_public_id): SubjectContext(
             row, recipients[row.document_id], parties[place], taking_part[place]

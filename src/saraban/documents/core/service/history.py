@@ -64,11 +64,11 @@ async def merged(
     return DocumentHistory(items=sorted(entries, key=lambda entry: entry.at)[::-1])
 
 
-async def _trail(session: AsyncSession, entity_type: str, public_id: UUID) -> Sequence[audit.AuditEntry]:
-    found: list[audit.AuditEntry] = []
+async def _trail(session: AsyncSession, entity_type: str, public_id: UUID) -> Sequence[audit.AuditRecord]:
+    found: list[audit.AuditRecord] = []
     cursor: str | None = None
     while True:
-        page = await audit.listing(
+        page = await audit.list_records(
             session, entity_type=entity_type, entity_id=str(public_id), cursor=cursor, limit=_PAGE
         )
         found.extend(page.items)
@@ -105,12 +105,12 @@ def _step(step: workflow.TakenStep, label: str | None) -> HistoryEntry:
     )
 
 
-def _absent(entry: audit.AuditEntry) -> UUID | None:
+def _absent(entry: audit.AuditRecord) -> UUID | None:
     told = entry.details.get(_ABSENT)
     return UUID(told) if told else None
 
 
-def _deed(entry: audit.AuditEntry, names: dict[UUID, PersonAnswer]) -> HistoryEntry:
+def _deed(entry: audit.AuditRecord, names: dict[UUID, PersonAnswer]) -> HistoryEntry:
     details = dict(entry.details)
     # What a draft said before it was issued is the originator's; the audit trail keeps it.
     details.pop("changes", None)

@@ -37,7 +37,7 @@ from saraban.identity.service.callers import display_name
 from saraban.kit.clock import local_date
 from saraban.numbering import service as numbering
 from saraban.numbering.schemas import NumberFormatOut
-from saraban.projects.domain.master import CORRESPONDENCE_STATUSES, Offer, name_of
+from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES, MasterCode, name_of
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
 from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
@@ -117,7 +117,7 @@ def _contract(row: DocumentRow) -> ContractAnswer | None:
     )
 
 
-def coded(offers: tuple[Offer, ...], code: str, stored: str | None) -> CodeAnswer:
+def coded(offers: tuple[MasterCode, ...], code: str, stored: str | None) -> CodeAnswer:
     """Return a code of the shipped lists with its names."""
     says = name_of(offers, code, stored)
     return CodeAnswer(code=code, name=says.en, name_th=says.th)

@@ -32,7 +32,7 @@ from saraban.kit.clock import local_date
 from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
-from saraban.projects.domain.master import CORRESPONDENCE_STATUSES
+from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES
 from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
 
 

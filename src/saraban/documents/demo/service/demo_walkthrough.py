@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from saraban.audit import service as audit
-from saraban.audit.service import AuditEntry
+from saraban.audit.service import AuditRecord
 from saraban.documents.demo.domain.demo_data import DemoAction, DemoDocument
 from saraban.documents.demo.domain.walkthrough import WALKTHROUGH
 from saraban.documents.demo.service import demo_actions
@@ -37,7 +37,7 @@ class WalkthroughDocument:
     script: DemoDocument
     document: demo_actions.DocumentJson
     steps: Sequence[TakenStep]
-    trail: Sequence[AuditEntry]
+    trail: Sequence[AuditRecord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +117,6 @@ async def _chapter(
     now = clock.now()
     async with stage.db.reading() as session:
         steps = await workflow.history(session, caller=author, subjects=stage.subjects, public_id=instance)
-        trail = await audit.listing(session, entity_id=str(public_id), limit=_PAGE)
+        trail = await audit.list_records(session, entity_id=str(public_id), limit=_PAGE)
     fresh = await demo_actions.read(stage, caller=author, public_id=public_id, where=script.where, now=now)
     return WalkthroughDocument(script, fresh, steps, trail.items[::-1])

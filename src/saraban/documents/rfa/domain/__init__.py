@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from saraban.documents.core.domain.kind import KindRules
-from saraban.projects.domain.master import RFA_APPROVE_CODES
+from saraban.projects.domain.master_data import RFA_APPROVE_CODES
 from saraban.workflow.domain.outcome import BY_NAME, NOTHING, Meaning, Outcome
 
 AUTHOR_ROLE = "CONTRACTOR"

@@ -6,7 +6,7 @@ from saraban.kit.errors import Text
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class MasterCode:
     """A code with its name in both languages and its place in a list."""
 
     code: str
@@ -14,8 +14,8 @@ class Offer:
     order: int
 
 
-def _offers(*rows: tuple[str, str, str]) -> tuple[Offer, ...]:
-    return tuple(Offer(code, Text(th, en), 10 * place) for place, (code, th, en) in enumerate(rows, 1))
+def _offers(*rows: tuple[str, str, str]) -> tuple[MasterCode, ...]:
+    return tuple(MasterCode(code, Text(th, en), 10 * place) for place, (code, th, en) in enumerate(rows, 1))
 
 
 CORRESPONDENCE_TYPES = _offers(
@@ -98,7 +98,7 @@ CIRCULATION_STATUSES = _offers(
 )
 
 
-def name_of(offers: tuple[Offer, ...], code: str, stored: str | None) -> Text:
+def name_of(offers: tuple[MasterCode, ...], code: str, stored: str | None) -> Text:
     """Return a code's name in both languages; a code added later has the stored one only."""
     return next((one.says for one in offers if one.code == code), Text(stored or code, stored or code))
 

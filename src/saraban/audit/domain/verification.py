@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from saraban.audit.domain.blocks import MINIMUM_YEARS, START, Header, head_of, rows_digest, years_before
-from saraban.audit.domain.journals import Mark, moment
+from saraban.audit.domain.blocks import MINIMUM_YEARS, START, BlockHeader, head_digest, rows_digest, years_before
+from saraban.audit.domain.journals import RowDigest, utc_text
 
 MOST_FINDINGS = 20
 
 
-class Wrong(StrEnum):
+class FindingKind(StrEnum):
     """What somebody did, as far as the blocks can tell."""
 
     CHANGED = "changed"
@@ -40,7 +40,7 @@ class Finding:
     :param at: the row's time, or that of the first row of its block
     """
 
-    what: Wrong
+    what: FindingKind
     journal: str
     block: int | None = None
     public_id: str | None = None
@@ -48,7 +48,7 @@ class Finding:
 
 
 @dataclass
-class Examination:
+class JournalVerification:
     """
     One journal, whose blocks are handed in by ascending number.
 
@@ -67,7 +67,7 @@ class Examination:
     _gone: list[tuple[int, datetime]] = field(default_factory=list)
     _next_head: tuple[int, str] | None = None
 
-    def block(self, header: Header, *, listed: Sequence[Mark] | None, rows: Sequence[Mark]) -> None:
+    def block(self, header: BlockHeader, *, listed: Sequence[RowDigest] | None, rows: Sequence[RowDigest]) -> None:
         """
         Examine the next block.
 
@@ -80,7 +80,7 @@ class Examination:
             self._purge(header)
             self._strangers(header, rows)
         elif listed is not None and rows_digest(listed) != header.rows_digest:
-            self._found(Wrong.BLOCK_CHANGED, header)
+            self._found(FindingKind.BLOCK_CHANGED, header)
         elif listed is not None:
             self._compare(header, listed, rows)
         elif rows_digest(rows) != header.rows_digest:
@@ -92,26 +92,26 @@ class Examination:
     def finish(self) -> None:
         """Tell what only the end can: rows that nobody deleted lawfully, and a tail that was cut."""
         for number, _ in self._gone:
-            self._add(Finding(Wrong.ROWS_GONE, self.journal, number))
+            self._add(Finding(FindingKind.ROWS_GONE, self.journal, number))
         line = self._head_after(self.number)
         if line is not None:
-            self._add(Finding(Wrong.TAIL_CUT, self.journal, line[0]))
+            self._add(Finding(FindingKind.TAIL_CUT, self.journal, line[0]))
         self.findings.sort(key=lambda finding: finding.block or 0)
 
-    def stray(self, header: Header | None, mark: Mark) -> None:
+    def stray(self, header: BlockHeader | None, mark: RowDigest) -> None:
         """A row outside any block's place."""
         number = header.number if header else None
-        self._add(Finding(Wrong.INSERTED, self.journal, number, mark.public_id, mark.at))
+        self._add(Finding(FindingKind.INSERTED, self.journal, number, mark.public_id, mark.at))
 
-    def _follow(self, header: Header) -> None:
+    def _follow(self, header: BlockHeader) -> None:
         if header.number != self.number + 1:
-            self._add(Finding(Wrong.BLOCK_REMOVED, self.journal, self.number + 1, at=moment(header.first_at)))
-        elif header.previous_head != self.head or head_of(header) != header.head:
-            self._found(Wrong.BLOCK_CHANGED, header)
+            self._add(Finding(FindingKind.BLOCK_REMOVED, self.journal, self.number + 1, at=utc_text(header.first_at)))
+        elif header.previous_head != self.head or head_digest(header) != header.head:
+            self._found(FindingKind.BLOCK_CHANGED, header)
         line = self._head_after(header.number - 1)
         while line is not None and line[0] == header.number:
             if line[1] != header.head:
-                self._found(Wrong.OTHER_HEAD, header)
+                self._found(FindingKind.OTHER_HEAD, header)
             line = self._advance()
         self.number, self.head = header.number, header.head
 
@@ -126,7 +126,7 @@ class Examination:
         self._next_head = next(self.heads, None) if self.heads is not None else None
         return self._next_head
 
-    def _compare(self, header: Header, listed: Sequence[Mark], rows: Sequence[Mark]) -> None:
+    def _compare(self, header: BlockHeader, listed: Sequence[RowDigest], rows: Sequence[RowDigest]) -> None:
         wanted, present = {mark.public_id for mark in listed}, {mark.public_id for mark in rows}
         seen: set[str] = set()
         for place in range(max(len(listed), len(rows))):
@@ -136,15 +136,15 @@ class Examination:
                 self._differs(header, sealed, there, wanted=wanted, present=present, seen=seen)
                 return
             if there.digest != sealed.digest:
-                self._row(Wrong.CHANGED, header, there)
+                self._row(FindingKind.CHANGED, header, there)
                 return
             seen.add(there.public_id)
 
     def _differs(
         self,
-        header: Header,
-        sealed: Mark | None,
-        there: Mark | None,
+        header: BlockHeader,
+        sealed: RowDigest | None,
+        there: RowDigest | None,
         *,
         wanted: set[str],
         present: set[str],
@@ -155,31 +155,31 @@ class Examination:
         missing = sealed is not None and sealed.public_id not in present
         if missing and sealed is not None:
             # A row with another public id in its very place: removed or renamed, the sealed one is the one to name.
-            self._row(Wrong.REMOVED, header, sealed)
+            self._row(FindingKind.REMOVED, header, sealed)
         elif foreign and there is not None:
-            self._row(Wrong.INSERTED, header, there)
+            self._row(FindingKind.INSERTED, header, there)
         elif there is not None:
-            self._row(Wrong.MOVED, header, there)
+            self._row(FindingKind.MOVED, header, there)
 
-    def _strangers(self, header: Header, rows: Sequence[Mark]) -> None:
+    def _strangers(self, header: BlockHeader, rows: Sequence[RowDigest]) -> None:
         if rows:
-            self._row(Wrong.INSERTED, header, rows[0])
+            self._row(FindingKind.INSERTED, header, rows[0])
 
-    def _purge(self, header: Header) -> None:
+    def _purge(self, header: BlockHeader) -> None:
         if header.last_at > years_before(header.sealed_at, MINIMUM_YEARS):
-            self._found(Wrong.PURGED_EARLY, header)
+            self._found(FindingKind.PURGED_EARLY, header)
             return
         first, last = header.purged_first or 0, header.purged_last or -1
         before = len(self._gone)
         self._gone = [gone for gone in self._gone if not (first <= gone[0] <= last and gone[1] <= header.last_at)]
         self.purged += before - len(self._gone)
 
-    def _row(self, what: Wrong, header: Header, mark: Mark) -> None:
-        at = mark.at or moment(header.first_at)
+    def _row(self, what: FindingKind, header: BlockHeader, mark: RowDigest) -> None:
+        at = mark.at or utc_text(header.first_at)
         self._add(Finding(what, self.journal, header.number, mark.public_id, at))
 
-    def _found(self, what: Wrong, header: Header) -> None:
-        self._add(Finding(what, self.journal, header.number, at=moment(header.first_at)))
+    def _found(self, what: FindingKind, header: BlockHeader) -> None:
+        self._add(Finding(what, self.journal, header.number, at=utc_text(header.first_at)))
 
     def _add(self, finding: Finding) -> None:
         if len(self.findings) < MOST_FINDINGS:

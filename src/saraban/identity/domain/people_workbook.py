@@ -41,7 +41,7 @@ _ROLES: Final = {fold(name).casefold(): offer for offer in catalogue.ROLES for n
 
 
 @dataclass(frozen=True, slots=True)
-class RoleWish:
+class RequestedRole:
     """A role in a place, as one row of the sheet has it."""
 
     line: int
@@ -56,7 +56,7 @@ class RoleWish:
 
 
 @dataclass(frozen=True, slots=True)
-class SheetPerson:
+class ImportedPerson:
     """
     One person of the sheet.
 
@@ -65,10 +65,10 @@ class SheetPerson:
 
     line: int
     cells: dict[str, str]
-    roles: tuple[RoleWish, ...]
+    roles: tuple[RequestedRole, ...]
 
 
-def places_of(headings: Sequence[object]) -> dict[str, int]:
+def column_positions(headings: Sequence[object]) -> dict[str, int]:
     """
     Find the columns by their headings, in whatever order and language they stand.
 
@@ -88,15 +88,15 @@ def places_of(headings: Sequence[object]) -> dict[str, int]:
     return places
 
 
-def people_of(rows: Iterable[Sequence[object]]) -> tuple[list[SheetPerson], list[FieldProblem]]:
+def read_people(rows: Iterable[Sequence[object]]) -> tuple[list[ImportedPerson], list[FieldProblem]]:
     """
     Give the people of a sheet whose first row has the headings, and what is wrong with its rows by itself.
 
     :raises Invalid: when a column is missing
     """
     lines = iter(rows)
-    places = places_of(next(lines, []))
-    found: dict[str, SheetPerson] = {}
+    places = column_positions(next(lines, []))
+    found: dict[str, ImportedPerson] = {}
     faults: list[FieldProblem] = []
     for line, row in enumerate(lines, 2):
         cells = {key: _text(row[at]) if at < len(row) else "" for key, at in places.items()}
@@ -114,14 +114,14 @@ def people_of(rows: Iterable[Sequence[object]]) -> tuple[list[SheetPerson], list
                 for column in COLUMNS
                 if column.needed and not cells[column.key]
             ]
-            found[name] = SheetPerson(line, cells, roles)
+            found[name] = ImportedPerson(line, cells, roles)
         else:
             faults += _contradictions(line, cells, first)
-            found[name] = SheetPerson(first.line, first.cells, first.roles + roles)
+            found[name] = ImportedPerson(first.line, first.cells, first.roles + roles)
     return list(found.values()), faults
 
 
-def at_row(line: int, fault: FieldProblem, *, of_role: bool = False) -> FieldProblem:
+def at_workbook_row(line: int, fault: FieldProblem, *, of_role: bool = False) -> FieldProblem:
     """Give a service's fault of one person the row and the column that it comes from."""
     name = fault.pointer.removeprefix("/")
     codes = {"organizationCode", "projectCode", "contractCode"}
@@ -129,7 +129,7 @@ def at_row(line: int, fault: FieldProblem, *, of_role: bool = False) -> FieldPro
     return FieldProblem(f"/{line}/{key}", fault.code, fault.text, fault.values)
 
 
-def _role(line: int, cells: dict[str, str]) -> tuple[tuple[RoleWish, ...], list[FieldProblem]]:
+def _role(line: int, cells: dict[str, str]) -> tuple[tuple[RequestedRole, ...], list[FieldProblem]]:
     role, level, place = (cells.get(key, "") for key in ("role", "level", "place"))
     if not role:
         extra = "level" if level else "place" if place else ""
@@ -144,10 +144,10 @@ def _role(line: int, cells: dict[str, str]) -> tuple[tuple[RoleWish, ...], list[
     if (offer.scope == catalogue.GLOBAL) == bool(place):
         th, en = ("บทบาทนี้ใช้ทั้งระบบ ไม่ต้องระบุ", "This role counts everywhere.") if place else ("ต้องระบุ", "This is needed.")
         return (), [_fault(line, "place", "mismatch", th, en)]
-    return (RoleWish(line, offer.name, offer.scope, place),), []
+    return (RequestedRole(line, offer.name, offer.scope, place),), []
 
 
-def _contradictions(line: int, cells: dict[str, str], first: SheetPerson) -> list[FieldProblem]:
+def _contradictions(line: int, cells: dict[str, str], first: ImportedPerson) -> list[FieldProblem]:
     text = Text("ต่างจากแถว {line} ของคนเดียวกัน", "It differs from row {line} of the same person.")
     return [
         FieldProblem(f"/{line}/{key}", "differs", text, {"line": first.line})

@@ -13,9 +13,9 @@ import structlog
 from sqlalchemy.exc import IntegrityError
 
 from saraban.audit import repository
-from saraban.audit.domain.blocks import START, Header, headed, rows_digest
+from saraban.audit.domain.blocks import START, BlockHeader, rows_digest, with_digest
 from saraban.audit.domain.journals import JOURNALS, Journal
-from saraban.audit.service.heads import HeadFile
+from saraban.audit.service.head_file import HeadFile
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 
@@ -65,7 +65,9 @@ class Sealer:
         async with self._db.reading() as session:
             last = await repository.last_block(session, journal)
         after = last.last_id if last else None
-        anyone = await repository.keys_of_anyone(self._db, journal, after=after, upto=mark, limit=self._block_rows)
+        anyone = await repository.keys_with_uncommitted(
+            self._db, journal, after=after, upto=mark, limit=self._block_rows
+        )
         async with self._db.reading() as session:
             rows = await repository.rows(session, journal, after=after, upto=mark, limit=self._block_rows)
         committed = {row.key for row in rows}
@@ -76,12 +78,12 @@ class Sealer:
         previous = (last.number, last.head) if last else (0, START)
         return await self._write(journal, closed, previous)
 
-    async def _write(self, journal: Journal, rows: list[repository.Row], previous: tuple[int, str]) -> bool:
+    async def _write(self, journal: Journal, rows: list[repository.JournalRow], previous: tuple[int, str]) -> bool:
         marks = await asyncio.to_thread(lambda: [row.mark for row in rows])
         moments = [when for mark in marks if (when := _time(mark.at)) is not None]
         now = self._clock.now()
-        header = headed(
-            Header(
+        header = with_digest(
+            BlockHeader(
                 journal=journal.name,
                 number=previous[0] + 1,
                 kind="SEAL",

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from saraban.audit import repository
-from saraban.audit.domain.blocks import FORM, START, told, unpacked
-from saraban.audit.domain.journals import JOURNALS, Journal, moment
+from saraban.audit.domain.blocks import FORM, START, to_export, unpack
+from saraban.audit.domain.journals import JOURNALS, Journal, utc_text
 from saraban.kit.db import Database
 
 
@@ -38,7 +38,7 @@ async def export(db: Database, *, now: datetime) -> AsyncIterator[tuple[bytes, i
 
     Rows are given as they stand in the database now, changed or not: it is their block that proves them.
     """
-    yield _line({"type": "export", "form": FORM, "exportedAt": moment(now)}), 0
+    yield _line({"type": "export", "form": FORM, "exportedAt": utc_text(now)}), 0
     end: dict[str, Any] = {}
     for journal in JOURNALS:
         number, head, key = 0, START, None
@@ -51,7 +51,7 @@ async def export(db: Database, *, now: datetime) -> AsyncIterator[tuple[bytes, i
             "blocks": number,
             "head": head,
             "unsealed": count,
-            "unsealedFrom": moment(since) if since else None,
+            "unsealedFrom": utc_text(since) if since else None,
         }
     yield _line({"type": "end", "journals": end}), 0
 
@@ -74,7 +74,10 @@ async def _block(db: Database, journal: Journal, *, above: int, after: int | Non
         limit = 2 * block.row_count + 1000
         rows = await repository.rows(session, journal, after=after, upto=block.last_id, limit=limit)
     header, content = repository.header_of(block), block.row_list
-    lines = [_line(told(header, None if content is None else unpacked(content))), *(row.line + b"\n" for row in rows)]
+    lines = [
+        _line(to_export(header, None if content is None else unpack(content))),
+        *(row.line + b"\n" for row in rows),
+    ]
     return _Piece(b"".join(lines), len(rows), header.number, header.head, block.last_id)
 
 

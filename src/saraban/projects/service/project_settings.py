@@ -12,19 +12,19 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.projects.models import Project
 from saraban.projects.repository import lookup
-from saraban.projects.service.reading import seen
+from saraban.projects.service.project_lists import visible_project
 
 MANAGE = "project.edit"
 
 
-async def managed(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
+async def lock_managed_project(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
     """
     Return a project that the caller manages, held until the end of the transaction.
 
     :raises NotFound: when there is no such project that the caller may see
     :raises Forbidden: when the caller does not manage it
     """
-    project = await seen(session, caller, public_id)
+    project = await visible_project(session, caller, public_id)
     caller.require(MANAGE, Scope(project=project.id))
     await lock_project(session, project_id=project.id)
     return project
@@ -35,7 +35,7 @@ async def lock_project(session: AsyncSession, *, project_id: int) -> None:
     await lookup.lock(session, project_id=project_id)
 
 
-async def note(
+async def record_change(
     session: AsyncSession,
     action: str,
     project: Project,

@@ -16,11 +16,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.repository import accounts as repository
 
 
-async def keep(session: AsyncSession) -> None:
+async def hold_shared(session: AsyncSession) -> None:
     """Keep what people may do as it is until the transaction ends; called before it is read."""
-    await repository.hold_rights(session, alone=False)
+    await repository.lock_rights(session, alone=False)
 
 
-async def change(session: AsyncSession) -> None:
+async def hold_exclusive(session: AsyncSession) -> None:
     """Wait for all who keep the rights, and let nobody keep them until they are changed."""
-    await repository.hold_rights(session, alone=True)
+    await repository.lock_rights(session, alone=True)

@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import repository
-from saraban.attachments.domain.row import AttachmentRow
+from saraban.attachments.domain.attachment import AttachmentRow
 from saraban.attachments.service.rows import as_row
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text

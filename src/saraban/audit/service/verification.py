@@ -8,17 +8,17 @@ from datetime import datetime
 from typing import Any
 
 from saraban.audit import repository
-from saraban.audit.domain.blocks import FORM, START, Header, heard, unpacked
-from saraban.audit.domain.examination import Examination, Finding, Wrong, heads_of
-from saraban.audit.domain.journals import JOURNALS, Journal, Mark, mark_of
-from saraban.audit.service.heads import HeadFile
+from saraban.audit.domain.blocks import FORM, START, BlockHeader, from_export, unpack
+from saraban.audit.domain.journals import JOURNALS, Journal, RowDigest, digest_of_row
+from saraban.audit.domain.verification import Finding, FindingKind, JournalVerification, heads_of
+from saraban.audit.service.head_file import HeadFile
 from saraban.kit.db import Database
 
 Progress = Callable[[str, int], None]  # journal, rows further
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class JournalStatus:
     """How far a journal is sealed; `unsealed_from` is the time of the oldest row that is not."""
 
     journal: str
@@ -30,27 +30,31 @@ class Standing:
 
 
 @dataclass
-class Report:
+class VerificationReport:
     """Nothing was tampered with, as far as blocks can tell, when there are no findings; the first come first."""
 
     findings: list[Finding] = field(default_factory=list)
-    standings: list[Standing] = field(default_factory=list)
+    standings: list[JournalStatus] = field(default_factory=list)
 
 
 class NotAnExport(ValueError):
     """The file is something else, so nothing can be said about it."""
 
 
-async def verify(db: Database, *, heads: HeadFile | None, progress: Progress = lambda _journal, _rows: None) -> Report:
+async def verify(
+    db: Database, *, heads: HeadFile | None, progress: Progress = lambda _journal, _rows: None
+) -> VerificationReport:
     """Examine every sealed row, and count those that are not sealed yet."""
-    report = Report()
+    report = VerificationReport()
     for journal in JOURNALS:
         known = heads is not None and heads.exists()
-        examination = Examination(journal.name, heads_of(journal.name, heads.lines()) if heads and known else None)
+        examination = JournalVerification(
+            journal.name, heads_of(journal.name, heads.lines()) if heads and known else None
+        )
         key = await _walk(db, journal, examination, progress)
         examination.finish()
         if heads is not None and not known and examination.blocks:
-            report.findings.append(Finding(Wrong.NO_HEADS, journal.name))
+            report.findings.append(Finding(FindingKind.NO_HEADS, journal.name))
         report.findings += examination.findings
         async with db.reading() as session:
             unsealed, since = await repository.tail(session, journal, after=key)
@@ -58,11 +62,11 @@ async def verify(db: Database, *, heads: HeadFile | None, progress: Progress = l
     return report
 
 
-async def patrol(db: Database, *, journal: Journal, above: int, blocks: int) -> tuple[list[Finding], int]:
+async def verify_next_blocks(db: Database, *, journal: Journal, above: int, blocks: int) -> tuple[list[Finding], int]:
     """Examine the few blocks behind number `above`, and say where to go on: at 0 after the last."""
     async with db.reading() as session:
         before = await repository.block_below(session, journal.name, above + 1)
-    examination = Examination(journal.name)
+    examination = JournalVerification(journal.name)
     if before is not None:
         examination.number, examination.head = before.number, before.head
     key = before.last_id if before else None
@@ -74,13 +78,13 @@ async def patrol(db: Database, *, journal: Journal, above: int, blocks: int) -> 
     return examination.findings, examination.number
 
 
-async def sealed_blocks(db: Database) -> dict[str, int]:
+async def count_sealed_blocks(db: Database) -> dict[str, int]:
     """Count the blocks of each journal."""
     async with db.reading() as session:
         return {journal.name: await repository.count_blocks(session, journal.name) for journal in JOURNALS}
 
 
-async def _walk(db: Database, journal: Journal, examination: Examination, progress: Progress) -> int | None:
+async def _walk(db: Database, journal: Journal, examination: JournalVerification, progress: Progress) -> int | None:
     """Examine block after block and give the last key that is sealed."""
     key: int | None = None
     while True:
@@ -92,7 +96,7 @@ async def _walk(db: Database, journal: Journal, examination: Examination, progre
         progress(journal.name, examination.rows - before)
 
 
-async def _step(db: Database, journal: Journal, examination: Examination, after: int | None) -> int | None:
+async def _step(db: Database, journal: Journal, examination: JournalVerification, after: int | None) -> int | None:
     async with db.reading() as session:
         found = await repository.blocks(session, journal.name, above=examination.number, limit=1, with_list=True)
         if not found:
@@ -102,14 +106,14 @@ async def _step(db: Database, journal: Journal, examination: Examination, after:
         limit = 2 * block.row_count + 1000
         rows = await repository.rows(session, journal, after=after, upto=block.last_id, limit=limit)
     header, content = repository.header_of(block), block.row_list
-    listed = None if content is None else unpacked(content)
+    listed = None if content is None else unpack(content)
     marks = await asyncio.to_thread(lambda: [row.mark for row in rows])
     examination.block(header, listed=listed, rows=marks)
     return block.last_id
 
 
-def _standing(examination: Examination, unsealed: int, since: datetime | None) -> Standing:
-    return Standing(examination.journal, examination.blocks, examination.rows, examination.purged, unsealed, since)
+def _standing(examination: JournalVerification, unsealed: int, since: datetime | None) -> JournalStatus:
+    return JournalStatus(examination.journal, examination.blocks, examination.rows, examination.purged, unsealed, since)
 
 
 def verify_file(
@@ -117,7 +121,7 @@ def verify_file(
     *,
     heads: Callable[[str], Iterator[tuple[int, str]]] | None = None,
     progress: Progress = lambda _journal, _rows: None,
-) -> Report:
+) -> VerificationReport:
     """
     Examine an export, without any database.
 
@@ -128,12 +132,14 @@ def verify_file(
     first = next(source, ({}, b""))[0]
     if first.get("type") != "export" or first.get("form") != FORM:
         raise NotAnExport("the first line is not that of an export")
-    reading = _Reading({name: Examination(name, heads(name) if heads else None) for name in _NAMES}, progress)
+    reading = _ExportVerification(
+        {name: JournalVerification(name, heads(name) if heads else None) for name in _NAMES}, progress
+    )
     try:
         for told, line in source:
             reading.take(told, line)
     except (KeyError, TypeError, ValueError):
-        reading.report.findings.append(Finding(Wrong.FILE_FAULT, reading.journal, reading.number))
+        reading.report.findings.append(Finding(FindingKind.FILE_FAULT, reading.journal, reading.number))
     except EOFError:
         pass  # a compressed file that was cut; what is missing is told below
     return reading.close()
@@ -152,26 +158,26 @@ def _parsed(lines: Iterable[bytes]) -> Iterator[tuple[dict[str, Any], bytes]]:
         yield (told if isinstance(told, dict) else {}), bare
 
 
-class _Reading:
+class _ExportVerification:
     """Where in the file the examination is: a block's rows are collected until the next line that is no row."""
 
-    def __init__(self, examinations: dict[str, Examination], progress: Progress) -> None:
-        self.report, self.journal, self.number = Report(), _NAMES[0], 0
+    def __init__(self, examinations: dict[str, JournalVerification], progress: Progress) -> None:
+        self.report, self.journal, self.number = VerificationReport(), _NAMES[0], 0
         self._examinations, self._progress = examinations, progress
-        self._block: tuple[Header, list[Mark] | None] | None = None
-        self._rows: list[Mark] = []
+        self._block: tuple[BlockHeader, list[RowDigest] | None] | None = None
+        self._rows: list[RowDigest] = []
         self._end: dict[str, Any] | None = None
 
     def take(self, told: dict[str, Any], line: bytes) -> None:
         kind = told.get("type")
         if kind == "row" and self._block is not None:
             if len(self._rows) <= 2 * self._block[0].row_count + 1000:
-                self._rows.append(mark_of(line))
+                self._rows.append(digest_of_row(line))
         elif kind == "row":
-            self._examinations[str(told["journal"])].stray(None, mark_of(line))
+            self._examinations[str(told["journal"])].stray(None, digest_of_row(line))
         elif kind == "block":
             self._examine()
-            self._block = heard(told)
+            self._block = from_export(told)
             self.journal, self.number = self._block[0].journal, self._block[0].number
         elif kind == "end":
             self._examine()
@@ -179,17 +185,17 @@ class _Reading:
         else:
             raise ValueError("a line of no known type")
 
-    def close(self) -> Report:
+    def close(self) -> VerificationReport:
         try:
             self._examine()
         except KeyError:
-            self.report.findings.append(Finding(Wrong.FILE_FAULT, self.journal, self.number))
+            self.report.findings.append(Finding(FindingKind.FILE_FAULT, self.journal, self.number))
         for name, examination in self._examinations.items():
             examination.finish()
             self.report.findings += examination.findings
             end = (self._end or {}).get(name)
             if not isinstance(end, dict) or (end.get("blocks"), end.get("head")) != _reached(examination):
-                self.report.findings.append(Finding(Wrong.FILE_CUT, name, examination.number + 1))
+                self.report.findings.append(Finding(FindingKind.FILE_CUT, name, examination.number + 1))
             since = end.get("unsealedFrom") if isinstance(end, dict) else None
             count = end.get("unsealed", 0) if isinstance(end, dict) else 0
             self.report.standings.append(
@@ -206,5 +212,5 @@ class _Reading:
         self._block, self._rows = None, []
 
 
-def _reached(examination: Examination) -> tuple[int, str]:
+def _reached(examination: JournalVerification) -> tuple[int, str]:
     return examination.number, examination.head if examination.blocks else START

@@ -8,9 +8,9 @@ from pathlib import Path
 import structlog
 
 from saraban.audit import repository
-from saraban.audit.domain.blocks import Header
-from saraban.audit.domain.examination import heads_of
-from saraban.audit.domain.journals import JOURNALS, Journal, moment
+from saraban.audit.domain.blocks import BlockHeader
+from saraban.audit.domain.journals import JOURNALS, Journal, utc_text
+from saraban.audit.domain.verification import heads_of
 from saraban.kit.db import Database
 
 log = structlog.get_logger(__name__)
@@ -75,9 +75,9 @@ class HeadFile:
             file.seek(max(0, size - _TAIL_BYTES))
             return file.read().decode("utf-8", "replace").splitlines()
 
-    def _append(self, headers: list[Header]) -> None:
+    def _append(self, headers: list[BlockHeader]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        text = "".join(f"{moment(one.sealed_at)} {one.journal} {one.number} {one.head}\n" for one in headers)
+        text = "".join(f"{utc_text(one.sealed_at)} {one.journal} {one.number} {one.head}\n" for one in headers)
         with self.path.open("ab+", buffering=0) as file:  # one write: processes of one server share the file
             end = file.seek(0, os.SEEK_END)
             if end:
@@ -88,7 +88,7 @@ class HeadFile:
             os.fsync(file.fileno())
 
 
-async def _above(db: Database, journal: str, number: int) -> list[Header]:
+async def _above(db: Database, journal: str, number: int) -> list[BlockHeader]:
     async with db.reading() as session:
         found = await repository.blocks(session, journal, above=number, limit=_STEP)
         return [repository.header_of(row) for row in found]

@@ -10,10 +10,10 @@ from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments.domain.row import AttachmentRow
+from saraban.attachments.domain.attachment import AttachmentRow
 from saraban.attachments.domain.storage import Storage
-from saraban.attachments.schemas import Upload
-from saraban.attachments.service.uploads import Intake, UploadRules, fit_name, upload
+from saraban.attachments.schemas import UploadedFile
+from saraban.attachments.service.uploads import UploadRules, UploadStream, acceptable_file_name, upload
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
@@ -58,27 +58,27 @@ async def upload_once(
         )
         return _answer(row)
 
-    return await once_for_file(
+    return await answer_file_once(
         db,
         caller=caller,
         key=key,
         operation=OPERATION,
-        payload={"file": fit_name(name)},
-        intake=Intake(chunks, rules.max_bytes),
+        payload={"file": acceptable_file_name(name)},
+        intake=UploadStream(chunks, rules.max_bytes),
         checksum="checksum",
         now=clock.now(),
         run=run,
     )
 
 
-async def once_for_file(
+async def answer_file_once(
     db: Database,
     *,
     caller: Caller,
     key: str | None,
     operation: str,
     payload: dict[str, str],
-    intake: Intake,
+    intake: UploadStream,
     checksum: str,
     now: datetime,
     run: Callable[[Remember], Awaitable[OperationResult]],
@@ -103,4 +103,4 @@ async def once_for_file(
 
 
 def _answer(row: AttachmentRow) -> OperationResult:
-    return OperationResult(201, Upload.of(row).model_dump(mode="json", by_alias=True))
+    return OperationResult(201, UploadedFile.of(row).model_dump(mode="json", by_alias=True))

@@ -13,23 +13,23 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.organization import part_of
+from saraban.identity.domain.organization import party_role
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import page_of
-from saraban.projects.domain.master import type_name
+from saraban.projects.domain.master_data import type_name
 from saraban.projects.domain.reference import ProjectRef
 from saraban.projects.models import Project
-from saraban.projects.repository import reading as repository
+from saraban.projects.repository import projects as repository
 from saraban.projects.schemas import (
-    CodeLine,
-    ContractLine,
-    MemberLine,
+    CodeSummary,
+    ContractSummary,
+    PartySummary,
     ProjectDetail,
-    ProjectLine,
     ProjectPage,
-    SubTypeLine,
-    TypeLine,
+    ProjectSummary,
+    SubTypeSummary,
+    TypeSummary,
 )
 
 
@@ -40,7 +40,7 @@ async def list_projects(
         session, _visible(caller), sandbox=_sandbox(caller), search=search, cursor=cursor, limit=limit
     )
     page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
-    items = [ProjectLine.model_validate(row, from_attributes=True) for row in page.items]
+    items = [ProjectSummary.model_validate(row, from_attributes=True) for row in page.items]
     return ProjectPage(items=items, next_cursor=page.next_cursor)
 
 
@@ -56,7 +56,7 @@ async def read_project(session: AsyncSession, *, caller: Caller, public_id: UUID
     """
     :raises NotFound: when there is none that the caller may see
     """
-    project = await seen(session, caller, public_id)
+    project = await visible_project(session, caller, public_id)
     return ProjectDetail(
         public_id=project.public_id,
         project_code=project.project_code,
@@ -67,28 +67,28 @@ async def read_project(session: AsyncSession, *, caller: Caller, public_id: UUID
     )
 
 
-async def organizations(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[MemberLine]:
-    return await _members(session, await seen(session, caller, project_public_id))
+async def organizations(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[PartySummary]:
+    return await _members(session, await visible_project(session, caller, project_public_id))
 
 
-async def contracts(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[ContractLine]:
-    return await _contracts(session, await seen(session, caller, project_public_id))
+async def contracts(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[ContractSummary]:
+    return await _contracts(session, await visible_project(session, caller, project_public_id))
 
 
 async def disciplines(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, contract_public_id: UUID | None = None
-) -> list[CodeLine]:
-    project = await seen(session, caller, project_public_id)
+) -> list[CodeSummary]:
+    project = await visible_project(session, caller, project_public_id)
     rows = await repository.disciplines(session, project_id=project.id, contract=contract_public_id)
-    return [CodeLine.model_validate(row, from_attributes=True) for row in rows]
+    return [CodeSummary.model_validate(row, from_attributes=True) for row in rows]
 
 
 async def rfa_types(
     session: AsyncSession, *, caller: Caller, project_public_id: UUID, contract_public_id: UUID | None = None
-) -> list[CodeLine]:
-    project = await seen(session, caller, project_public_id)
+) -> list[CodeSummary]:
+    project = await visible_project(session, caller, project_public_id)
     rows = await repository.rfa_types(session, project_id=project.id, contract=contract_public_id)
-    return [CodeLine.model_validate(row, from_attributes=True) for row in rows]
+    return [CodeSummary.model_validate(row, from_attributes=True) for row in rows]
 
 
 async def sub_types(
@@ -98,42 +98,42 @@ async def sub_types(
     project_public_id: UUID,
     contract_public_id: UUID | None = None,
     type_code: str | None = None,
-) -> list[SubTypeLine]:
-    project = await seen(session, caller, project_public_id)
+) -> list[SubTypeSummary]:
+    project = await visible_project(session, caller, project_public_id)
     rows = await repository.sub_types(session, project_id=project.id, contract=contract_public_id, type_code=type_code)
-    return [SubTypeLine.model_validate(row, from_attributes=True) for row in rows]
+    return [SubTypeSummary.model_validate(row, from_attributes=True) for row in rows]
 
 
-async def correspondence_types(session: AsyncSession) -> list[TypeLine]:
+async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:
     """Return the kinds of document there are, in the order of forms."""
     rows = await repository.correspondence_types(session)
     names = [(row.type_code, type_name(row.type_code, row.type_name)) for row in rows]
-    return [TypeLine(code=code, name_th=says.th, name_en=says.en) for code, says in names]
+    return [TypeSummary(code=code, name_th=says.th, name_en=says.en) for code, says in names]
 
 
-async def seen(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
+async def visible_project(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
     project = await repository.one(session, _visible(caller), sandbox=_sandbox(caller), public_id=public_id)
     if project is None:
         raise NotFound(f"There is no project {public_id}.")
     return project
 
 
-async def _members(session: AsyncSession, project: Project) -> list[MemberLine]:
+async def _members(session: AsyncSession, project: Project) -> list[PartySummary]:
     rows = await repository.members(session, project_id=project.id)
     return [
-        MemberLine(
+        PartySummary(
             public_id=row.public_id,
             organization_code=row.organization_code,
             organization_name=row.organization_name,
             organization_name_en=row.organization_name_en,
-            role=part_of(row.role_in_project),
+            role=party_role(row.role_in_project),
         )
         for row in rows
     ]
 
 
-async def _contracts(session: AsyncSession, project: Project) -> list[ContractLine]:
-    found: dict[UUID, ContractLine] = {}
+async def _contracts(session: AsyncSession, project: Project) -> list[ContractSummary]:
+    found: dict[UUID, ContractSummary] = {}
     for row in await repository.contracts(session, project_id=project.id):
         contract = found.setdefault(row.public_id, _contract(row))
         if row.organization_public_id is not None:
@@ -141,8 +141,8 @@ async def _contracts(session: AsyncSession, project: Project) -> list[ContractLi
     return list(found.values())
 
 
-def _contract(row: Any) -> ContractLine:
-    return ContractLine(
+def _contract(row: Any) -> ContractSummary:
+    return ContractSummary(
         public_id=row.public_id,
         contract_code=row.contract_code,
         contract_name=row.contract_name,
@@ -153,13 +153,13 @@ def _contract(row: Any) -> ContractLine:
     )
 
 
-def _party(row: Any) -> MemberLine:
-    return MemberLine(
+def _party(row: Any) -> PartySummary:
+    return PartySummary(
         public_id=row.organization_public_id,
         organization_code=row.organization_code,
         organization_name=row.organization_name,
         organization_name_en=row.organization_name_en,
-        role=part_of(row.role),
+        role=party_role(row.role),
     )
 
 

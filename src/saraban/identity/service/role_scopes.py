@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.permission import Scope
-from saraban.identity.repository import places as repository
+from saraban.identity.repository import role_scopes as repository
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.text import fold
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RoleScope:
     """A contract carries its project too, because whoever may in the project may in its contracts."""
 
     organization_id: int | None = None
@@ -24,13 +24,13 @@ class Place:
         return Scope(organizations, self.project_id, self.contract_id)
 
 
-async def find(
+async def find_scope(
     session: AsyncSession,
     *,
     organization: str | None = None,
     project: str | None = None,
     contract: str | None = None,
-) -> Place:
+) -> RoleScope:
     """
     :raises Invalid: at the field whose code is not known
     """
@@ -48,7 +48,7 @@ async def find(
         if row is None:
             raise _unknown("/contractCode", contract)
         contract_id, project_id = row.id, row.project_id
-    return Place(organization_id, project_id, contract_id)
+    return RoleScope(organization_id, project_id, contract_id)
 
 
 def _unknown(pointer: str, code: str) -> Invalid:

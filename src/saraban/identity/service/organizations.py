@@ -11,9 +11,9 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.organization import part_of, role_names_of
+from saraban.identity.domain.organization import party_role, role_names_of
 from saraban.identity.repository import organizations as repository
-from saraban.identity.schemas import OrganizationLine, OrganizationPage
+from saraban.identity.schemas import OrganizationPage, OrganizationSummary
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import page_of
 
@@ -36,25 +36,25 @@ async def list_organizations(
         limit=limit,
     )
     page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
-    return OrganizationPage(items=[line(row) for row in page.items], next_cursor=page.next_cursor)
+    return OrganizationPage(items=[organization_summary(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-async def read_organization(session: AsyncSession, *, caller: Caller, public_id: UUID) -> OrganizationLine:
+async def read_organization(session: AsyncSession, *, caller: Caller, public_id: UUID) -> OrganizationSummary:
     """
     :raises NotFound: when there is none, or it is retired and the caller may not see those
     """
     row = await repository.one(session, public_id=public_id)
     if row is None or not (row.is_active or caller.may_anywhere("organization.view")):
         raise NotFound(f"There is no organization {public_id}.")
-    return line(row)
+    return organization_summary(row)
 
 
-def line(row: Any) -> OrganizationLine:
-    return OrganizationLine(
+def organization_summary(row: Any) -> OrganizationSummary:
+    return OrganizationSummary(
         public_id=row.public_id,
         organization_code=row.organization_code,
         organization_name=row.organization_name,
         organization_name_en=row.organization_name_en,
-        role=part_of(row.role_name),
+        role=party_role(row.role_name),
         is_active=row.is_active,
     )

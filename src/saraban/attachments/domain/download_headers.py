@@ -9,7 +9,7 @@ _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ByteSpan:
     """`length` bytes from `start` on."""
 
     start: int
@@ -27,7 +27,7 @@ class RangeNotSatisfiable(DomainError):
     recovery = (Text("ดาวน์โหลดทั้งไฟล์ใหม่", "Download the whole file again."),)
 
 
-def byte_range(header: str | None, *, size: int) -> Span | None:
+def byte_range(header: str | None, *, size: int) -> ByteSpan | None:
     """
     Return the one range that was asked for; None means the whole file, also for what is not understood.
 
@@ -41,14 +41,14 @@ def byte_range(header: str | None, *, size: int) -> Span | None:
         wanted = min(int(last), size)
         if not wanted:
             raise RangeNotSatisfiable(values={"size": size})
-        return Span(size - wanted, wanted)
+        return ByteSpan(size - wanted, wanted)
     start = int(first)
     if last and int(last) < start:
         return None
     if start >= size:
         raise RangeNotSatisfiable(values={"size": size})
     end = min(int(last), size - 1) if last else size - 1
-    return Span(start, end - start + 1)
+    return ByteSpan(start, end - start + 1)
 
 
 def same_tag(header: str | None, tag: str) -> bool:

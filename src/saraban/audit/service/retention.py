@@ -8,11 +8,11 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import repository
-from saraban.audit.domain.blocks import MINIMUM_YEARS, Header, headed, rows_digest, unpacked, years_before
-from saraban.audit.domain.examination import Examination, Finding
+from saraban.audit.domain.blocks import MINIMUM_YEARS, BlockHeader, rows_digest, unpack, with_digest, years_before
 from saraban.audit.domain.journals import JOURNALS, Journal
+from saraban.audit.domain.verification import Finding, JournalVerification
 from saraban.audit.models import AuditBlock
-from saraban.audit.service.trail import Actor, write
+from saraban.audit.service.trail import AuditActor, write
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 
@@ -36,7 +36,7 @@ class Purged:
     finding: Finding | None = None
 
 
-async def purge(db: Database, *, clock: Clock, caller: Actor, years: int, dry_run: bool = False) -> list[Purged]:
+async def purge(db: Database, *, clock: Clock, caller: AuditActor, years: int, dry_run: bool = False) -> list[Purged]:
     """
     Delete the rows of blocks whose youngest row is older than `years`; headers stay, and so does a journal's
     newest block with rows, so that a key is never given out again.
@@ -57,7 +57,7 @@ async def purge(db: Database, *, clock: Clock, caller: Actor, years: int, dry_ru
 
 
 async def _step(
-    db: Database, journal: Journal, *, clock: Clock, caller: Actor, years: int, above: int, dry: bool
+    db: Database, journal: Journal, *, clock: Clock, caller: AuditActor, years: int, above: int, dry: bool
 ) -> Purged | None:
     async def work(session: AsyncSession) -> Purged | None:
         now = clock.now()
@@ -96,14 +96,14 @@ async def _candidates(session: AsyncSession, journal: Journal, *, before: dateti
 async def _finding(
     session: AsyncSession, journal: Journal, chosen: Sequence[AuditBlock], lower: AuditBlock | None
 ) -> Finding | None:
-    examination = Examination(journal.name)
+    examination = JournalVerification(journal.name)
     if lower is not None:
         examination.number, examination.head = lower.number, lower.head
     after = lower.last_id if lower else None
     for block in chosen:
         limit = 2 * block.row_count + 1000
         rows = await repository.rows(session, journal, after=after, upto=block.last_id, limit=limit)
-        listed = unpacked(block.row_list or b"")
+        listed = unpack(block.row_list or b"")
         examination.block(repository.header_of(block), listed=listed, rows=[row.mark for row in rows])
         after = block.last_id
     return examination.findings[0] if examination.findings else None
@@ -121,18 +121,18 @@ async def _delete(
     chosen: Sequence[AuditBlock],
     after: int | None,
     *,
-    caller: Actor,
+    caller: AuditActor,
     now: datetime,
 ) -> Purged:
     said = _said(journal, chosen, None)
     deleted = await repository.delete_rows(session, journal, after=after, upto=chosen[-1].last_id)
     if deleted != said.rows:
         raise RuntimeError("rows came or went while their blocks were deleted")
-    await repository.forget_lists(session, journal.name, first=said.first, last=said.last)
+    await repository.clear_row_lists(session, journal.name, first=said.first, last=said.last)
     newest = await repository.last_block(session, journal)
     assert newest is not None, "the chosen blocks are there"
-    header = headed(
-        Header(
+    header = with_digest(
+        BlockHeader(
             journal=journal.name,
             number=newest.number + 1,
             kind="PURGE",

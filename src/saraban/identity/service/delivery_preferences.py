@@ -19,7 +19,7 @@ DIGEST_HOUR = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class DeliveryProfile:
     """One person's address and wishes; what nobody chose is what everybody has."""
 
     user_id: int
@@ -36,14 +36,14 @@ class Delivery:
     channels: Mapping[str, Any]
 
 
-async def deliveries(session: AsyncSession, *, user_ids: Collection[int]) -> dict[int, Delivery]:
+async def load_delivery_profiles(session: AsyncSession, *, user_ids: Collection[int]) -> dict[int, DeliveryProfile]:
     """Return how each of the users wants to be told."""
     if not user_ids:
         return {}
     return {row[0].user_id: _delivery(*row) for row in await repository.rows(session, user_ids=user_ids)}
 
 
-async def choose_delivery(
+async def save_delivery_preferences(
     session: AsyncSession,
     *,
     caller: Caller,
@@ -78,8 +78,8 @@ async def choose_language(session: AsyncSession, *, caller: Caller, language: st
     await accounts.choose_language(session, user_id=caller.user_id, language=language, now=now)
 
 
-def _delivery(user: User, chosen: UserPreference | None) -> Delivery:
-    return Delivery(
+def _delivery(user: User, chosen: UserPreference | None) -> DeliveryProfile:
+    return DeliveryProfile(
         user_id=user.user_id,
         public_id=user.public_id,
         display_name=display_name(user),
