@@ -69,7 +69,7 @@ class DemoInProduction(DomainError):
         "ฐานข้อมูลนี้มีบัญชีสาธิต จึงเริ่มระบบในโหมด production ไม่ได้",
         "This database has demo accounts, so it cannot be served with SARABAN_ENV=production.",
     )
-    recovery = (Text("ปิดบัญชีสาธิตด้วย `saraban user disable`", "Close the demo accounts with `saraban user disable`."),)
+    recovery = (Text("ปิดบัญชีสาธิตด้วย `saraban user disable`", "Disable the demo accounts with `saraban user disable`."),)
 
 
 class SecretKeyTooShort(DomainError):

@@ -74,7 +74,7 @@ class SentFile:
         """Read up to the file's first bytes, so that its name is known."""
         while not self._seen:
             if not await self._read():
-                raise invalid("/file", "required", "กรุณาเลือกไฟล์", "The file is missing.")
+                raise invalid("/file", "required", "กรุณาเลือกไฟล์", "Choose a file.")
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """
@@ -122,7 +122,7 @@ class SentFile:
         _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
         part = _text(options.get(b"name", b""))
         if part != "file":
-            raise invalid(f"/{part[:50]}", "unknown_field", "ไม่รู้จักช่องนี้", "This field is not known.")
+            raise invalid(f"/{part[:50]}", "unknown_field", "ไม่รู้จักช่องนี้", "Unknown field.")
         if self._seen:
             raise invalid("/file", "too_many", "อัปโหลดได้ครั้งละหนึ่งไฟล์", "One file at a time.")
         if b"filename" not in options:
@@ -158,7 +158,7 @@ def _text(raw: bytes) -> str:
 
 
 def _malformed() -> Invalid:
-    return invalid("/file", "malformed", "การอัปโหลดล้มเหลว กรุณาลองใหม่", "The upload broke off. Try again.")
+    return invalid("/file", "malformed", "การอัปโหลดล้มเหลว กรุณาลองใหม่", "The upload was interrupted. Try again.")
 
 
 FileStorage = Annotated[Storage, Depends(async_dependency(storage))]

@@ -49,8 +49,8 @@ def show(
     entries, names = with_system(lambda system: _entries(system, entity, kind, action, limit))
     table = Table(title=say("บันทึกการตรวจสอบ", "Audit trail"))
     table.add_column(say("เวลา", "When"), no_wrap=True)
-    table.add_column(say("การกระทำ โดยใคร จากที่ใด", "What, by whom, from where"), overflow="fold")
-    table.add_column(say("เรื่อง", "About"), no_wrap=True)
+    table.add_column(say("การดำเนินการ ผู้ดำเนินการ ที่มา", "Action, user, source"), overflow="fold")
+    table.add_column(say("เรื่อง", "Subject"), no_wrap=True)
     for entry in entries:
         actor = names.get(entry.actor_public_id, "-") if entry.actor_public_id else "-"
         about = entry.entity_id or ""
@@ -72,8 +72,8 @@ def _show_number(number: str) -> None:
     table = Table(title=say(f"ประวัติเลขที่ {number}", f"What was done with {number}"))
     for heading in (
         ("เวลา", "When"),
-        ("การกระทำ", "What"),
-        ("โดย", "By whom"),
+        ("การดำเนินการ", "Action"),
+        ("ผู้ดำเนินการ", "User"),
         ("เลขที่", "Number"),
         ("หมายเหตุ", "Notes"),
     ):

@@ -11,6 +11,7 @@ from saraban.cli.migrate import prepare_folder
 from saraban.cli.output import language, say, with_system
 from saraban.config import Settings
 from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.workflow.domain.past_tense import past_tense
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -109,7 +110,7 @@ async def _play(system: "System", console: "Console") -> "list[WalkthroughDocume
         chapters = []
         async for scene in walk_through(bootstrap.stage(system), clock=system.clock):
             progress.console.print(f"  {_said(scene)}", highlight=False, soft_wrap=True)
-            progress.update(bar, advance=1, description=say("เล่าเรื่อง", "Telling the story"))
+            progress.update(bar, advance=1, description=say("เล่าเรื่อง", "Running the demo story"))
             if scene.chapter is not None:
                 chapters.append(scene.chapter)
     return chapters
@@ -129,7 +130,7 @@ def _print(console: "Console", chapters: "list[WalkthroughDocument]") -> None:
         console.print(
             say(
                 "ชุดเลขเหล่านี้เคยใช้แล้ว จึงออกเลขลำดับถัดไป ไม่มีเลขใดใช้ซ้ำ",
-                "These series were in use already, so the story went on with their next numbers: none is used twice.",
+                "These series were already in use, so the demo continued with their next numbers: none is used twice.",
             )
         )
 
@@ -158,7 +159,7 @@ def _fitted(table: "Table") -> "Table":
 def _documents(chapters: "list[WalkthroughDocument]") -> "Table":
     table = _table(say("เอกสาร", "Documents"))
     _column(table, "เลขที่", "Number")
-    _column(table, "สถานะ", "State")
+    _column(table, "สถานะ", "Status")
     _column(table, "ไฟล์", "Files")
     _column(table, "เรื่อง", "Subject", whole=False)
     for chapter in chapters:
@@ -177,15 +178,15 @@ def _history(chapter: "WalkthroughDocument", zone: "ZoneInfo") -> "Table":
     number = chapter.document["data"]["documentNumber"]
     table = _table(say(f"ประวัติของ {number}", f"History of {number}"))
     _column(table, "เวลา", "Time")
-    _column(table, "โดย", "By")
-    _column(table, "การดำเนินการ → สถานะ", "Action → state")
+    _column(table, "ผู้ดำเนินการ", "User")
+    _column(table, "การดำเนินการ → สถานะ", "Action → status")
     _column(table, "ความเห็น", "Comment", whole=False)
     spoken = language()
     for step in chapter.steps:
         table.add_row(
             f"{step.created_at.astimezone(zone):%H:%M:%S}",
             step.actor.display_name if step.actor else "-",
-            f"{step.action_label.say(spoken)} → {step.to_label.say(spoken)}",
+            f"{past_tense(step.action_label).say(spoken)} → {step.to_label.say(spoken)}",
             step.comment or "",
         )
     return _fitted(table)
@@ -194,9 +195,9 @@ def _history(chapter: "WalkthroughDocument", zone: "ZoneInfo") -> "Table":
 def _trail(chapters: "list[WalkthroughDocument]", zone: "ZoneInfo") -> "Table":
     table = _table(say("บันทึกการตรวจสอบ", "Audit trail"))
     _column(table, "เวลา", "Time")
-    _column(table, "การกระทำ", "Action")
+    _column(table, "การดำเนินการ", "Action")
     _column(table, "เลขที่", "Number")
-    _column(table, "โดย", "By", whole=False)
+    _column(table, "ผู้ดำเนินการ", "User", whole=False)
     for chapter in chapters:
         names = _names(chapter)
         for entry in chapter.trail:

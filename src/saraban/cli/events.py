@@ -76,7 +76,7 @@ def list_(
     for view in found:
         typer.echo(_line(view))
     if not found:
-        typer.echo(say("ไม่มีเหตุการณ์", "There is no such event."))
+        typer.echo(say("ไม่มีเหตุการณ์", "There are no events."))
 
 
 def show(event: Event) -> None:
@@ -97,7 +97,7 @@ def show(event: Event) -> None:
     for th, en, moment in (
         ("ส่งครั้งต่อไป", "next try", view.next_try_at),
         ("ส่งสำเร็จ", "delivered", view.delivered_at),
-        ("เลิกส่ง", "given up", view.failed_at),
+        ("เลิกส่ง", "failed", view.failed_at),
     ):
         if moment is not None:
             typer.echo(f"{say(th, en)}: {moment:%Y-%m-%d %H:%M:%S}Z")
@@ -120,7 +120,7 @@ def requeue(event: Event, account: As, reason: Reason) -> None:
         await event_administration.requeue(session, caller=caller, public_id=event, reason=reason, now=now, address="")
 
     as_account(account, step)
-    typer.echo(say("นำกลับเข้าคิวแล้ว", "It is in the queue again."))
+    typer.echo(say("นำกลับเข้าคิวแล้ว", "The event is in the queue again."))
 
 
 def drop(event: Event, account: As, reason: Reason) -> None:
@@ -137,7 +137,7 @@ def drop(event: Event, account: As, reason: Reason) -> None:
         await event_administration.drop(session, caller=caller, public_id=event, reason=reason, now=now, address="")
 
     as_account(account, step)
-    typer.echo(say("ทิ้งเหตุการณ์แล้ว", "It is dropped."))
+    typer.echo(say("ทิ้งเหตุการณ์แล้ว", "The event is dropped."))
 
 
 def _line(view: "EventView") -> str:

@@ -52,7 +52,7 @@ def errors(
     for row in rows:
         typer.echo(_line(row))
     if not rows:
-        typer.echo(say("ไม่มีรายการ", "There is none."))
+        typer.echo(say("ไม่มีรายการ", "There are none."))
 
 
 async def _errors(

@@ -99,7 +99,7 @@ async def _import(
     if not commit:
         return outcome.refused
     moves = {one.series: one.sequence for one in outcome.highest.values() if one.jump} if move else None
-    if moves and not yes and not typer.confirm(say("ให้ตัวนับข้ามตามนี้หรือไม่", "Have the counters jump like this?")):
+    if moves and not yes and not typer.confirm(say("ให้ตัวนับข้ามตามนี้หรือไม่", "Move the counters like this?")):
         raise stop("ยังไม่ได้นำเข้า", "Nothing was imported.")
     with _bar(total) as progress:
         outcome = await importing.import_rows(
@@ -152,7 +152,7 @@ class _Faults:
 
 def _report(outcome: "ImportOutcome", *, commit: bool) -> None:
     done = say("นำเข้าแล้ว", "imported") if commit else say("จะนำเข้า", "to import")
-    there, refused = say("มีอยู่แล้ว", "already there"), say("ไม่รับ", "refused")
+    there, refused = say("มีในทะเบียนแล้ว", "already registered"), say("ไม่ผ่าน", "rejected")
     typer.echo(f"{done} {outcome.ready:,}, {there} {outcome.there:,}, {refused} {outcome.refused:,}")
     if commit:
         return

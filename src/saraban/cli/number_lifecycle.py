@@ -205,7 +205,7 @@ def _confirmed(effect: "ManualNumberEffect", *, yes: bool) -> int:
     if (
         effect.jump
         and not yes
-        and not typer.confirm(say("ให้ตัวนับข้ามตามนี้หรือไม่", "Have the counter jump like this?"), err=True)
+        and not typer.confirm(say("ให้ตัวนับข้ามตามนี้หรือไม่", "Move the counter like this?"), err=True)
     ):
         raise stop("ยังไม่ได้ทำอะไร", "Nothing was done.")
     return effect.jump

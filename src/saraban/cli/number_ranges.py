@@ -43,7 +43,7 @@ def list_(
     for row in rows:
         typer.echo(_line(row, codes))
     if not rows:
-        typer.echo(say("ไม่มีช่วงเลข", "No range is kept or barred."))
+        typer.echo(say("ไม่มีช่วงเลข", "No reserved or blocked ranges."))
 
 
 async def _ranges(system: "System", project: str) -> "tuple[list[RangeRow], dict[UUID, str]]":
@@ -163,7 +163,7 @@ def release(
         await numbering.release_range(session, caller=caller, public_id=range_, reason=reason, now=now, address="")
 
     as_account(account, step)
-    typer.echo(say("ปลดช่วงเลขแล้ว", "The range is released."))
+    typer.echo(say("ปลดช่วงเลขแล้ว", "Range released."))
 
 
 def _line(row: "RangeRow", codes: Mapping[UUID, str]) -> str:

@@ -42,7 +42,7 @@ def series(
         beyond = say(f"สูงสุด {row.highest:,}", f"highest {row.highest:,}") if row.highest > row.last_number else ""
         typer.echo(f"{row.series:<{width}}  {row.last_number:>9,}  {row.type_code or '':<11}  {beyond}".rstrip())
     if not rows:
-        typer.echo(say("ไม่มีชุดเลข", "There is no such series."))
+        typer.echo(say("ไม่มีชุดเลข", "No series found."))
 
 
 async def _series(system: "System", project: str, text: str | None) -> "list[SeriesRow]":
@@ -166,14 +166,14 @@ _WORDS = {
     "AUDIT_MISSING": ("ไม่มีบันทึกการออกเลข", "the audit has no row of its issue"),
     "AUDIT_TWICE": ("มีบันทึกการออกเลขซ้ำ", "the audit has it issued more than once"),
     "AUDIT_DIFFERS": ("ทะเบียนกับบันทึกไม่ตรงกัน", "ledger and audit differ"),
-    "STATE_DIFFERS": ("สถานะไม่ตรงกัน", "its states differ"),
+    "STATE_DIFFERS": ("สถานะไม่ตรงกัน", "its statuses differ"),
     "LEDGER_MISSING": ("มีบันทึกแต่ไม่มีในทะเบียน", "the audit has it, the ledger does not"),
     "RENDERING_MISSING": ("ไม่มีรูปพิมพ์ของเลขนี้", "its printed form is missing"),
     "PRINTS_DIFFERENTLY": ("รูปแบบที่เก็บไว้พิมพ์ได้เลขอื่น", "its stored format prints another number"),
     "LINK_BROKEN": ("การแทนเลขไม่ตรงกันสองทาง", "it is linked to a number that is not linked back"),
     "HOLDER_MISSING": ("ไม่มีเอกสารที่ถือเลขนี้", "the document that holds it is not there"),
-    "HOLDER_DIFFERS": ("เอกสารใช้เลขอื่น", "its document carries another number"),
-    "DOCUMENT_WITHOUT_NUMBER": ("เอกสารใช้เลขที่ไม่ใช่ของตน", "a document carries a number that is not its own"),
+    "HOLDER_DIFFERS": ("เอกสารใช้เลขอื่น", "its document uses another number"),
+    "DOCUMENT_WITHOUT_NUMBER": ("เอกสารใช้เลขที่ไม่ใช่ของตน", "a document uses a number that is not its own"),
     "COUNTER_MISSING": ("ไม่มีตัวนับ", "the series has no counter"),
     "COUNTER_BEHIND": ("ตัวนับอยู่หลังเลขที่ออกแล้ว", "the counter is behind it"),
     "ISSUED_TWICE": ("ลำดับเดียวกันออกสองครั้ง", "its sequence was issued twice"),

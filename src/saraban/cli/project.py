@@ -45,7 +45,7 @@ def calendar(
     for day in answer.days:
         typer.echo(f"{day.date}  {day.kind:<7}  {day.source:<7}  {say(day.name_th, day.name_en)}")
     if not answer.is_shipped:
-        typer.echo(say("ยังไม่มีวันหยุดราชการของปีนี้", "The public holidays of this year are not shipped: add them."))
+        typer.echo(say("ยังไม่มีวันหยุดราชการของปีนี้", "The public holidays of this year are not in the system: add them."))
 
 
 async def _read(system: "System", project: str, year: int) -> "CalendarYear":
@@ -78,7 +78,7 @@ def weekend(
             "Name days from MONDAY to SUNDAY, and leave one to work.",
         )
     _change(account, project, projects.set_weekend, weekend=chosen)
-    typer.echo(say("เปลี่ยนวันหยุดประจำสัปดาห์แล้ว", "The weekend is set."))
+    typer.echo(say("เปลี่ยนวันหยุดประจำสัปดาห์แล้ว", "Weekend saved."))
 
 
 @noun.command("add-day")

@@ -32,14 +32,14 @@ def replay(
         saraban workflow replay RFA_APPROVAL --version 3 --limit 500
     """
     looked_at, same, unknown, differing, left_out = with_system(lambda system: _replay(system, code, version, limit))
-    typer.echo(f"{same:>8,}  {say('เหมือนเดิม', 'go the same way')}")
-    typer.echo(f"{differing:>8,}  {say('จะต่างไป', 'would go another way')}")
+    typer.echo(f"{same:>8,}  {say('เหมือนเดิม', 'take the same path')}")
+    typer.echo(f"{differing:>8,}  {say('ต่างไป', 'differ')}")
     if unknown:
-        typer.echo(f"{unknown:>8,}  {say('อ่านเอกสารไม่ได้แล้ว', 'cannot be read any more')}")
+        typer.echo(f"{unknown:>8,}  {say('อ่านเอกสารไม่ได้แล้ว', 'can no longer be read')}")
     if left_out:
-        typer.echo(f"{left_out:>8,}  {say('จบก่อนหน้านั้น ยังไม่ได้ตรวจ', 'ended before these and were left out')}")
+        typer.echo(f"{left_out:>8,}  {say('เสร็จสิ้นก่อนหน้านั้น ยังไม่ได้ทดสอบ', 'closed earlier, not tested')}")
     if not looked_at:
-        typer.echo(say("ยังไม่มีเอกสารที่จบ", "Nothing has ended yet."))
+        typer.echo(say("ยังไม่มีเอกสารที่เสร็จสิ้น", "No closed documents yet."))
     if differing:
         raise typer.Exit(DIFFERS)
 

@@ -204,7 +204,7 @@ def _asked_password(username: str) -> str:
 
     while True:
         password: str = typer.prompt(
-            say("รหัสผ่าน", "Password"), hide_input=True, confirmation_prompt=say("รหัสผ่านอีกครั้ง", "Password once more")
+            say("รหัสผ่าน", "Password"), hide_input=True, confirmation_prompt=say("ยืนยันรหัสผ่าน", "Repeat password")
         )
         try:
             require_strong(password, username.strip())

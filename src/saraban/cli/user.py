@@ -135,7 +135,7 @@ def list_() -> None:
         ("ชื่อ", "Name"),
         ("องค์กร", "Organization"),
         ("บทบาท", "Roles"),
-        ("สถานะ", "State"),
+        ("สถานะ", "Status"),
     ):
         table.add_column(say(th, en), overflow="fold")
     for account in with_system(read):
@@ -300,7 +300,7 @@ def _password(given: str | None) -> str:
     if given == "-":
         return sys.stdin.readline().rstrip("\n")
     return given or typer.prompt(
-        say("รหัสผ่าน", "Password"), hide_input=True, confirmation_prompt=say("รหัสผ่านอีกครั้ง", "Password once more")
+        say("รหัสผ่าน", "Password"), hide_input=True, confirmation_prompt=say("ยืนยันรหัสผ่าน", "Repeat password")
     )
 
 

@@ -63,7 +63,7 @@ def list_(
         parts = [str(row.public_id), state, row.url, ",".join(row.event_names), row.description, _fares(row)]
         typer.echo("  ".join(part for part in parts if part))
     if not found:
-        typer.echo(say("ไม่มี webhook", "There is no webhook."))
+        typer.echo(say("ไม่มี webhook", "There are no webhooks."))
 
 
 def create(
@@ -136,7 +136,7 @@ def on(webhook: Hook, account: As) -> None:
     Example: `saraban webhook on 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
     _switch(webhook, account, is_active=True)
-    typer.echo(say("เปิดใช้ webhook แล้ว", "The webhook is switched on."))
+    typer.echo(say("เปิดใช้ webhook แล้ว", "Webhook enabled."))
 
 
 def off(webhook: Hook, account: As) -> None:
@@ -145,7 +145,7 @@ def off(webhook: Hook, account: As) -> None:
     Example: `saraban webhook off 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
     _switch(webhook, account, is_active=False)
-    typer.echo(say("หยุดส่ง webhook แล้ว", "The webhook is switched off."))
+    typer.echo(say("หยุดส่ง webhook แล้ว", "Webhook disabled."))
 
 
 def _switch(webhook: UUID, account: str, *, is_active: bool) -> None:
@@ -163,9 +163,9 @@ def _switch(webhook: UUID, account: str, *, is_active: bool) -> None:
 def _fares(row: "Webhook") -> str:
     """Why it is off, or since when nothing gets through."""
     if row.off_because == "gone":
-        return say("(ปลายทางตอบว่าเลิกใช้แล้ว)", "(switched off: the receiver is gone)")
+        return say("(ปลายทางตอบว่าเลิกใช้แล้ว)", "(disabled: the endpoint reports it is gone)")
     if row.off_because == "address":
-        return say("(หยุดส่งเพราะที่อยู่นี้ส่งไปไม่ได้)", "(switched off: no webhook may lead to this address)")
+        return say("(หยุดส่งเพราะที่อยู่นี้ส่งไปไม่ได้)", "(disabled: webhooks may not be sent to this URL)")
     if row.failing_since is None:
         return ""
     since = f"{row.failing_since:%Y-%m-%d %H:%M}Z"
@@ -200,7 +200,7 @@ def remove(webhook: Hook, account: As) -> None:
         await webhooks.remove(session, caller=caller, public_id=webhook, now=now, address="")
 
     as_account(account, work)
-    typer.echo(say("ลบ webhook แล้ว", "The webhook is removed."))
+    typer.echo(say("ลบ webhook แล้ว", "Webhook deleted."))
 
 
 def test(webhook: Hook, account: As) -> None:
@@ -234,7 +234,7 @@ def outcomes(webhook: Hook, account: As) -> None:
         answer = str(row.status) if row.status is not None else row.error or "-"
         typer.echo(f"{row.created_at:%Y-%m-%d %H:%M:%S}Z  {answer:<16} {row.milliseconds:>6} ms  {row.name}")
     if not found:
-        typer.echo(say("ยังไม่มีการส่ง", "Nothing was sent yet."))
+        typer.echo(say("ยังไม่มีการส่ง", "Nothing has been sent yet."))
 
 
 def _checked(schema: "type[Order]", **said: object) -> "Order":

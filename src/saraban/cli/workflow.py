@@ -61,10 +61,10 @@ def list_(code: Annotated[str | None, typer.Argument(metavar="CODE", help="Of th
         mark = say("ใช้อยู่", "active") if one.is_active else ""
         typer.echo(f"{one.code:<28} {one.version:>4}  {mark:<7} {states or '–'}")
         for fault in refused:
-            words = say("หากเผยแพร่วันนี้จะไม่ผ่านการตรวจสอบ", "publishing would refuse this today")
+            words = say("หากเผยแพร่วันนี้จะไม่ผ่านการตรวจสอบ", "would not pass today's publishing checks")
             sys.stderr.write(f"saraban: {one.code} {one.version}: {words}: {_fault(fault)}\n")
     if not found:
-        typer.echo(say("ยังไม่มีกระบวนงาน", "There is no workflow."))
+        typer.echo(say("ยังไม่มีกระบวนงาน", "There are no workflows."))
 
 
 def migrate(
@@ -94,9 +94,9 @@ def migrate(
     for outcome, count in counts.items():
         typer.echo(f"{count:>8,}  {_says(outcome)}")
     if not counts:
-        typer.echo(say("ไม่มีเอกสารที่ต้องย้าย", "There is nothing to move."))
+        typer.echo(say("ไม่มีเอกสารที่ต้องย้าย", "There is nothing to migrate."))
     elif dry_run:
-        typer.echo(say("ยังไม่ได้ย้าย", "Nothing was moved."))
+        typer.echo(say("ยังไม่ได้ย้าย", "Nothing was migrated."))
     if any(outcome.stands_still for outcome in counts):
         raise typer.Exit(LEFT)
 

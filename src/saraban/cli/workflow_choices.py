@@ -61,10 +61,10 @@ def choices(account: As, project: Project = None) -> None:
     found = with_system(work)
     for one in found:
         where = one.project.project_code if one.project else say("ทุกโครงการ", "all projects")
-        mark = "" if one.is_in_force else say("ไม่มีเวอร์ชันที่ใช้อยู่", "no version in force")
+        mark = "" if one.is_in_force else say("ไม่มีเวอร์ชันที่ใช้งานอยู่", "no active version")
         typer.echo(f"{one.kind:<15} {one.type_code or '–':<12} {where:<14} {one.workflow_code} {mark}".rstrip())
     if not found:
-        typer.echo(say("ยังไม่ได้เลือกกระบวนงานใด", "Nothing is chosen."))
+        typer.echo(say("ยังไม่ได้กำหนดกระบวนงานใด", "Nothing is assigned."))
 
 
 def choose(code: Code, kind: Kind, account: As, type_code: Type = None, project: Project = None) -> None:
@@ -101,7 +101,7 @@ def unchoose(kind: Kind, account: As, type_code: Type = None, project: Project =
         await choosing.take_back(session, caller=caller, place=place, now=now, address="")
 
     with_system(lambda system: _changed(system, account, (kind, type_code, project), work))
-    typer.echo(say("ยกเลิกการเลือกแล้ว", "The choice is taken back."))
+    typer.echo(say("ยกเลิกการกำหนดแล้ว", "Assignment removed."))
 
 
 async def _changed(

@@ -60,7 +60,7 @@ class FieldProblem:
 
 RETRY = Text("ลองใหม่อีกครั้ง", "Try again.")
 REFRESH = Text("รีเฟรชหน้าแล้วลองใหม่", "Refresh the page and try again.")
-CHECK_INPUT = Text("ตรวจสอบข้อมูลที่กรอก", "Check what was entered.")
+CHECK_INPUT = Text("ตรวจสอบข้อมูลที่กรอก", "Check the information entered.")
 ASK_ADMIN = Text("ติดต่อผู้ดูแลระบบ", "Contact the administrator.")
 
 
@@ -102,15 +102,15 @@ class Invalid(DomainError):
     """The payload is not acceptable; `fields` name what and why."""
 
     kind, code = ErrorKind.INVALID, "VALIDATION_ERROR"
-    says = Text("ข้อมูลที่กรอกไม่ถูกต้อง กรุณาตรวจสอบและลองใหม่", "Some of what was entered is not valid.")
-    recovery = (CHECK_INPUT, Text("แก้ไขข้อมูลที่ผิดพลาด", "Correct the fields that are named."))
+    says = Text("ข้อมูลที่กรอกไม่ถูกต้อง กรุณาตรวจสอบและลองใหม่", "Some of the information entered is not valid.")
+    recovery = (CHECK_INPUT, Text("แก้ไขข้อมูลที่ผิดพลาด", "Correct the fields shown."))
 
 
 class NotFound(DomainError):
     """It is not there, or the caller may not know that it is."""
 
     kind, code = ErrorKind.NOT_FOUND, "NOT_FOUND"
-    says = Text("ไม่พบข้อมูลที่ค้นหา", "What was asked for was not found.")
+    says = Text("ไม่พบข้อมูลที่ค้นหา", "The item was not found.")
     recovery = (Text("ตรวจสอบลิงก์หรือเลขที่", "Check the link or the number."),)
 
 
@@ -118,7 +118,7 @@ class Forbidden(DomainError):
     """The caller may know of the thing, and may not do this with it."""
 
     kind, code = ErrorKind.FORBIDDEN, "PERMISSION_DENIED"
-    says = Text("คุณไม่มีสิทธิ์ดำเนินการนี้", "You may not do this.")
+    says = Text("คุณไม่มีสิทธิ์ดำเนินการนี้", "You do not have permission to do this.")
     recovery = (Text("ขอสิทธิ์จากผู้ดูแลโครงการ", "Ask the project administrator for the permission."),)
 
 
@@ -134,8 +134,8 @@ class DiskFull(DomainError):
         "The system's disk is full. Nothing was saved.",
     )
     recovery = (
-        Text("แจ้งผู้ดูแลระบบให้เพิ่มพื้นที่จัดเก็บ", "Tell the administrator to make room on the disk."),
-        Text("เมื่อมีพื้นที่แล้ว ให้ทำรายการอีกครั้ง", "When there is room, do it again."),
+        Text("แจ้งผู้ดูแลระบบให้เพิ่มพื้นที่จัดเก็บ", "Ask the administrator to free disk space."),
+        Text("เมื่อมีพื้นที่แล้ว ให้ทำรายการอีกครั้ง", "Try again once there is space."),
     )
 
 
@@ -147,4 +147,6 @@ def invalid(pointer: str, code: str, th: str, en: str, **values: object) -> Inva
 
 def unknown(pointer: str, what: str) -> Invalid:
     """Return the `Invalid` for a code or id that names nothing the caller may use here."""
-    return invalid(pointer, "unknown", "ไม่พบ “{value}” ในโครงการนี้", "“{value}” is not known here.", value=what)
+    return invalid(
+        pointer, "unknown", "ไม่พบ “{value}” ในโครงการนี้", "“{value}” was not found in this project.", value=what
+    )

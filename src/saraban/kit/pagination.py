@@ -45,7 +45,7 @@ class Cursor:
             micros = int.from_bytes(raw[:8], "big", signed=True)
             at = datetime.fromtimestamp(micros // 1_000_000, UTC).replace(microsecond=micros % 1_000_000)
         except (ValueError, OverflowError, OSError, binascii.Error) as fault:
-            raise invalid(pointer, "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not one this list gave.") from fault
+            raise invalid(pointer, "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.") from fault
         return cls(at, UUID(bytes=raw[8:]))
 
 

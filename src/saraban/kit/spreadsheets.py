@@ -58,7 +58,7 @@ def read_rows(path: Path, *, columns: int, rows: int) -> Iterator[list[object]]:
 
 def unreadable() -> Invalid:
     return invalid(
-        "/file", "unreadable", "อ่านไฟล์ไม่ได้ ต้องเป็น XLSX หรือ CSV (UTF-8)", "The file is no XLSX and no CSV in UTF-8."
+        "/file", "unreadable", "อ่านไฟล์ไม่ได้ ต้องเป็น XLSX หรือ CSV (UTF-8)", "The file must be XLSX, or CSV in UTF-8."
     )
 
 

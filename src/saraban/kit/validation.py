@@ -10,7 +10,7 @@ from typing import Any
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.schema import TOO_DEEP
 
-_REQUIRED = Text("จำเป็นต้องระบุ", "This is required.")
+_REQUIRED = Text("จำเป็นต้องระบุ", "Required")
 _TOO_LONG = Text("ยาวเกินไป (สูงสุด {max_length})", "This is too long (at most {max_length}).")
 _TOO_SHORT = Text("สั้นเกินไป (อย่างน้อย {min_length})", "This is too short (at least {min_length}).")
 _EMPTY = Text("ต้องไม่เว้นว่าง", "This must not be empty.")
@@ -20,11 +20,11 @@ _TEXT = Text("ต้องเป็นข้อความ", "This must be text
 _WHOLE = Text("ต้องเป็นจำนวนเต็ม", "This must be a whole number.")
 _NUMBER = Text("ต้องเป็นตัวเลข", "This must be a number.")
 _CHOICE = Text("ต้องเป็นค่าใดค่าหนึ่งต่อไปนี้: {expected}", "This must be one of: {expected}.")
-_MALFORMED = Text("รูปแบบไม่ถูกต้อง", "The form of this is not valid.")
+_MALFORMED = Text("รูปแบบไม่ถูกต้อง", "The format is not valid.")
 
 _WORDS: dict[str, tuple[str, Text]] = {
     "missing": ("required", _REQUIRED),
-    "extra_forbidden": ("unknown_field", Text("ไม่รู้จักฟิลด์นี้", "There is no such field.")),
+    "extra_forbidden": ("unknown_field", Text("ไม่รู้จักฟิลด์นี้", "Unknown field.")),
     "string_too_long": ("too_long", _TOO_LONG),
     "bytes_too_long": ("too_long", _TOO_LONG),
     "too_long": (
@@ -71,10 +71,13 @@ _WORDS: dict[str, tuple[str, Text]] = {
         Text("ต้องเป็นวันที่ เช่น 2026-01-31", "This must be a date such as 2026-01-31."),
     ),
     "date_from_datetime_inexact": ("malformed", Text("ต้องเป็นวันที่ที่ไม่มีเวลา", "This must be a date without a time.")),
-    "datetime_type": ("wrong_type", Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a moment in ISO 8601.")),
-    "datetime_parsing": ("malformed", Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a moment in ISO 8601.")),
-    "datetime_from_date_parsing": ("malformed", Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a moment in ISO 8601.")),
-    "timezone_aware": ("malformed", Text("ต้องระบุเขตเวลา", "This moment needs its time zone.")),
+    "datetime_type": ("wrong_type", Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a date and time in ISO 8601.")),
+    "datetime_parsing": ("malformed", Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a date and time in ISO 8601.")),
+    "datetime_from_date_parsing": (
+        "malformed",
+        Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a date and time in ISO 8601."),
+    ),
+    "timezone_aware": ("malformed", Text("ต้องระบุเขตเวลา", "This date and time needs a time zone.")),
     "greater_than": ("too_small", Text("ต้องมากกว่า {limit}", "This must be more than {limit}.")),
     "greater_than_equal": ("too_small", _SMALL),
     "less_than": ("too_large", Text("ต้องน้อยกว่า {limit}", "This must be less than {limit}.")),

@@ -205,7 +205,7 @@ _RETRY: Final = {
     "RATE_LIMITED": 12.0,
     "WEBHOOK_SECRETS_TOO_MANY": 86_400.0,
 }
-_REQUIRED = Text("จำเป็นต้องระบุ", "This is required.")
+_REQUIRED = Text("จำเป็นต้องระบุ", "Required")
 _POINTERS: Final[dict[str, tuple[str, str]]] = {
     "VALIDATION_ERROR": ("/subject", "required"),
     "IDEMPOTENCY_KEY_REUSED": ("header:Idempotency-Key", "reused"),

@@ -65,7 +65,7 @@ class TestCompose:
 
         assert letter(*lines).subject == "[สารบรรณ] เอกสาร N-1 มี 2 การเปลี่ยนแปลง"
         assert letter(*lines, language="en").subject == "[Saraban] N-1: 2 changes"
-        assert letter(*lines, digest=True, language="en").subject == "[Saraban] Your daily digest: 2 notices"
+        assert letter(*lines, digest=True, language="en").subject == "[Saraban] Your daily digest: 2 notifications"
 
     def test_has_a_subject_of_one_short_line(self) -> None:
         written = letter(MailItem("ก\r\nBcc: x\t" + "ข" * 300, "b", "N-1", ""))

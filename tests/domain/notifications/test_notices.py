@@ -81,15 +81,15 @@ class TestRendered:
         (notice,) = notices("workflow.transitioned", transition())
 
         assert render_notice(notice.template, notice.values, language="en") == (
-            "LCBP3-C2-RFA-TER-RPT-0001-A waits for you",
-            "“Soil report” has reached the step Consultant review.",
+            "LCBP3-C2-RFA-TER-RPT-0001-A awaits your action",
+            "“Soil report” now has the status Consultant review.",
         )
-        assert render_notice(notice.template, notice.values, language="th")[1] == "“Soil report” อยู่ในขั้น ที่ปรึกษาตรวจ"
+        assert render_notice(notice.template, notice.values, language="th")[1] == "“Soil report” อยู่ในสถานะ ที่ปรึกษาตรวจ"
 
     def test_prints_a_subject_that_looks_like_a_template_as_it_is(self) -> None:
         _, message = render_notice("waiting", {"subject": "{state} $& {number}", "state": "S"}, language="en")
 
-        assert message == "“{state} $& {number}” has reached the step S."
+        assert message == "“{state} $& {number}” now has the status S."
 
     @pytest.mark.parametrize("template", TEMPLATES)
     @pytest.mark.parametrize("language", ["th", "en"])

@@ -73,7 +73,14 @@ class TestReason:
             ("DRAW", "specific", Narrowing(), "TYPE", "รูปแบบของประเภท RFA", "format of the type RFA"),
             ("DRAW", "default", Narrowing(), "DEFAULT", "ค่าเริ่มต้นของโครงการ", "project's default"),
             ("DRAW", "fallback", Narrowing(), "FALLBACK", "รูปแบบสำรองของระบบ", "system fallback"),
-            ("OVERRIDE", "specific", Narrowing("MAT"), "STATED", "ผู้ดูแลระบุเลขที่เอง", "stated by hand"),
+            (
+                "OVERRIDE",
+                "specific",
+                Narrowing("MAT"),
+                "STATED",
+                "บันทึกเลขที่ออกนอกระบบ",
+                "registered as issued outside the system",
+            ),
             ("IMPORT", None, Narrowing(), "IMPORTED", "นำเข้าจากทะเบียนเดิม", "imported"),
             (
                 "DRAW",

@@ -74,7 +74,7 @@ class TestReadFile:
             read_file((PROJECT + "colour: red").encode())
         (one,) = refusal.value.fields
 
-        assert one.text.say("en", one.values) == "Line 2: There is no such field."
+        assert one.text.say("en", one.values) == "Line 2: Unknown field."
         assert one.text.say("th", one.values) == "บรรทัด 2: ไม่รู้จักฟิลด์นี้"
 
     @pytest.mark.parametrize(

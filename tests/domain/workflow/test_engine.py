@@ -114,7 +114,7 @@ class TestAvailable:
 
         said = [to_problem(refused.value, language=each, trace_id="")["userMessage"] for each in ("th", "en")]
         assert said[0] == "ยังขาดคำตอบอีก 2 ราย จึงปิดใบเวียนไม่ได้"
-        assert said[1] == "Answers still missing: 2. The sheet cannot be completed yet."
+        assert said[1] == "Answers still missing: 2. The circulation cannot be completed yet."
 
 
 class TestRequire:

@@ -169,7 +169,7 @@ class TestProblems:
                 [("/title", "min_length", "ต้องมีอย่างน้อย 2 ตัวอักษร", "This must have at least 2 characters.")],
             ),
             ({"a/b": 1}, [("/a~1b", "unknown_key", "ไม่รู้จักคีย์นี้", "This key is not known.")]),
-            ({"amount": ...}, [("/amount", "required", "ต้องระบุ", "This is required.")]),
+            ({"amount": ...}, [("/amount", "required", "จำเป็นต้องระบุ", "Required")]),
         ],
         ids=repr,
     )

@@ -129,8 +129,8 @@ class TestForced:
         step = steering.forced(definition(), "open", action="pass", to=None, reason=WHY)
         leap = steering.forced(definition(), "open", action=None, to="closed", reason=WHY)
 
-        assert steering.told(definition(), step).en == "Word (forced)"
-        assert steering.told(definition(), leap).en == "Moved on by force"
+        assert steering.told(definition(), step).en == "Word (override)"
+        assert steering.told(definition(), leap).en == "Step overridden"
 
 
 class TestReason:

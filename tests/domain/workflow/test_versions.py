@@ -121,7 +121,7 @@ class TestLines:
         assert (
             twice[1]
             .text.say("en", twice[1].values)
-            .startswith("“a” stands twice in the same object, in line 2 and in line 6")
+            .startswith("“a” appears twice in the same object, on line 2 and on line 6")
         )
         assert "บรรทัด 2 และ 6" in twice[1].text.say("th", twice[1].values)
         assert lines.twice_in(text.encode("utf-16")) == lines.twice_in(text.encode()) == lines.written(text).twice()

@@ -211,7 +211,7 @@ class TestUserImport:
         assert command("user", "import", str(file)) == (
             3,
             "",
-            "saraban: row 2, E-mail: That is not an e-mail address.\n",
+            "saraban: row 2, E-mail: The e-mail address is not valid.\n",
         )
         assert command("user", "import", str(tmp_path / "none.xlsx"))[0] == 3
 
@@ -478,7 +478,7 @@ class TestWorkflow:
         code, printed, told = command("workflow", "list", "RFA_APPROVAL")
 
         assert (code, printed.count("\n")) == (0, 1)
-        assert "RFA_APPROVAL 1: publishing would refuse this today: /states/1/on/approve/condition/rule: " in told
+        assert "RFA_APPROVAL 1: would not pass today's publishing checks: /states/1/on/approve/condition/rule: " in told
         assert "actor.isSubmiter" in told
 
     def test_moves_what_can_go_on_and_names_what_cannot(
@@ -490,11 +490,11 @@ class TestWorkflow:
         words = ("workflow", "migrate", "LETTERS", "--to", "2", "--as", "admin")
 
         code, printed, told = command(*words, "--dry-run")
-        assert (code, "Nothing was moved." in printed) == (6, True)
+        assert (code, "Nothing was migrated." in printed) == (6, True)
         assert told.count("The version has no such state any more") == 2
         mapped = (*words, "--map", "reading=checking")
-        assert command(*mapped)[:2] == (0, f"{2:>8}  It goes to the state that the mapping names.\n")
-        assert command(*mapped)[:2] == (0, "There is nothing to move.\n")
+        assert command(*mapped)[:2] == (0, f"{2:>8}  Moves to the status given in the mapping.\n")
+        assert command(*mapped)[:2] == (0, "There is nothing to migrate.\n")
         assert "checking 2" in command("workflow", "list", "LETTERS")[1]
 
     def test_says_why_not(self, command: Command) -> None:
@@ -523,7 +523,7 @@ class TestWorkflowChoices:
         _, listed, _ = command("workflow", "choices", "--project", "LCBP3-C2", "--as", "padmin")
         gone = [command("workflow", "unchoose", *place)[0] for _ in range(2)]
 
-        assert empty[:2] == (0, "Nothing is chosen.\n")
+        assert empty[:2] == (0, "Nothing is assigned.\n")
         assert chosen[:2] == (0, "New documents start on RFA_APPROVAL.\n")
         assert listed.split() == ["rfa", "RPT", "LCBP3-C2", "RFA_APPROVAL"]
         assert gone == [0, 5]
@@ -534,7 +534,7 @@ class TestWorkflowChoices:
             (("NO_SUCH", "--kind", "rfa", "--as", "admin"), 3, "CODE: No version of “NO_SUCH”"),
             (("RFA_APPROVAL", "--kind", "rfa", "--type", "XYZ", "--as", "admin"), 3, "saraban: --type: "),
             (("RFA_APPROVAL", "--kind", "rfa", "--project", "XYZ", "--as", "admin"), 3, "saraban: --project: "),
-            (("RFA_APPROVAL", "--kind", "circulation", "--as", "admin"), 3, "Circulation sheets"),
+            (("RFA_APPROVAL", "--kind", "circulation", "--as", "admin"), 3, "Circulations"),
             (("RFA_APPROVAL", "--kind", "rfa", "--as", "padmin"), 4, ""),
         ]
 
@@ -556,11 +556,11 @@ class TestReplay:
         part = command("workflow", "replay", "LETTERS", "--version", "1", "--limit", "1")
         gone = command("workflow", "replay", "LETTERS", "--version", "9")
 
-        assert (same[0], "2  go the same way" in same[1]) == (0, True)
+        assert (same[0], "2  take the same path" in same[1]) == (0, True)
         assert other[0] == 6
-        assert f"{first} (step 1, draft, send): A comment is needed, and there was none." in other[1]
-        assert "2  would go another way" in other[1]
-        assert "1  ended before these and were left out" in part[1]
+        assert f"{first} (step 1, draft, send): A comment is required, and there was none." in other[1]
+        assert "2  differ" in other[1]
+        assert "1  closed earlier, not tested" in part[1]
         assert gone[0] == 5
 
 

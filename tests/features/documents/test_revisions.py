@@ -59,7 +59,7 @@ class TestSentBack:
         client, address = await desk.as_("dc.contractor"), f"/api/v1/{path}/{document['publicId']}"
 
         changed = await client.patch(address, json={"subject": "เขียนทับ"})
-        revised = await client.post(f"{address}/revisions", json={"subject": "ฉบับแก้ไข"})
+        revised = await client.post(f"{address}/revisions", json={"subject": "ฉบับที่ (Rev.)"})
         seen = unwrapped(await desk.read("dc.consultant", path, document["publicId"]))
 
         assert (changed.status_code, changed.json()["code"]) == (409, "DOCUMENT_NOT_DRAFT")

@@ -79,7 +79,7 @@ class TestIssued:
     async def test_draft_of_the_next_revision_hides_behind_the_issued_one(self, desk: Desk) -> None:
         rfa = await desk.approved_rfa()
         client = await desk.as_("dc.contractor")
-        revised = await client.post(f"/api/v1/rfas/{rfa['publicId']}/revisions", json={"subject": "ฉบับแก้ไข"})
+        revised = await client.post(f"/api/v1/rfas/{rfa['publicId']}/revisions", json={"subject": "ฉบับที่ (Rev.)"})
         assert revised.status_code == 201, revised.text
 
         seen = unwrapped(await desk.read("dc.consultant", "rfas", rfa["publicId"]))

@@ -75,7 +75,7 @@ class TestApi:
 
 class TestPage:
     @pytest.mark.parametrize(
-        ("language", "words"), [("th", "เอกสารรอการดำเนินการของฉัน"), ("en", "A document waits for me")]
+        ("language", "words"), [("th", "เอกสารรอการดำเนินการของฉัน"), ("en", "A document awaits my action")]
     )
     async def test_shows_the_choices_in_both_languages(self, sit: Any, language: str, words: str) -> None:
         browser = await sit("viewer", language)
@@ -91,7 +91,7 @@ class TestPage:
         assert answer.headers["location"] == f"{PAGE}?done=1"
         page = (await browser.get(answer.headers["location"])).text
 
-        assert "Your choices are kept." in page
+        assert "Settings saved." in page
         assert '<option value="17" selected>17:00</option>' in page
         assert 'name="mail-waiting" value="1" checked' in page
         assert 'name="mail-moved" value="1">' in page
@@ -99,7 +99,7 @@ class TestPage:
     @pytest.mark.parametrize(
         ("form", "words"),
         [
-            ({"digestHour": "8"}, "What you have to act on needs one channel at least."),
+            ({"digestHour": "8"}, "Tasks that need your action must have at least one channel."),
             ({"digestHour": "8", "in-waiting": "1", "in-reminder": "1", "quietFrom": "9"}, "Name both"),
             ({"digestHour": "eight", "in-waiting": "1", "in-reminder": "1"}, "invalid"),
         ],

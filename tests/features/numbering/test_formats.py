@@ -33,7 +33,7 @@ class TestParse:
             (12, 13, "literal"),
             (13, 20, "token"),
         ]
-        assert body["pieces"][0]["meaning"] == "Code of the sending organization"
+        assert body["pieces"][0]["meaning"] == "Originator code"
 
     async def test_answers_for_what_is_wrong_too(self, signed_in: SignIn) -> None:
         padmin = await signed_in("padmin")

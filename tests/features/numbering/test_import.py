@@ -98,7 +98,7 @@ class TestImport:
             "UPDATE document_number_reservations SET document_number_status = 'VOID' WHERE sequence_number = 5"
         )
         code, _, err = command("verify")
-        assert (code, f"{letter(5)[0]}: its states differ" in err) == (1, True)
+        assert (code, f"{letter(5)[0]}: its statuses differ" in err) == (1, True)
 
     def test_again_changes_nothing(self, command: Command, rows: sqlite3.Connection, tmp_path: Path) -> None:
         file = written(tmp_path / "a.csv", letter(1), letter(2))

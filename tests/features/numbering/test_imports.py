@@ -166,7 +166,7 @@ class TestCheck:
 
         thai = await desk.client.get(f"{URL}/{found['publicId']}", headers={"Accept-Language": "th"})
 
-        assert found["report"]["faults"][0]["message"] == "It stands in line 2 of this file already."
+        assert found["report"]["faults"][0]["message"] == "Already on row 2 of this file."
         assert thai.json()["report"]["faults"][0]["message"] == "ซ้ำกับแถว 2 ในไฟล์นี้"
 
     async def test_of_a_sheet_that_lacks_a_column_says_which(self, desk: Desk) -> None:
@@ -189,7 +189,7 @@ class TestCheck:
         assert (len(found["report"]["faults"]), found["report"]["refused"]) == (2, 5)
         (tmp_path / "r.xlsx").write_bytes(answer.content)
         results = [row[-3] for row in sheet_of(tmp_path / "r.xlsx")[1:]]
-        assert results == ["นำเข้าได้ / can be imported", *["ไม่รับ / refused"] * 5]
+        assert results == ["นำเข้าได้ / can be imported", *["ไม่ผ่าน / rejected"] * 5]
 
     async def test_that_is_not_done_has_no_workbook(self, desk: Desk) -> None:
         sent = await desk.send(letter(1))

@@ -125,7 +125,7 @@ class TestRange:
         first, second = [command("range", "release", name, *ADMIN) for _ in range(2)]
 
         assert "-0002-" in over
-        assert first == (0, "The range is released.\n", "")
+        assert first == (0, "Range released.\n", "")
         assert second[0] == 6
         assert "RELEASED" in command("range", "list")[1]
 
@@ -206,7 +206,7 @@ class TestOverride:
         code, out, err = command("override", *LETTER, *words, *ADMIN)
 
         assert (code, out) == (3, "")
-        assert "State either the number or the sequence." in err
+        assert "Give either the number or the sequence." in err
 
 
 class TestLargeRange:

@@ -94,7 +94,7 @@ class TestProblems:
             "/more": "unknown_field",
         }
         assert errors["/password"]["message"] == "จำเป็นต้องระบุ"
-        assert errors["/password"]["detail"] == "This is required."
+        assert errors["/password"]["detail"] == "Required"
 
     async def test_a_body_over_two_megabytes_is_refused_unread(self, client: httpx.AsyncClient) -> None:
         answer = await client.post(LOGIN, content=b" " * (2 * 1024 * 1024 + 1))

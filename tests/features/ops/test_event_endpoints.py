@@ -177,7 +177,7 @@ class TestTerminal:
 
         assert str(dead) in command("list", "--state", "dead")[1]
         assert str(waiting) in command("list", "--state", "waiting", "--older-than", "5m")[1]
-        assert command("list", "--older-than", "1h")[1] == "There is no such event.\n"
+        assert command("list", "--older-than", "1h")[1] == "There are no events.\n"
         assert "คคง.-0001" in command("show", dead)[1]
         assert command("requeue", dead, "--as", "admin", "--reason", WHY["reason"])[0] == 0
         assert command("drop", dead, "--as", "admin", "--reason", WHY["reason"])[0] == 6

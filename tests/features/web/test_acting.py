@@ -36,7 +36,7 @@ class TestActing:
 
         assert (asked.status_code, sent.status_code, by_program.status_code) == (422, 303, 200)
         dialog = asked.text.split('id="act-submit"')[1].split("</dialog>")[0]
-        box, rest = dialog.split("Submit without a file</span>")
+        box, rest = dialog.split("Submit without attachments</span>")
         assert 'name="withoutFiles" value="1" autofocus aria-invalid="true" aria-describedby="e-withoutFiles"' in box
         assert rest.index('class="fault" id="e-withoutFiles"') < rest.index("<textarea")
         assert ("dialog-faults" in dialog, dialog.count("autofocus")) == (False, 1)
@@ -72,7 +72,7 @@ class TestActing:
         told = refused.text.split("data-meanwhile")[1].split("</div></div>")[0]
 
         assert refused.status_code == 409
-        assert "This page shows the document as it is now. Look at it again before you decide." in told
+        assert "This page now shows the current document. Check it before you decide." in told
         assert ("Refresh" in refused.text, refused.text.count('role="alert"')) == (False, 1)
         for part in ("ระวี ตรวจละเอียด", "คคง.", "Pending approval", "Piles are too short"):
             assert part in told
@@ -113,7 +113,7 @@ class TestActing:
         unread.append((await reader.get("/inbox")).text)
         listed = (await by_other.get("/api/v1/notifications")).json()["items"]
 
-        assert f"{rfa['documentNumber']} waits for you" in asked
+        assert f"{rfa['documentNumber']} awaits your action" in asked
         assert ["data-unread" in page for page in unread] == [False, False]
         assert [one["title"] for one in listed] == [f"{rfa['documentNumber']} no longer awaits your action"]
 

@@ -41,18 +41,18 @@ class TestPage:
 
         assert "Correspondence: Memorandum" not in before
         assert '<option value="SITE_MEMO">' in before
-        assert "It is chosen" in chosen
+        assert "Workflow assigned" in chosen
         assert "SITE_MEMO" in mine
         assert "LCBP3-C2" in mine
-        assert "Take back" in mine
+        assert "Remove" in mine
         assert "Correspondence: Memorandum" not in after.split("<form")[-3]
-        assert "The choice is taken back." in after
+        assert "Assignment removed." in after
 
     @pytest.mark.parametrize(
         ("language", "words"),
         [
-            ("th", ("เอกสารเริ่มด้วยกระบวนงานใด", "มากับระบบ")),
-            ("en", ("What documents start on", "ships with the product")),
+            ("th", ("กำหนดกระบวนงานให้เอกสาร", "มาตรฐานของระบบ")),
+            ("en", ("Workflow assignment", "standard workflow")),
         ],
     )
     async def test_says_what_counts_in_both_languages(self, sit: Sit, language: str, words: tuple[str, str]) -> None:
@@ -74,7 +74,7 @@ class TestPage:
 
         assert '<option value="SITE_MEMO">' not in page
         assert refused.status_code == 422
-        assert "Circulation sheets" in refused.text.split('id="e-workflowCode"')[1].split("</div>")[0]
+        assert "Circulations" in refused.text.split('id="e-workflowCode"')[1].split("</div>")[0]
 
     async def test_is_not_there_for_who_may_not_read_workflows_nor_chosen_by_who_manages_nothing(
         self, sit: Sit, project: str
@@ -147,7 +147,7 @@ class TestPage:
         form = {"project": project, "kind": "rfa", "workflowCode": "RFA_APPROVAL"}
         page = (await browser.get((await browser.post("/workflows/choices", data=form)).headers["location"])).text
 
-        why = page.split('data-label="Chosen for"><div>LCBP3-C2')[1].split("</td>")[0]
+        why = page.split('data-label="Assigned to"><div>LCBP3-C2')[1].split("</td>")[0]
         assert why.startswith('<div class="text-secondary"><span class="nowrap">')
         assert '</span> · <time class="nowrap" datetime="' in why
 
@@ -164,11 +164,11 @@ class TestWorkflowsPage:
         shipped = (await browser.get("/workflows/RFA_APPROVAL/v1")).text
         thai = (await (await sit("admin")).get("/workflows/SITE_MEMO/v1")).text
 
-        assert "In force, and nothing starts it" in lonely
-        assert "In force, and nothing starts it" in listed.split('id="w-SITE_MEMO"')[1].split("</section>")[0]
+        assert "Active, but not assigned" in lonely
+        assert "Active, but not assigned" in listed.split('id="w-SITE_MEMO"')[1].split("</section>")[0]
         assert "nothing starts it" not in chosen
         assert "of project LCBP3-C2" in chosen
-        assert "where no other is chosen" in shipped
+        assert "where no other is assigned" in shipped
         assert "โครงการ LCBP3-C2" in thai
 
     async def test_names_no_project_that_the_reader_does_not_see(self, app: FastAPI, sit: Sit) -> None:

@@ -93,7 +93,7 @@ class TestNumber:
         form = await rfa_form(browser, disciplineCode="", rfaTypeCode="")
         answer = await browser.post("/rfas/new/number", data=form, headers=FRAGMENT)
 
-        assert "Still needed:" in answer.text
+        assert "Still required:" in answer.text
         assert "Discipline" in answer.text
         assert "RFA type" in answer.text
 

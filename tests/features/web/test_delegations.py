@@ -25,8 +25,8 @@ class TestPage:
     @pytest.mark.parametrize(
         ("language", "nothing", "state", "all_work"),
         [
-            ("th", "คุณยังไม่ได้มอบหมายงาน", "มีผลอยู่", "งานทั้งหมด"),
-            ("en", "You have delegated nothing", "In force", "All my work"),
+            ("th", "คุณยังไม่ได้มอบหมายงาน", "มีผลอยู่", "งานทั้งหมดของฉัน"),
+            ("en", "You have no delegations", "Active", "All my work"),
         ],
     )
     async def test_lends_shows_and_takes_back(
@@ -61,8 +61,8 @@ class TestPage:
 
         assert (nothing.status_code, past.status_code) == (422, 422)
         for name in ("delegatePublicId", "startsOn", "endsOn"):
-            assert f'id="e-{name}">This is required.' in nothing.text
-        assert re.search(r'id="e-startsOn">This day has passed\.', past.text)
+            assert f'id="e-{name}">Required' in nothing.text
+        assert re.search(r'id="e-startsOn">This date has passed\.', past.text)
         assert 'value="Leave"' in past.text
         assert re.search(r'value="RFA_APPROVAL" checked', past.text)
 

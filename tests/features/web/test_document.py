@@ -42,7 +42,13 @@ class TestStep:
         await act(contractor, address, "submit")
 
         page = (await reviewer.get(address)).text
-        for part in ("ดูข้อกำหนด", "เลือกรหัสผล", 'for="a-approve">ผลการพิจารณา</label>', '<option value="1A">', "กำหนด "):
+        for part in (
+            "ดูข้อกำหนด",
+            "เลือกรหัสผล",
+            'for="a-approve">ผลการพิจารณา</label>',
+            '<option value="1A">',
+            "กำหนดตอบ ",
+        ):
             assert part in page
         form = hidden(page, "act-approve")
         unsure = await reviewer.post(f"{address}/actions", data=form | {"responseCode": "1C"})
@@ -129,7 +135,7 @@ class TestPage:
         answer = await browser.get(f"/rfas/{UNKNOWN}")
 
         assert answer.status_code == 404
-        assert "What was asked for was not found." in answer.text
+        assert "The item was not found." in answer.text
         assert answer.headers["x-trace-id"] in answer.text
 
     async def test_tells_why_the_number_looks_so_and_folds_its_template(self, sit: Sit) -> None:
@@ -203,7 +209,7 @@ class TestActions:
 
         assert answer.status_code == 409
         assert "มีผู้ดำเนินการก่อนแล้ว" in answer.text
-        assert "หน้านี้แสดงสถานะล่าสุดของเอกสารแล้ว" in answer.text
+        assert "หน้านี้แสดงข้อมูลล่าสุดของเอกสารแล้ว" in answer.text
         assert "รีเฟรช" not in answer.text
         assert "รออนุมัติ" in answer.text
 
@@ -319,11 +325,11 @@ class TestChanges:
         form = hidden((await browser.get(address)).text, "cancel")
         refused = await browser.post(f"{address}/cancel", data=form | {"reason": ""})
         assert refused.status_code == 422
-        await browser.post(f"{address}/cancel", data=form | {"reason": "ไม่ต้องการส่งออกแล้ว"})
+        await browser.post(f"{address}/cancel", data=form | {"reason": "ไม่ต้องการส่งเอกสารแล้ว"})
         page = (await browser.get(address)).text
 
-        assert "เอกสารนี้ถูกยกเลิกแล้ว" in page
-        assert "เหตุผล: ไม่ต้องการส่งออกแล้ว" in page
+        assert "เอกสารนี้ยกเลิกแล้ว" in page
+        assert "เหตุผล: ไม่ต้องการส่งเอกสารแล้ว" in page
         assert "data-action=" not in page
 
     async def test_a_cancelled_document_tells_it_once_in_each_place(self, sit: Sit) -> None:

@@ -112,9 +112,9 @@ class TestEditor:
         right = (await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})).text
 
         assert '<span class="piece is-fault">{COLOUR}</span>' in wrong
-        assert "{COLOUR} at position 14 is not a known token" in wrong
+        assert "{COLOUR} at position 14 is not a known field" in wrong
         assert "-M-001, " in right
-        assert re.search(r"Series \S+-M-\{SEQ\} begins", right)
+        assert re.search(r"Series \S+-M-\{SEQ\} starts", right)
         assert "is-fault" not in right
 
     async def test_names_the_type_whose_numbers_it_could_print(self, sit: Sit) -> None:
@@ -123,7 +123,7 @@ class TestEditor:
 
         page = (await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})).text
 
-        assert "Could print the same number as the format of Circulation Sheet: {ORIGINATOR}-CIR-{SEQ:4}" in page
+        assert "May produce the same number as the format of Circulation Sheet: {ORIGINATOR}-CIR-{SEQ:4}" in page
 
     async def test_narrows_a_format_beside_the_one_of_the_type(self, sit: Sit) -> None:
         browser = await sit("padmin", "en")
@@ -163,7 +163,7 @@ class TestEditor:
         page = (await browser.get(changed.headers["location"])).text
 
         assert (made.status_code, changed.status_code) == (303, 303)
-        assert "The format is saved." in page
+        assert "Format saved." in page
         assert page.count("{ORIGINATOR}-M-{SEQ:3}</code>") == 1
         assert WHY in page
 
@@ -175,7 +175,7 @@ class TestEditor:
 
         assert (refused.status_code, again.status_code) == (422, 422)
         assert 'value="{COLOUR}"' in refused.text
-        assert "have a format already" in again.text
+        assert "already have a format" in again.text
 
     async def test_of_a_change_asks_for_the_reason_and_for_a_fresh_page(self, sit: Sit) -> None:
         browser = await sit("padmin", "en")

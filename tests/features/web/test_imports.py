@@ -26,7 +26,7 @@ async def send(browser: httpx.AsyncClient, path: Path) -> httpx.Response:
 
 
 class TestList:
-    @pytest.mark.parametrize(("language", "words"), [("th", "ยังไม่เคยนำเข้า"), ("en", "Nothing was imported yet")])
+    @pytest.mark.parametrize(("language", "words"), [("th", "ยังไม่เคยนำเข้า"), ("en", "No imports yet")])
     async def test_says_when_nothing_was_imported(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("padmin", language)
 
@@ -61,7 +61,7 @@ class TestList:
 
         assert (await browser.get("/numbers/imports")).status_code == 403
 
-    @pytest.mark.parametrize(("language", "words"), [("th", "อ่านไฟล์ไม่ได้"), ("en", "The file is no XLSX")])
+    @pytest.mark.parametrize(("language", "words"), [("th", "อ่านไฟล์ไม่ได้"), ("en", "The file must be XLSX")])
     async def test_names_what_is_wrong_with_a_file(self, sit: Sit, tmp_path: Path, language: str, words: str) -> None:
         browser = await sit("padmin", language)
         (tmp_path / "a.xlsx").write_bytes(b"nothing of the kind")
@@ -95,10 +95,10 @@ class TestImport:
         assert "<progress" in waiting
         assert "hx-trigger" not in checked
         assert "Import 2 numbers" in checked
-        assert "It stands in line 3 of this file already." in checked
+        assert "Already on row 3 of this file." in checked
         assert 'hx-trigger="every 1s"' in importing
         assert "2 numbers were imported." in done
-        assert "Counters that moved" in done
+        assert "Counters moved forward" in done
         assert "<html" not in done
 
     async def test_moves_all_counters_with_one_box(self, sit: Sit, app: FastAPI, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ class TestImport:
         answers = [await browser.post(f"{address}/commit") for _ in range(2)]
 
         assert [answer.status_code for answer in answers] == [303, 409]
-        assert "its import was started before" in answers[1].text
+        assert "its import has already started" in answers[1].text
 
     @pytest.mark.parametrize(("language", "words"), [("th", "ไม่มีคอลัมน์"), ("en", "is missing")])
     async def test_that_failed_says_why(

@@ -42,7 +42,7 @@ class TestCatalogue:
     def test_has_one_word_for_what_is_in_force(self) -> None:
         said = {text: str(words) for text, words in catalogue("th").words.items()}
 
-        assert said["In force"] == "ใช้งานอยู่"
+        assert said["Active"] == "ใช้งานอยู่"
         assert [text for text, words in said.items() if "มีผลใช้" in words] == []
 
     @pytest.mark.parametrize("kind", sorted(BY_NAME))

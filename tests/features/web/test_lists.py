@@ -13,7 +13,7 @@ FRAGMENT = {"HX-Request": "true"}
 
 
 class TestInbox:
-    @pytest.mark.parametrize(("language", "words"), [("th", "ไม่มีงานค้าง"), ("en", "Nothing waits for you")])
+    @pytest.mark.parametrize(("language", "words"), [("th", "ไม่มีงานค้าง"), ("en", "Nothing awaits your action")])
     async def test_is_friendly_when_it_is_empty(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("reviewer.consultant", language)
 

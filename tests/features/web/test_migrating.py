@@ -33,7 +33,7 @@ async def submitted(sit: Sit) -> str:
 
 
 class TestPage:
-    @pytest.mark.parametrize(("language", "words"), [("th", "ไม่มีเอกสารให้ย้าย"), ("en", "Nothing to move")])
+    @pytest.mark.parametrize(("language", "words"), [("th", "ไม่มีเอกสารให้ย้าย"), ("en", "Nothing to migrate")])
     async def test_says_when_nothing_runs_elsewhere(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("admin", language)
 
@@ -48,10 +48,10 @@ class TestPage:
         moved = (await admin.post(PAGE, data={"do": "move"})).text
 
         assert 'value="move"' not in shown
-        assert "One document can be moved." in looked
-        assert "Move one document" in looked
-        assert "One document was moved." in moved
-        assert "Nothing to move" in moved
+        assert "One document can be migrated." in looked
+        assert "Migrate one document" in looked
+        assert "One document was migrated." in moved
+        assert "Nothing to migrate" in moved
 
     async def test_asks_where_to_when_the_state_is_gone(self, sit: Sit) -> None:
         address = await submitted(sit)
@@ -62,11 +62,11 @@ class TestPage:
         found = (await admin.post(PAGE, data=chosen | {"do": "look"})).text
         moved = (await admin.post(PAGE, data=chosen | {"do": "move"})).text
 
-        assert "0 documents can be moved." in lost
+        assert "0 documents can be migrated." in lost
         assert "map it to another one" in lost
         assert 'value="move"' not in lost
         assert '<option value="with_consultant" selected>' in found
-        assert "One document was moved." in moved
+        assert "One document was migrated." in moved
         assert 'data-state="with_consultant"' in (await admin.get(address)).text
 
     async def test_refuses_a_state_that_is_an_end(self, sit: Sit) -> None:

@@ -40,7 +40,7 @@ async def state_of(app: FastAPI, address: str) -> LedgerEntry:
 
 
 class TestPage:
-    @pytest.mark.parametrize(("language", "words"), [("th", "ออกเลขที่"), ("en", "Drawn")])
+    @pytest.mark.parametrize(("language", "words"), [("th", "ออกเลขที่"), ("en", "Issued")])
     async def test_is_reached_from_the_account_and_tells_the_life(self, sit: Sit, language: str, words: str) -> None:
         contractor, admin = await sit("dc.contractor"), await sit("padmin", language)
         document = await new_rfa(contractor)
@@ -74,7 +74,7 @@ class TestVoid:
         answer = await admin.post(f"{number['page']}/void", data={"reason": WHY})
         page = await admin.get(answer.headers["location"])
 
-        assert "เลขที่นี้เป็นโมฆะแล้ว" in page.text
+        assert "ยกเลิกเลขที่แล้ว" in page.text
         assert WHY in page.text
         assert (await state_of(app, number["page"])).document_number_status == "VOID"
 
@@ -136,8 +136,8 @@ class TestConfirm:
     @pytest.mark.parametrize(
         ("language", "offered", "told"),
         [
-            ("th", "ยืนยันเลขที่", "ยืนยันเลขที่นี้แล้ว"),
-            ("en", "Confirm the number", "The number is confirmed."),
+            ("th", "ยืนยันเลขที่", "ยืนยันเลขที่แล้ว"),
+            ("en", "Confirm number", "Number confirmed."),
         ],
     )
     async def test_makes_ones_own_reservation_final(
@@ -211,7 +211,7 @@ async def range_form(browser: httpx.AsyncClient, series: str, **typed: str) -> d
 
 
 class TestRanges:
-    @pytest.mark.parametrize(("language", "words"), [("th", "ไม่มีช่วงที่กันไว้"), ("en", "No range is kept or barred")])
+    @pytest.mark.parametrize(("language", "words"), [("th", "ไม่มีช่วงเลขที่จอง"), ("en", "No reserved or blocked ranges")])
     async def test_are_friendly_before_the_first(self, sit: Sit, language: str, words: str) -> None:
         admin = await sit("padmin", language)
 
@@ -286,5 +286,5 @@ class TestRanges:
         done = await admin.post("/numbers/ranges", data=form | {"confirmedSize": size})
 
         assert (asked.status_code, size) == (422, "99990")
-        assert "100000 comes after it" in asked.text
+        assert "continues at 100000" in asked.text
         assert done.status_code == 303, done.text

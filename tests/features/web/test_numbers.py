@@ -12,7 +12,7 @@ ROW = re.compile(r'class="number row-link" href="([^"]+)"')
 
 
 class TestNumbers:
-    @pytest.mark.parametrize(("language", "words"), [("th", "ยังไม่มีการออกเลข"), ("en", "No number was drawn yet")])
+    @pytest.mark.parametrize(("language", "words"), [("th", "ยังไม่มีการออกเลขที่"), ("en", "No numbers issued yet")])
     async def test_is_friendly_before_the_first_number(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("padmin", language)
 
@@ -72,7 +72,7 @@ class TestNumbers:
 
         later = await admin.get(row.replace("&amp;", "&") + "&from=5")
 
-        assert "Nothing from here on" in later.text
+        assert "No numbers from here" in later.text
 
     async def test_is_closed_to_who_may_not_see_counters(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")

@@ -55,13 +55,13 @@ JUDGED["states"][0]["on"]["submit"]["condition"] = {
 }
 
 UNFIT = (
-    ({"document": '{"openRoutings": 7,\n}'}, "This is no JSON at line 2, character 1."),
-    ({"document": "[1]"}, "This is an object, like {&#34;discipline&#34;: &#34;STR&#34;}."),
-    ({"document": '{"dueDate": "soon"}'}, "This is a date, like 2026-11-21."),
-    ({"dueDate": "soon"}, "This is a date, like 31/12/2026."),
+    ({"document": '{"openRoutings": 7,\n}'}, "Not valid JSON: line 2, character 1."),
+    ({"document": "[1]"}, "This must be an object, such as {&#34;discipline&#34;: &#34;STR&#34;}."),
+    ({"document": '{"dueDate": "soon"}'}, "This must be a date such as 2026-11-21."),
+    ({"dueDate": "soon"}, "This must be a date such as 31/12/2026."),
     ({"context": '{"payload":\n  {"amount": -1}}'}, "Line 2 (payload/amount): This must be at least 1."),
-    ({"context": '{"payload": {}}'}, "Line 1 (payload/amount): This is required."),
-    ({"payload-0": "[]"}, "Step 1: this is an object, like {&#34;amount&#34;: 5}."),
+    ({"context": '{"payload": {}}'}, "Line 1 (payload/amount): Required"),
+    ({"payload-0": "[]"}, "Step 1: this must be an object, such as {&#34;amount&#34;: 5}."),
 )
 
 
@@ -74,7 +74,7 @@ async def published(browser: httpx.AsyncClient, raw: dict[str, Any], *, activate
 
 def results(page: str) -> list[str]:
     """What stands in the column that says what happened, without its marks."""
-    cells = re.findall(r'<td data-label="(?:What happened|สิ่งที่เกิดขึ้น)">(.*?)</td>', page, re.DOTALL)
+    cells = re.findall(r'<td data-label="(?:Event|รายการ)">(.*?)</td>', page, re.DOTALL)
     return [" ".join(re.sub(r"<[^>]+>", "", cell).split()) for cell in cells]
 
 
@@ -123,7 +123,7 @@ class TestRehearsal:
 
         page = (await browser.post(f"{address}/rehearsal", data=form)).text
 
-        assert results(page) == ["In review", "Draft", "In review", "Acknowledged an end"]
+        assert results(page) == ["In review", "Draft", "In review", "Acknowledged Final"]
 
     async def test_names_a_step_whose_values_are_no_json(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
@@ -132,7 +132,7 @@ class TestRehearsal:
         refused = await browser.post("/workflows/RFA_APPROVAL/v1/rehearsal", data=form)
 
         assert refused.status_code == 422
-        assert "Step 1: this is no JSON." in refused.text
+        assert "Step 1: not valid JSON." in refused.text
         assert 'value="{oops"' in refused.text
 
     async def test_asks_for_the_facts_that_conditions_read(self, sit: Sit) -> None:
@@ -178,7 +178,7 @@ class TestReplay:
 
         page = (await browser.post("/workflows/RFA_APPROVAL/v1/replay", data={"limit": "10"})).text
 
-        assert "Nothing has ended yet" in page
+        assert "No closed documents yet" in page
 
     @pytest.mark.parametrize("limit", ["", "0", "many", "99999"])
     async def test_asks_for_a_number_that_it_can_play(self, sit: Sit, limit: str) -> None:

@@ -63,9 +63,9 @@ class TestReplay:
         second = await browser.post(f"{address}/replay", data=onward)
         wrong = await browser.post(f"{address}/replay", data=onward | {"after": "yesterday"})
 
-        assert "One that ended earlier was left out." in first
+        assert "One document closed earlier was not tested." in first
         assert first.count("/payload/amount: This must be at most 100.") == 2
-        assert "2 that ended later were looked at before." in second.text
+        assert "2 documents closed later were tested before." in second.text
         assert second.text.count("/payload/amount") == 1
         assert "left out" not in second.text
         assert wrong.status_code == httpx.codes.UNPROCESSABLE_ENTITY

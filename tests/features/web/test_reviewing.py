@@ -52,7 +52,7 @@ async def answer(browser: httpx.AsyncClient, address: str, branch: str, code: st
 
 class TestPage:
     @pytest.mark.parametrize(
-        ("language", "words"), [("th", ("โครงสร้าง", "ไฟฟ้า", "รอ")), ("en", ("Structure", "Electrical", "Waiting"))]
+        ("language", "words"), [("th", ("โครงสร้าง", "ไฟฟ้า", "รอ")), ("en", ("Structure", "Electrical", "Pending"))]
     )
     async def test_shows_who_is_asked_and_offers_an_answer_to_them_alone(
         self, sit: Sit, address: str, language: str, words: tuple[str, ...]
@@ -74,10 +74,10 @@ class TestPage:
         shown = (await other.get(address)).text
 
         assert (first.status_code, second.status_code) == (303, 303)
-        assert "hidden until the verdict" in hidden_yet
+        assert "hidden until the result" in hidden_yet
         assert "S-101" not in hidden_yet
         assert "S-101" in shown
-        assert "Not needed any more" in shown
+        assert "No longer needed" in shown
         assert 'data-state="pending_approval"' in shown
 
     async def test_opens_the_dialog_again_where_the_reason_is_missing(self, sit: Sit, address: str) -> None:

@@ -23,7 +23,7 @@ class TestLogIn:
         assert answer.headers["location"] == "/inbox"
 
     @pytest.mark.parametrize(
-        ("language", "words"), [("th", "ชื่อผู้ใช้หรือรหัสผ่านไม่ถูกต้อง"), ("en", "The user name or the password is wrong.")]
+        ("language", "words"), [("th", "ชื่อผู้ใช้หรือรหัสผ่านไม่ถูกต้อง"), ("en", "The user name or password is incorrect.")]
     )
     async def test_says_in_the_readers_language_that_it_was_wrong(
         self, visitor: httpx.AsyncClient, language: str, words: str

@@ -42,7 +42,7 @@ async def next_sequence(signed_in: SignIn) -> int:
 
 
 class TestForm:
-    @pytest.mark.parametrize(("language", "words"), [("th", "กำหนดเลขที่เอง"), ("en", "State a number by hand")])
+    @pytest.mark.parametrize(("language", "words"), [("th", "บันทึกเลขที่ออกนอกระบบ"), ("en", "Register an issued number")])
     async def test_is_for_who_manages_the_numbers(self, sit: Sit, language: str, words: str) -> None:
         admin, author = await sit("padmin", language), await sit("dc.consultant", language)
 
@@ -59,7 +59,7 @@ class TestForm:
 
         assert f'href="{PAGE}?project={project}"' in account.text
 
-    @pytest.mark.parametrize(("language", "words"), [("th", "ชุดเลขนี้อยู่ที่ 0"), ("en", "The series stands at 0.")])
+    @pytest.mark.parametrize(("language", "words"), [("th", "ชุดเลขนี้อยู่ที่ 0"), ("en", "The series is at 0.")])
     async def test_shows_what_would_happen_before_a_reason_is_given(
         self, sit: Sit, signed_in: SignIn, app: FastAPI, language: str, words: str
     ) -> None:
@@ -106,7 +106,7 @@ class TestStatement:
         page = (await admin.get(answer.headers["location"])).text
 
         assert "คคง.-ผรม.1-0042-2567" in page
-        assert re.search(r"Issued on</th><td><time[^>]*>14 Aug 2024<", page)
+        assert re.search(r"Date issued</th><td><time[^>]*>14 Aug 2024<", page)
 
     async def test_moves_the_series_after_the_jump_was_shown(self, sit: Sit, signed_in: SignIn, app: FastAPI) -> None:
         admin = await sit("padmin")

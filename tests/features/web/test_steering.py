@@ -62,7 +62,7 @@ class TestForce:
         page = (await contractor.get(address)).text
 
         assert "Pending approval" in page
-        assert page.count("forced</span>") == 2  # on the timeline and in the history
+        assert page.count("override</span>") == 2  # on the timeline and in the history
         assert WHY in page
 
     async def test_opens_again_where_the_reason_is_too_short(self, sit: Sit) -> None:
@@ -83,7 +83,7 @@ class TestForce:
         )
 
         assert answer.status_code == 403
-        assert "คุณไม่มีสิทธิ์ผลักดัน" in answer.text
+        assert "คุณไม่มีสิทธิ์บังคับเปลี่ยนขั้นตอน" in answer.text
 
 
 class TestReassign:

@@ -33,7 +33,7 @@ class TestTeams:
         ("language", "empty", "filled"),
         [
             ("th", "โครงการนี้ยังไม่มีทีมผู้ตรวจ", ("ทีมตรวจแบบ", "อนันต์ เห็นชอบ", "หัวหน้าทีม", "ทีมผู้ตรวจ")),
-            ("en", "The project has no review teams", ("Design review", "อนันต์ เห็นชอบ", "Lead", "Review teams")),
+            ("en", "This project has no review teams", ("Design review", "อนันต์ เห็นชอบ", "Lead", "Review teams")),
         ],
     )
     async def test_are_made_filled_changed_and_removed(

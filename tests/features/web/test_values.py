@@ -222,7 +222,7 @@ class TestPage:
         before = dialog((await reviewer.get(address)).text, "approve")
 
         assert (unread.status_code, refused.status_code, judged.status_code) == (422, 422, 409)
-        assert "This is no JSON at line 1, character 5." in dialog(unread.text, "submit")
+        assert "Not valid JSON: line 1, character 5." in dialog(unread.text, "submit")
         told = dialog(refused.text, "submit")
         assert 'data-reopen="act-submit"' in refused.text
         assert re.search(

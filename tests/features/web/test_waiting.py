@@ -17,15 +17,15 @@ __all__ = ["desk"]
 WORDS = pytest.mark.parametrize(
     ("language", "waits", "nobody", "forced"),
     [
-        ("th", "รอ", "ยังไม่มีผู้ที่เปิดดูเอกสารนี้ได้และมีสิทธิ์ดำเนินการขั้นต่อไป", "ไม่มีผู้ดำเนินการต่อได้"),
-        ("en", "Waits for", "Nobody who may see this document can take the next step.", "nobody could go on"),
+        ("th", "อยู่ที่", "ไม่มีผู้ที่เปิดดูเอกสารนี้ได้และมีสิทธิ์ดำเนินการขั้นต่อไป", "ไม่มีผู้ดำเนินการต่อได้"),
+        ("en", "Pending with", "Nobody with access to this document can take the next step.", "nobody could act"),
     ],
 )
 
 
 WAYS_OUT = {
-    "th": ("ให้ยกเลิกเอกสารแล้วออกใหม่", "คุณผลักดันขั้นตอนนี้จากหน้านี้ได้เอง"),
-    "en": ("cancel it and issue it again", "You may force the step here yourself."),
+    "th": ("ให้ยกเลิกเอกสารแล้วออกใหม่", "คุณบังคับเปลี่ยนขั้นตอนจากหน้านี้ได้"),
+    "en": ("cancel it and issue it again", "You can override the step on this page."),
 }
 
 
@@ -146,7 +146,7 @@ class TestBranches:
         part = page.split('id="review"')[1].split("</section>")[0]
         assert "เดชา รับส่งดี" in part
         assert "บทบาท เจ้าหน้าที่ควบคุมเอกสาร" in part
-        assert part.count("ยังไม่มีผู้ที่เปิดดูเอกสารนี้ได้และมีสิทธิ์ตอบ") == 1
+        assert part.count("ไม่มีผู้ที่เปิดดูเอกสารนี้ได้และมีสิทธิ์ตอบ") == 1
         assert me["publicId"] not in part
 
 
@@ -159,5 +159,5 @@ class TestRehearsal:
             for language in ("th", "en")
         ]
 
-        for page, words in zip(said, ("มีส่วนในสัญญาที่เอกสารสังกัด", "take part in its contract"), strict=True):
+        for page, words in zip(said, ("มีส่วนในสัญญาที่เอกสารสังกัด", "parties to its contract"), strict=True):
             assert words in page.split("data-caution")[1]

@@ -44,8 +44,8 @@ class TestPage:
     @pytest.mark.parametrize(
         ("language", "words"),
         [
-            ("th", ("หยุดส่งอยู่", "ส่งไม่ผ่านตั้งแต่", "เปิดใช้", "เปิดใช้ webhook แล้ว")),
-            ("en", ("Off", "nothing got through since", "Switch on", "The webhook is switched on")),
+            ("th", ("หยุดส่งอยู่", "ส่งไม่สำเร็จตั้งแต่", "เปิดใช้", "เปิดใช้ webhook แล้ว")),
+            ("en", ("Disabled", "delivery failing since", "Enable", "Webhook enabled")),
         ],
     )
     async def test_says_why_one_is_off_and_switches_it_on_again(

@@ -33,8 +33,8 @@ class TestList:
     @pytest.mark.parametrize(
         ("language", "words"),
         [
-            ("th", ("กระบวนงาน", "มากับระบบ", "คำขออนุมัติ (RFA): ผู้รับเหมายื่น")),
-            ("en", ("Workflows", "ships with", "A request for approval: the contractor submits")),
+            ("th", ("กระบวนงาน", "มาตรฐานของระบบ", "คำขออนุมัติ (RFA): ผู้รับเหมายื่น")),
+            ("en", ("Workflows", "standard workflow", "A request for approval: the contractor submits")),
         ],
     )
     async def test_shows_each_workflow_with_its_versions(self, sit: Sit, language: str, words: tuple[str, str]) -> None:
@@ -51,8 +51,8 @@ class TestList:
         page = (await browser.get("/workflows")).text
         mine = page[page.index('id="w-SITE_MEMO"') :].split("</section>")[0]
 
-        assert "No version is in force" in mine
-        assert "ships with the product" not in mine
+        assert "No active version" in mine
+        assert "standard workflow" not in mine
 
     async def test_is_closed_to_who_may_not_see_definitions(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")
@@ -81,7 +81,7 @@ class TestVersion:
         before = (await browser.get("/workflows/SITE_MEMO/v3")).text
         first = (await browser.get("/workflows/SITE_MEMO/v3?against=1")).text
 
-        assert "What differs from version 2" in before
+        assert "Differences from version 2" in before
         assert '<code class="pointer">two</code>' in before
         assert ">three<br>" in before
         thai = (await (await sit("admin", "th")).get("/workflows/SITE_MEMO/v3")).text
@@ -122,10 +122,10 @@ class TestVersion:
         off = await browser.post("/workflows/SITE_MEMO/v1/deactivate")
         gone = (await browser.get(off.headers["location"])).text
 
-        assert "The version is in force" in shown
-        assert "No version is in force" in gone
+        assert "Version activated" in shown
+        assert "No active version" in gone
 
-    @pytest.mark.parametrize(("language", "words"), [("th", "จะไม่ผ่านการตรวจสอบ"), ("en", "would refuse this")])
+    @pytest.mark.parametrize(("language", "words"), [("th", "จะไม่ผ่านการตรวจสอบ"), ("en", "would not pass today")])
     async def test_says_what_publishing_would_refuse_today(
         self, sit: Sit, app: FastAPI, language: str, words: str
     ) -> None:
@@ -185,10 +185,12 @@ class TestEditor:
         page = (await browser.get(made.headers["location"])).text
 
         assert made.status_code == 303
-        assert "The version is published." in page
-        assert "In force" in page
+        assert "Version published." in page
+        assert "Active" in page
 
-    @pytest.mark.parametrize(("language", "words"), [("th", ("บรรทัด 2", "ไม่ใช่ JSON")), ("en", ("Line 2", "no JSON"))])
+    @pytest.mark.parametrize(
+        ("language", "words"), [("th", ("บรรทัด 2", "ไม่ใช่ JSON")), ("en", ("Line 2", "Not valid JSON"))]
+    )
     async def test_names_the_line_where_it_is_no_json(self, sit: Sit, language: str, words: tuple[str, str]) -> None:
         browser = await sit("admin", language)
 
@@ -223,7 +225,7 @@ class TestEditor:
 
         verdict = await browser.post("/workflows/new/check", data={"text": "  "}, headers=FRAGMENT)
 
-        assert (verdict.status_code, "Nothing is written yet" in verdict.text) == (200, True)
+        assert (verdict.status_code, "The definition is empty" in verdict.text) == (200, True)
 
     async def test_publishes_once_when_it_is_sent_twice(self, sit: Sit) -> None:
         browser = await sit("admin", "en")

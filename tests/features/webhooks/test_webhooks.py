@@ -527,10 +527,10 @@ class TestTerminal:
         assert f"{hook}  off" in command("list", "--as", "admin")[1]
         assert command("on", hook, "--as", "admin")[0] == 0
         assert f"{hook}  on " in command("list", "--as", "admin")[1]
-        assert command("outcomes", hook, "--as", "admin")[1] == "Nothing was sent yet.\n"
+        assert command("outcomes", hook, "--as", "admin")[1] == "Nothing has been sent yet.\n"
         assert command("remove", hook, "--as", "dc.contractor")[0] == 5
         assert command("remove", hook, "--as", "admin")[0] == 0
-        assert command("list", "--as", "admin")[1] == "There is no webhook.\n"
+        assert command("list", "--as", "admin")[1] == "There are no webhooks.\n"
 
     def test_sets_up_ones_own_and_one_for_a_topic(self, command: Command) -> None:
         code, out, _ = command("own", HOOK, "--as", "dc.contractor")

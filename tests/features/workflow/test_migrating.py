@@ -173,7 +173,7 @@ class TestMigrate:
             taken = await workflow.history(session, caller=caller, subjects=office.subjects, public_id=instance)
         assert (taken[-1].migrated, taken[-1].action_label.en) == (
             {"before": 1, "after": 2},
-            "Moved to another version of the workflow",
+            "Migrated to another workflow version",
         )
 
     async def test_leaves_a_first_draft_in_no_inbox(self, office: Office) -> None:

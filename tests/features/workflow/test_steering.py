@@ -73,7 +73,7 @@ class TestForce:
 
         event = (await rows(office, OutboxEvent))[-1]
         assert (event.name, event.payload["forced"]) == ("workflow.transitioned", True)
-        assert event.payload["actionLabel"]["en"] == "Approve and pass on (forced)"
+        assert event.payload["actionLabel"]["en"] == "Endorse (override)"
         assert {each["code"] for each in event.payload["notify"]["organizations"]} == {"ผรม.2", "คคง."}
         assert [each["code"] for each in event.payload["waiting"]["organizations"]] == ["กทท.", "สคฉ.3"]
         audited = (await rows(office, AuditLog))[-1]

@@ -192,7 +192,7 @@ def acceptable_file_name(sent: str) -> str:
             "required": ("ต้องมีชื่อไฟล์", "The file needs a name."),
             "control_character": (
                 "ชื่อไฟล์มีอักขระที่ไม่อนุญาต",
-                "The file name holds a control or invisible character.",
+                "The file name has a character that is not allowed.",
             ),
             "too_long": (f"ชื่อไฟล์ยาวเกิน {MAX_NAME} ตัวอักษร", f"The file name is longer than {MAX_NAME} characters."),
         }

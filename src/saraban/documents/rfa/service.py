@@ -142,7 +142,7 @@ async def _check_author(session: AsyncSession, sheet: core.DocumentDraft) -> Non
             "/originatorOrganizationPublicId",
             "not_a_contractor",
             "{organization} ไม่ใช่ผู้รับเหมาในสัญญานี้ จึงขออนุมัติ (RFA) ไม่ได้",
-            "{organization} is no contractor of this contract and cannot ask for an approval (RFA) in it.",
+            "{organization} is not a contractor of this contract and cannot submit an RFA in it.",
             organization=originator.code,
         )
 

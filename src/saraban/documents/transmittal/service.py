@@ -40,7 +40,7 @@ class ItemIsDraft(Invalid):
 
     kind, code = ErrorKind.INVALID, "TRANSMITTAL_ITEM_DRAFT"
     says = Text("{number} ยังอยู่ใน Draft กรุณา Submit ก่อน", "{number} is still a draft. Submit it first.")
-    recovery = (CHECK_INPUT, Text("Submit เอกสารในรายการก่อน", "Submit the documents of the list first."))
+    recovery = (CHECK_INPUT, Text("Submit เอกสารในรายการก่อน", "Submit the listed documents first."))
 
 
 class ItemIsCancelled(Invalid):
@@ -48,7 +48,7 @@ class ItemIsCancelled(Invalid):
 
     kind, code = ErrorKind.INVALID, "TRANSMITTAL_ITEM_CANCELLED"
     says = Text("{number} ถูกยกเลิกแล้ว จึงนำส่งไม่ได้", "{number} has been cancelled and cannot be transmitted.")
-    recovery = (CHECK_INPUT, Text("นำเอกสารที่ถูกยกเลิกออกจากรายการ", "Leave the cancelled document out of the list."))
+    recovery = (CHECK_INPUT, Text("นำเอกสารที่ถูกยกเลิกออกจากรายการ", "Remove the cancelled document from the list."))
 
 
 async def _in_list(
@@ -106,7 +106,7 @@ async def _issue_items(session: AsyncSession, revision_id: int) -> None:
 
 def _unknown(place: int) -> Invalid:
     pointer = f"/items/{place}/documentPublicId"
-    return invalid(pointer, "unknown", "ไม่พบเอกสารนี้ในโครงการ", "The document is not known here.")
+    return invalid(pointer, "unknown", "ไม่พบเอกสารนี้ในโครงการ", "The document is not in this project.")
 
 
 def _check_standing(place: int, number: str, *, draft: bool, cancelled: datetime | None) -> None:
@@ -125,7 +125,7 @@ async def _edited(
     noted: dict[str, tuple[Any, Any]] = {}
     for name in ("purpose", "items"):
         if name in changes.model_fields_set and getattr(changes, name) is None:
-            raise invalid(f"/{name}", "required", "จำเป็นต้องระบุ", "This is required.")
+            raise invalid(f"/{name}", "required", "จำเป็นต้องระบุ", "Required")
     if changes.purpose is not None:
         noted["purpose"] = (
             (await repository.purposes(session, document_ids={row.head.id}))[row.head.id],
@@ -235,7 +235,7 @@ async def _check_items(
         if row is None or row.project.public_id != project:
             raise _unknown(place)
         if item.document_public_id in named:
-            raise invalid(pointer, "duplicate", "ระบุเอกสารนี้ซ้ำ", "This document is named twice.")
+            raise invalid(pointer, "duplicate", "ระบุเอกสารนี้ซ้ำ", "This document is listed twice.")
         draft = row.revision.issued_date is None
         _check_standing(place, row.revision.correspondence_number, draft=draft, cancelled=row.head.cancelled_at)
         named.add(item.document_public_id)

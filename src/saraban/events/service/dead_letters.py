@@ -24,7 +24,7 @@ class EventNotDead(DomainError):
     kind, code = ErrorKind.CONFLICT, "EVENT_NOT_DEAD"
     says = Text(
         "เหตุการณ์นี้ไม่ได้อยู่ในรายการที่ส่งไม่สำเร็จ จึงนำกลับมาส่งใหม่หรือทิ้งไม่ได้",
-        "This event was not given up, so it can be neither put back nor dropped.",
+        "This event is not among the failed ones, so it can be neither retried nor dropped.",
     )
     recovery = (REFRESH,)
 

@@ -40,7 +40,7 @@ def acceptable_address(email: str) -> str:
         or any(map(str.isspace, mail))
         or control_character(mail) is not None
     ):
-        raise invalid("/email", "malformed", "อีเมลไม่ถูกต้อง", "That is not an e-mail address.")
+        raise invalid("/email", "malformed", "อีเมลไม่ถูกต้อง", "The e-mail address is not valid.")
     return mail
 
 

@@ -32,7 +32,7 @@ class UsernameTaken(DomainError):
     """Another account has this user name or e-mail address."""
 
     kind, code = ErrorKind.CONFLICT, "USERNAME_TAKEN"
-    says = Text("ชื่อผู้ใช้หรืออีเมล “{value}” มีผู้ใช้แล้ว", "“{value}” is taken by another account.")
+    says = Text("ชื่อผู้ใช้หรืออีเมล “{value}” มีผู้ใช้แล้ว", "“{value}” is already used by another account.")
     recovery = (Text("เลือกชื่ออื่น", "Choose another name."),)
 
 

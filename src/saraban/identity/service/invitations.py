@@ -34,7 +34,7 @@ class InvitationEnded(DomainError):
     """The link was used, replaced by another invitation, has expired, or its account is closed."""
 
     kind, code = ErrorKind.GONE, "INVITATION_ENDED"
-    says = Text("ลิงก์คำเชิญนี้ใช้ไม่ได้แล้ว", "This invitation link does not work any more.")
+    says = Text("ลิงก์คำเชิญนี้ใช้ไม่ได้แล้ว", "This invitation link no longer works.")
     recovery = (
         Text("หากตั้งรหัสผ่านแล้ว ให้เข้าสู่ระบบได้เลย", "If you have set your password already, sign in."),
         Text("หากยังไม่ได้ตั้ง ให้ขอคำเชิญใหม่จากผู้ดูแลระบบ", "If not, ask your administrator for a new invitation."),

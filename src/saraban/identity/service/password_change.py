@@ -53,7 +53,7 @@ async def change_password(
         user = await repository.by_username(session, username=caller.username)
     if not await passwords.matches(current, user.password_hash if user is not None else None):
         await _note_failure(db, caller, address=address, now=clock.now())
-        raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The present password is wrong.")
+        raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The current password is incorrect.")
     password_hash = await passwords.hash_password(new)
 
     async def settle(session: AsyncSession) -> None:

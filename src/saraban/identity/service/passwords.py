@@ -49,7 +49,7 @@ class PasswordsBusy(DomainError):
     kind, code = ErrorKind.BUSY, "PASSWORDS_BUSY"
     says = Text(
         "มีผู้ลงชื่อเข้าใช้พร้อมกันจำนวนมาก กรุณาลองใหม่อีกครั้งในอีกสักครู่",
-        "Many people are logging in at this moment. Please try again shortly.",
+        "Many people are signing in at this moment. Please try again shortly.",
     )
     recovery = (RETRY,)
 

@@ -33,10 +33,10 @@ class WrongCredentials(DomainError):
     """The user name or the password is wrong, or the account is closed: which of them, nobody is told."""
 
     kind, code = ErrorKind.UNAUTHENTICATED, "INVALID_CREDENTIALS"
-    says = Text("ชื่อผู้ใช้หรือรหัสผ่านไม่ถูกต้อง", "The user name or the password is wrong.")
+    says = Text("ชื่อผู้ใช้หรือรหัสผ่านไม่ถูกต้อง", "The user name or password is incorrect.")
     recovery = (
-        Text("ตรวจสอบชื่อผู้ใช้และรหัสผ่าน แล้วลองใหม่", "Check the user name and the password, then try again."),
-        Text("หากลืมรหัสผ่าน ติดต่อผู้ดูแลระบบ", "If the password is forgotten, contact the administrator."),
+        Text("ตรวจสอบชื่อผู้ใช้และรหัสผ่าน แล้วลองใหม่", "Check the user name and password, then try again."),
+        Text("หากลืมรหัสผ่าน ติดต่อผู้ดูแลระบบ", "If you forgot your password, contact the administrator."),
     )
 
 

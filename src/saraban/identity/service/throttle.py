@@ -49,11 +49,11 @@ class LogInThrottled(DomainError):
     kind, code = ErrorKind.THROTTLED, "LOGIN_THROTTLED"
     says = Text(
         "ลงชื่อเข้าใช้ไม่สำเร็จหลายครั้งเกินไป กรุณาลองใหม่ใน {minutes} นาที",
-        "Too many log-ins failed. Try again in {minutes} minutes.",
+        "Too many failed sign-ins. Try again in {minutes} minutes.",
     )
     recovery = (
         Text("รอจนครบเวลาแล้วลองใหม่", "Wait, then try again."),
-        Text("หากลืมรหัสผ่าน ติดต่อผู้ดูแลระบบ", "If the password is forgotten, contact the administrator."),
+        Text("หากลืมรหัสผ่าน ติดต่อผู้ดูแลระบบ", "If you forgot your password, contact the administrator."),
     )
 
 

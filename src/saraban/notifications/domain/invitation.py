@@ -13,8 +13,7 @@ _SUBJECT: Final = "[สารบรรณ / Saraban] คำเชิญเข้
 _WORDS: Final = Text(
     "เรียน {name}\nคุณได้รับเชิญให้ใช้ระบบสารบรรณ ชื่อผู้ใช้ของคุณคือ {username} "
     "เปิดลิงก์นี้เพื่อตั้งรหัสผ่าน ใช้ได้ครั้งเดียวภายใน 7 วันนับจากวันที่เชิญ หากหมดอายุให้ขอใหม่จากผู้ดูแลระบบ",
-    "Dear {name},\nyou are invited to Saraban; your user name is {username}. Open this link to choose your password. "
-    "It works once, for 7 days from the invitation; after that, ask your administrator for another.",
+    "Dear {name},\nYou are invited to Saraban. Your user name is {username}. Open this link to set your password. It works once, for 7 days from the invitation; after that, ask your administrator for a new one.",
 )
 
 

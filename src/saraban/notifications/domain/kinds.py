@@ -11,14 +11,14 @@ KINDS: Final[tuple[NoticeKind, ...]] = get_args(NoticeKind)
 ACTION: Final[frozenset[NoticeKind]] = frozenset({"waiting", "reminder"})
 
 NAMES: Final[dict[NoticeKind, Text]] = {
-    "waiting": Text("เอกสารรอการดำเนินการของฉัน", "A document waits for me"),
-    "reminder": Text("ใกล้ครบกำหนดหรือเกินกำหนด", "A due date comes near or has passed"),
-    "finished": Text("เอกสารดำเนินการเสร็จสิ้น", "A document was concluded"),
-    "moved": Text("เอกสารเปลี่ยนขั้นตอน", "A document went a step on"),
+    "waiting": Text("เอกสารรอฉันดำเนินการ", "A document awaits my action"),
+    "reminder": Text("ใกล้ครบกำหนดหรือเกินกำหนด", "A document is due soon or overdue"),
+    "finished": Text("เอกสารดำเนินการเสร็จสิ้น", "A document was completed"),
+    "moved": Text("เอกสารเปลี่ยนขั้นตอน", "A document changed status"),
     "created": Text("ร่างเอกสารใหม่ขององค์กร", "A new draft of my organization"),
     "revised": Text("ฉบับแก้ไขใหม่ขององค์กร", "A new revision of my organization"),
     "cancelled": Text("เอกสารถูกยกเลิก", "A document was cancelled"),
-    "webhook": Text("webhook ที่ฉันดูแลถูกหยุดส่ง", "A webhook of mine or of my project was switched off"),
+    "webhook": Text("หยุดส่ง webhook ที่ฉันดูแล", "A webhook of mine or of my project was disabled"),
 }
 
 _OF_TEMPLATE: Final[dict[str, NoticeKind]] = {

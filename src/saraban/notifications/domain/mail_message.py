@@ -13,11 +13,11 @@ SUBJECT_LENGTH: Final = 200
 _PRODUCT = Text("[สารบรรณ] ", "[Saraban] ")
 _HELLO = Text("เรียน {name}", "Dear {name},")
 _SEVERAL = Text("เอกสาร {number} มี {count} การเปลี่ยนแปลง", "{number}: {count} changes")
-_DIGEST = Text("สรุปประจำวัน {count} รายการ", "Your daily digest: {count} notices")
+_DIGEST = Text("สรุปประจำวัน {count} รายการ", "Your daily digest: {count} notifications")
 _OPEN = Text("เปิดเอกสาร", "Open the document")
 _WHY = Text(
-    "ระบบส่งอีเมลนี้โดยอัตโนมัติ เลือกได้ว่าจะรับเรื่องใดบ้าง",
-    "This e-mail was sent by a program. You can choose what you are told by e-mail.",
+    "ระบบส่งอีเมลนี้โดยอัตโนมัติ เปลี่ยนเรื่องที่จะรับทางอีเมลได้ที่ตั้งค่าการแจ้งเตือน",
+    "This e-mail was sent automatically. Change what you receive in Notification settings.",
 )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from saraban.kit.errors import Text
+from saraban.workflow.domain.past_tense import past_tense
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +16,12 @@ class NoticeText:
 
 TEMPLATES: Mapping[str, NoticeText] = {
     "waiting": NoticeText(
-        Text("{number} รอการดำเนินการของคุณ", "{number} waits for you"),
-        Text("“{subject}” อยู่ในขั้น {state}", "“{subject}” has reached the step {state}."),
+        Text("{number} รอคุณดำเนินการ", "{number} awaits your action"),
+        Text("“{subject}” อยู่ในสถานะ {state}", "“{subject}” now has the status {state}."),
     ),
     "settled": NoticeText(
-        Text("{number} ไม่รอการดำเนินการของคุณแล้ว", "{number} no longer awaits your action"),
-        Text("“{subject}” มีการดำเนินการแล้ว", "“{subject}” has gone on."),
+        Text("{number} ไม่รอคุณดำเนินการแล้ว", "{number} no longer awaits your action"),
+        Text("“{subject}” มีการดำเนินการแล้ว", "“{subject}” has been acted on."),
     ),
     "returned": NoticeText(
         Text("{number} ถูกส่งกลับให้แก้ไข", "{number} was returned for revision"),
@@ -43,22 +44,22 @@ TEMPLATES: Mapping[str, NoticeText] = {
     ),
     "finished": NoticeText(
         Text("{number}: {state}", "{number}: {state}"),
-        Text("“{subject}” ดำเนินการเสร็จสิ้นแล้ว โดย {actor}", "“{subject}” was concluded by {actor}."),
+        Text("“{subject}” ดำเนินการเสร็จสิ้นแล้ว โดย {actor}", "“{subject}” was completed by {actor}."),
     ),
     "finished_with_comment": NoticeText(
         Text("{number}: {state}", "{number}: {state}"),
         Text(
             "“{subject}” ดำเนินการเสร็จสิ้นแล้ว โดย {actor}: “{comment}”",
-            "“{subject}” was concluded by {actor}: “{comment}”",
+            "“{subject}” was completed by {actor}: “{comment}”",
         ),
     ),
     "created": NoticeText(
         Text("ร่างเอกสารใหม่ {number}", "New draft {number}"),
-        Text("“{subject}” รอส่งจากองค์กรของคุณ", "“{subject}” waits to be submitted by your organization."),
+        Text("“{subject}” รอส่งจากองค์กรของคุณ", "“{subject}” awaits submission by your organization."),
     ),
     "revised": NoticeText(
         Text("{number} มีฉบับแก้ไขใหม่", "{number} has a new revision"),
-        Text("ฉบับแก้ไข {revision} ของ “{subject}” รอส่ง", "Revision {revision} of “{subject}” waits to be submitted."),
+        Text("ฉบับที่ (Rev.) {revision} ของ “{subject}” รอส่ง", "Rev. {revision} of “{subject}” awaits submission."),
     ),
     "cancelled": NoticeText(
         Text("{number} ถูกยกเลิก", "{number} was cancelled"),
@@ -77,24 +78,24 @@ TEMPLATES: Mapping[str, NoticeText] = {
         Text("“{subject}” ครบกำหนดเมื่อวันที่ {due}", "“{subject}” was due on {due}."),
     ),
     "webhook_failing": NoticeText(
-        Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was switched off"),
+        Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was disabled"),
         Text(
             "{url} ไม่รับข้อความเลยตั้งแต่ {since} จึงหยุดส่ง แก้ไขปลายทางแล้วเปิดใช้ใหม่ได้ ข้อความระหว่างที่หยุดจะไม่ถูกส่งย้อนหลัง",
-            "{url} has taken no message since {since}. Switch it on again when it works; what happens meanwhile is not told later.",
+            "{url} has accepted no message since {since}. Enable it again when it works; events in the meantime are not sent later.",
         ),
     ),
     "webhook_gone": NoticeText(
-        Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was switched off"),
+        Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was disabled"),
         Text(
             "{url} ตอบว่าเลิกใช้แล้ว (410) จึงหยุดส่ง หากยังใช้อยู่ให้เปิดใช้ใหม่",
-            "{url} has answered that it is gone (410). Switch it on again if it is still in use.",
+            "{url} has answered that it is gone (410). Enable it again if it is still in use.",
         ),
     ),
     "webhook_address": NoticeText(
-        Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was switched off"),
+        Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was disabled"),
         Text(
             "{url} เป็นที่อยู่ที่ webhook ส่งไปไม่ได้ จึงหยุดส่ง กรุณาตั้งใหม่ด้วยที่อยู่ที่เปิดบนอินเทอร์เน็ต",
-            "{url} is no address that a webhook may lead to. Set it up with one of the open internet.",
+            "Webhooks may not be sent to {url}. Set it up with a public internet address.",
         ),
     ),
     # Notifications from before templates were kept: their own words, as the migration carried them over.
@@ -110,10 +111,18 @@ def render_notice(template: str, values: Mapping[str, Any], *, language: str) ->
 
     :param values: texts, or mappings `{"th", "en"}` of which the reader's language is taken
     """
-    chosen = {name: _in_language(value, language) for name, value in values.items()}
+    chosen = {name: _in_language(_as_done(name, value), language) for name, value in values.items()}
     texts = TEMPLATES[template]
     title, message = _fill(texts.title, language, chosen), _fill(texts.message, language, chosen)
     return title if len(title) <= TITLE_LENGTH else title[: TITLE_LENGTH - 1] + "…", message
+
+
+def _as_done(name: str, value: object) -> object:
+    """Put the label of the action that was taken into the past tense."""
+    if name != "action" or not isinstance(value, Mapping):
+        return value
+    label = past_tense(Text(str(value.get("th") or ""), str(value.get("en") or "")))
+    return {"th": label.th, "en": label.en}
 
 
 def _in_language(value: object, language: str) -> str:

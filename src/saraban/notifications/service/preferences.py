@@ -45,14 +45,14 @@ async def save_preferences(session: AsyncSession, *, caller: Caller, order: Pref
     """
     if (order.quiet_from is None) != (order.quiet_until is None):
         pointer = "/quietUntil" if order.quiet_until is None else "/quietFrom"
-        raise invalid(pointer, "required", "ระบุทั้งเวลาเริ่มและเวลาสิ้นสุด", "Name both the beginning and the end.")
+        raise invalid(pointer, "required", "ระบุทั้งเวลาเริ่มและเวลาสิ้นสุด", "Enter both the start and the end time.")
     for place, choice in enumerate(order.channels):
         if choice.kind in ACTION and not choice.in_app and not (choice.email and order.email):
             raise invalid(
                 f"/channels/{place}",
                 "needs_a_channel",
                 "เรื่องที่ต้องดำเนินการต้องแจ้งอย่างน้อยหนึ่งช่องทาง",
-                "What you have to act on needs one channel at least.",
+                "Tasks that need your action must have at least one channel.",
             )
     await identity.save_delivery_preferences(
         session,

@@ -80,5 +80,5 @@ def ad_year(year: int) -> int:
     """
     christian = year - BUDDHIST_OFFSET if year >= FIRST_BUDDHIST_YEAR else year
     if not 1950 <= christian <= 2150:  # no construction project is outside
-        raise invalid("/year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not a possible one.")
+        raise invalid("/year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not valid.")
     return christian

@@ -42,18 +42,18 @@ COLUMNS = (
         "เลขที่เอกสาร",
         "Document number",
         "เลขที่ตามที่พิมพ์บนเอกสารเดิม",
-        "The number as the old document prints it.",
+        "The number as printed on the existing document.",
         longest=LONGEST,
     ),
-    _column("type", "ประเภท", "Type", "รหัสประเภทเอกสาร เช่น LETTER, RFA", "Code of the type: LETTER, RFA, …"),
-    _column("originator", "ผู้ส่ง", "Originator", "รหัสองค์กรผู้ออกเอกสาร", "Code of the organization that issued it."),
-    _column("recipient", "ผู้รับ", "Recipient", "รหัสองค์กรผู้รับหลัก", "Code of the main recipient."),
-    _column("contract", "สัญญา", "Contract", "รหัสสัญญา", "Code of the contract."),
-    _column("subType", "ประเภทย่อย", "Sub type", "รหัสประเภทย่อย", "Code of the sub type."),
-    _column("rfaType", "ประเภท RFA", "RFA type", "รหัสประเภท RFA", "Code of the RFA type."),
-    _column("discipline", "สาขางาน", "Discipline", "รหัสสาขางาน", "Code of the discipline."),
-    _column("category", "หมวดแบบ", "Category", "หมวดของแบบก่อสร้าง", "Category of a drawing."),
-    _column("revision", "ฉบับแก้ไข", "Revision", "A ถ้าเว้นว่าง", "A where it is empty."),
+    _column("type", "ประเภท", "Type", "รหัสประเภทเอกสาร เช่น LETTER, RFA", "Document type code: LETTER, RFA, …"),
+    _column("originator", "ผู้ส่ง", "Originator", "รหัสองค์กรผู้ออกเอกสาร", "Originator code."),
+    _column("recipient", "ผู้รับ", "Recipient", "รหัสองค์กรผู้รับหลัก", "Main recipient code."),
+    _column("contract", "สัญญา", "Contract", "รหัสสัญญา", "Contract code."),
+    _column("subType", "ประเภทย่อย", "Sub type", "รหัสประเภทย่อย", "Sub type code."),
+    _column("rfaType", "ประเภท RFA", "RFA type", "รหัสประเภท RFA", "RFA type code."),
+    _column("discipline", "สาขางาน", "Discipline", "รหัสสาขางาน", "Discipline code."),
+    _column("category", "หมวดแบบ", "Category", "หมวดของแบบก่อสร้าง", "Drawing category."),
+    _column("revision", "ฉบับแก้ไข", "Revision", "A ถ้าเว้นว่าง", "A if empty."),
     _column(
         "issued",
         "วันที่ออก",
@@ -61,13 +61,13 @@ COLUMNS = (
         "ค.ศ. แบบ 2024-05-31 ใช้หาปีและเดือนในเลขที่",
         "A.D., as 2024-05-31; decides the year and month that the number prints.",
     ),
-    _column("year", "ปี", "Year", "พ.ศ. หรือ ค.ศ. ถ้าไม่มีวันที่", "B.E. or A.D., where there is no date."),
+    _column("year", "ปี", "Year", "พ.ศ. หรือ ค.ศ. ถ้าไม่มีวันที่", "B.E. or A.D., if there is no date."),
     _column(
         "sequence",
         "ลำดับ",
         "Sequence",
         "กรอกเมื่อเลขที่ไม่ตรงกับรูปแบบปัจจุบัน: เลขลำดับที่อยู่ในเลขที่",
-        "For a number that today's format does not print: which of its figures is the sequence.",
+        "Only if the number does not follow the current format: the sequence within the number.",
     ),
 )
 KEYS = tuple(column.key for column in COLUMNS)
@@ -137,19 +137,19 @@ def _beside(
 
 def _wrong(column: RegisterColumn, text: str) -> list[FieldProblem]:
     if column.needed and not text:
-        return [row_problem(column.key, "required", "ต้องกรอกช่องนี้", "This must be filled in.")]
+        return [row_problem(column.key, "required", "จำเป็นต้องระบุ", "Required")]
     if len(text) > column.longest:
         return [
             row_problem(
                 column.key,
                 "too_long",
                 "ยาวเกิน {most} ตัวอักษร",
-                "It is longer than {most} characters.",
+                "Longer than {most} characters.",
                 most=column.longest,
             )
         ]
     if not text.isprintable() and control_character(text) is not None:
-        return [row_problem(column.key, "character", "มีอักขระที่ใช้ไม่ได้", "It contains a character that cannot be used.")]
+        return [row_problem(column.key, "character", "มีอักขระที่ใช้ไม่ได้", "It has a character that is not allowed.")]
     return []
 
 
@@ -190,7 +190,7 @@ def _year(text: str, faults: list[FieldProblem]) -> int | None:
     try:
         return ad_year(int(text))
     except (ValueError, DomainError):
-        faults.append(row_problem("year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not a possible one."))
+        faults.append(row_problem("year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not valid."))
         return None
 
 
@@ -200,7 +200,7 @@ def _sequence(text: str, faults: list[FieldProblem]) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_STATED)) and int(text) >= 1):
         faults.append(
             row_problem(
-                "sequence", "malformed", "ลำดับต้องเป็นจำนวนเต็มตั้งแต่ 1", "The sequence is a whole number from 1 on."
+                "sequence", "malformed", "ลำดับต้องเป็นจำนวนเต็มตั้งแต่ 1", "The sequence must be a whole number from 1."
             )
         )
         return None

@@ -50,7 +50,7 @@ _REASONS = {
     FormatReason.TYPE: Text("รูปแบบของประเภท {type}", "format of the type {type}"),
     FormatReason.DEFAULT: Text("ค่าเริ่มต้นของโครงการ", "project's default"),
     FormatReason.FALLBACK: Text("รูปแบบสำรองของระบบ", "system fallback"),
-    FormatReason.STATED: Text("ผู้ดูแลระบุเลขที่เอง", "stated by hand"),
+    FormatReason.STATED: Text("บันทึกเลขที่ออกนอกระบบ", "registered as issued outside the system"),
     FormatReason.IMPORTED: Text("นำเข้าจากทะเบียนเดิม", "imported"),
     FormatReason.NOT_RECORDED: Text("ออกก่อนที่ระบบจะบันทึกเหตุผล", "issued before the reason was recorded"),
 }

@@ -15,10 +15,10 @@ def checked_reason(reason: str, *, shortest: int = SHORTEST) -> str:
     """
     text = fold(reason).strip()
     if not text:
-        raise _refusal("required", "จำเป็นต้องระบุเหตุผล", "A reason is needed.")
+        raise _refusal("required", "จำเป็นต้องระบุเหตุผล", "A reason is required.")
     if len(text) < shortest:
         raise _refusal(
-            "too_short", "ต้องมีอย่างน้อย {least} ตัวอักษร", "At least {least} characters are needed.", least=shortest
+            "too_short", "ต้องมีอย่างน้อย {least} ตัวอักษร", "At least {least} characters are required.", least=shortest
         )
     if len(text) > LONGEST:
         raise _refusal("too_long", "ยาวได้ไม่เกิน {most} ตัวอักษร", "At most {most} characters are allowed.", most=LONGEST)

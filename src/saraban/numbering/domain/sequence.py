@@ -12,8 +12,8 @@ class SequenceExhausted(DomainError):
     """The next sequence has more digits than the format allows, and the format says to refuse (ruling N6)."""
 
     kind, code = ErrorKind.CONFLICT, "SEQUENCE_EXHAUSTED"
-    says = Text("เลขลำดับของชุดเลขที่นี้เต็มแล้ว", "This series has no sequence left.")
-    recovery = (Text("ให้ผู้ดูแลโครงการเพิ่มจำนวนหลักของ {SEQ:n}", "Ask the project administrator to widen {SEQ:n}."),)
+    says = Text("เลขลำดับของชุดเลขที่นี้เต็มแล้ว", "This series has no numbers left.")
+    recovery = (Text("ให้ผู้ดูแลโครงการเพิ่มจำนวนหลักของ {SEQ:n}", "Ask the project administrator to add digits to {SEQ:n}."),)
 
 
 class NumberTaken(DomainError):
@@ -28,5 +28,5 @@ class NumberNotHeld(DomainError):
     """The document holds no number that this operation could act on."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_NOT_HELD"
-    says = Text("เอกสารนี้ไม่มีเลขที่ที่ใช้งานอยู่", "This document holds no number in force.")
+    says = Text("เอกสารนี้ไม่มีเลขที่ที่ใช้งานอยู่", "This document has no active number.")
     recovery = (REFRESH,)

@@ -65,7 +65,7 @@ class NumberNotInState(DomainError):
     kind, code = ErrorKind.CONFLICT, "NUMBER_STATE_CONFLICT"
     says = Text(
         "สถานะปัจจุบันของเลขที่ “{number}” ไม่อนุญาตให้ทำรายการนี้",
-        "The state of the number “{number}” does not allow this.",
+        "The status of the number “{number}” does not allow this.",
     )
     recovery = (REFRESH,)
 
@@ -74,7 +74,7 @@ class NumberHeld(DomainError):
     """A number that a document carries cannot be made void behind the document's back."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_HELD"
-    says = Text("เลขที่ “{number}” มีเอกสารใช้อยู่", "The number “{number}” is carried by a document.")
+    says = Text("เลขที่ “{number}” มีเอกสารใช้อยู่", "The number “{number}” is used by a document.")
     recovery = (Text("ยกเลิกเอกสาร หรือออกเลขที่ใหม่ให้เอกสาร", "Cancel the document, or renumber it."),)
 
 
@@ -82,7 +82,7 @@ class RangeOverlaps(DomainError):
     """Part of the stretch is kept or barred already."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_OVERLAPS"
-    says = Text("ช่วงเลขนี้ทับซ้อนกับช่วงที่กำหนดไว้แล้ว", "This range overlaps one that is there already.")
+    says = Text("ช่วงเลขนี้ทับซ้อนกับช่วงที่กำหนดไว้แล้ว", "This range overlaps an existing one.")
     recovery = (Text("เลือกช่วงเลขอื่น", "Choose another range."),)
 
 
@@ -91,17 +91,17 @@ class RangePassed(DomainError):
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_PASSED"
     says = Text(
-        "ชุดเลขนี้ออกเลขถึงลำดับ {last} แล้ว จึงกันช่วงที่เริ่มก่อนนั้นไม่ได้",
-        "The series has counted to {last}; a range must begin after it.",
+        "ชุดเลขนี้ออกเลขถึงลำดับ {last} แล้ว ช่วงเลขต้องเริ่มหลังจากนั้น",
+        "The series has issued numbers up to {last}; a range must start after it.",
     )
-    recovery = (Text("เลือกช่วงเลขที่เริ่มหลังจากนั้น", "Choose a range that begins later."),)
+    recovery = (Text("เลือกช่วงเลขที่เริ่มหลังจากนั้น", "Choose a range that starts later."),)
 
 
 class RangeReleased(DomainError):
     """The range was released before."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_RELEASED"
-    says = Text("ช่วงเลขนี้ถูกปลดแล้ว", "This range has been released already.")
+    says = Text("ช่วงเลขนี้ถูกปลดแล้ว", "This range is already released.")
     recovery = (REFRESH,)
 
 
@@ -110,7 +110,7 @@ class NumberInRange(DomainError):
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_IN_RANGE"
     says = Text(
-        "เลขที่ “{number}” อยู่ในช่วง {first}–{last} ซึ่งห้ามใช้ หรือกันไว้ให้องค์กรอื่น",
-        "The number “{number}” lies in the range {first}–{last}, which is barred or kept for another organization.",
+        "เลขที่ “{number}” อยู่ในช่วง {first}–{last} ซึ่งระงับการใช้ หรือจองไว้ให้องค์กรอื่น",
+        "The number “{number}” is in the range {first}–{last}, which is blocked or reserved for another organization.",
     )
-    recovery = (Text("ระบุเลขอื่น หรือปลดช่วงเลขนั้นก่อน", "State another number, or release the range first."),)
+    recovery = (Text("ระบุเลขอื่น หรือปลดช่วงเลขนั้นก่อน", "Enter another number, or release the range first."),)

@@ -60,15 +60,15 @@ class TemplateInvalid(DomainError):
     """The template breaks the grammar; each field problem carries the position and the token."""
 
     kind, code = ErrorKind.INVALID, "NUMBER_TEMPLATE_INVALID"
-    says = Text("รูปแบบเลขที่เอกสารไม่ถูกต้อง", "The number template is not valid.")
-    recovery = (Text("แก้ไขรูปแบบในตำแหน่งที่ระบุ", "Correct the template at the position that is named."),)
+    says = Text("รูปแบบเลขที่เอกสารไม่ถูกต้อง", "The number format is not valid.")
+    recovery = (Text("แก้ไขรูปแบบในตำแหน่งที่ระบุ", "Correct the format at the position shown."),)
 
 
 class NumberUnprintable(DomainError):
     """A token of the template has no value here, or the number would be longer than 255 characters."""
 
     kind, code = ErrorKind.INVALID, "NUMBER_UNPRINTABLE"
-    says = Text("สร้างเลขที่เอกสารจากข้อมูลนี้ไม่ได้", "No number can be printed from what was given.")
+    says = Text("สร้างเลขที่เอกสารจากข้อมูลนี้ไม่ได้", "No number can be produced from this information.")
     recovery = (Text("กรอกข้อมูลที่รูปแบบเลขที่ต้องใช้", "Fill in what the number format needs."),)
 
 
@@ -242,7 +242,7 @@ def _literal(text: str, start: int, end: int, pointer: str) -> TemplateText:
                 pointer,
                 "unbalanced",
                 "วงเล็บปีกกาไม่ครบคู่ที่ตำแหน่ง {position}",
-                "A brace at position {position} has no partner.",
+                "The brace at position {position} has no match.",
                 position=position,
             )
         if not _LITERAL.match(character) or control_character(character) is not None:
@@ -250,7 +250,7 @@ def _literal(text: str, start: int, end: int, pointer: str) -> TemplateText:
                 pointer,
                 "character",
                 "ใช้อักขระที่ตำแหน่ง {position} ในเลขที่เอกสารไม่ได้",
-                "The character at position {position} cannot stand in a number.",
+                "The character at position {position} is not allowed in a number.",
                 position=position,
             )
     return TemplateText(text[start:end])
@@ -268,7 +268,7 @@ def _token(name: str, position: int, *, drawing: bool, pointer: str) -> Template
             pointer,
             "token_not_here",
             "{token} (ตำแหน่ง {position}) ใช้ได้เฉพาะรูปแบบเลขที่แบบก่อสร้าง",
-            "{token} (position {position}) belongs to drawing formats only.",
+            "{token} (position {position}) is for drawing formats only.",
             position=position,
             token="{CATEGORY}",  # noqa: S106  a token of a template
         )
@@ -285,7 +285,7 @@ def _token(name: str, position: int, *, drawing: bool, pointer: str) -> Template
         pointer,
         "token_unknown",
         "ไม่รู้จัก {token} ที่ตำแหน่ง {position}",
-        "{token} at position {position} is not a known token.",
+        "{token} at position {position} is not a known field.",
         position=position,
         token="{" + name[:40] + "}",
     )
@@ -297,7 +297,7 @@ def _check_whole(text: str, parts: tuple[TemplateText | TemplateToken, ...], poi
             pointer,
             "too_long",
             "รูปแบบเลขที่ยาวเกิน 255 ตัวอักษร",
-            "The template is longer than 255 characters.",
+            "The format is longer than 255 characters.",
             position=LONGEST,
         )
     if text != text.strip():
@@ -306,7 +306,7 @@ def _check_whole(text: str, parts: tuple[TemplateText | TemplateToken, ...], poi
             pointer,
             "outer_blank",
             "มีช่องว่างที่หัวหรือท้ายรูปแบบ (ตำแหน่ง {position})",
-            "The template begins or ends with a blank (position {position}).",
+            "The format begins or ends with a space (position {position}).",
             position=position,
         )
     sequences = [part for part in parts if isinstance(part, TemplateToken) and part.name == SEQ]

@@ -132,4 +132,4 @@ def _sequence(cursor: str) -> int:
 
 
 def _malformed() -> Invalid:
-    return invalid("query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not one this list gave.")
+    return invalid("query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.")

@@ -119,7 +119,7 @@ def check_recipient_type(request: NumberRequest, recipient: OrganizationRef | No
             "/recipientType",
             "without_recipient",
             "ระบุประเภทผู้รับโดยไม่มีผู้รับไม่ได้",
-            "A recipient type needs a recipient.",
+            "A recipient type requires a recipient.",
         )
     derived = recipient.role if recipient.role in _RECIPIENT_TYPES else "OTHER"
     if request.recipient_type != derived:
@@ -149,7 +149,7 @@ def requested_year(
             "/yearReason",
             "required",
             "การออกเลขที่ของปีอื่นต้องระบุเหตุผล",
-            "A number of another year needs a reason.",
+            "A number of another year requires a reason.",
         )
     return stated
 

@@ -27,7 +27,7 @@ LEDGER_HEADINGS = (
     "ชุดเลข / Series",
     "ลำดับ / Sequence",
     "ฉบับแก้ไข / Revision",
-    "สถานะ / State",
+    "สถานะ / Status",
     "ที่มา / Source",
     "ชนิดเอกสาร / Document kind",
     "เอกสาร / Document publicId",
@@ -35,13 +35,13 @@ LEDGER_HEADINGS = (
     "ผู้ใช้ / User",
     "ออกเมื่อ / Issued at",
     "ยืนยันเมื่อ / Confirmed at",
-    "ยกเลิกเมื่อ / Cancelled at",
-    "โมฆะเมื่อ / Void at",
+    "ยกเลิกการจองเมื่อ / Released at",
+    "ยกเลิกเลขที่เมื่อ / Voided at",
     "publicId",
-    "แทนเลข / Replaces",
-    "ถูกแทนด้วย / Replaced by",
+    "ออกแทนเลขที่ / Replaces",
+    "แทนด้วยเลขที่ / Replaced by",
     "รูปแบบ / Format",
-    "เหตุที่ใช้รูปแบบ / Why this format",
+    "เหตุผลที่ใช้รูปแบบ / Reason for format",
 )
 
 

@@ -112,7 +112,7 @@ def _type_missing() -> Invalid:
         "/correspondenceTypeCode",
         "required",
         "รูปแบบที่ใช้เฉพาะบางเอกสารต้องระบุประเภทเอกสาร",
-        "A format that is narrowed needs a document type.",
+        "A format for some documents only requires a document type.",
     )
 
 
@@ -155,7 +155,7 @@ async def save_format(
         session.add(fresh)
         row = FormatRow(fresh, project.id, project.public_id, project.code, type_code)
     elif not wanted.reason:
-        raise invalid("/reason", "required", "ระบุเหตุผลที่เปลี่ยนรูปแบบ", "State why the format is changed.")
+        raise invalid("/reason", "required", "ระบุเหตุผลที่เปลี่ยนรูปแบบ", "Give a reason for the change.")
     else:
         await _hold(session, row)
     await _write(session, row, template, wanted, caller=caller, now=now, address=address)
@@ -251,16 +251,15 @@ def checked_template(wanted: FormatDraft, *, drawing: bool) -> Template:
         raise invalid(
             "/resetSequenceYearly",
             "no_period",
-            "รูปแบบนี้ไม่พิมพ์ปี เดือน หรือปีงบประมาณ จึงเริ่มเลขใหม่ไม่ได้ (เลขเดิมจะซ้ำ)",
-            "The template prints no year, month or fiscal year, so a reset would print old numbers again.",
+            "รูปแบบนี้ไม่มีปี เดือน หรือปีงบประมาณ จึงเริ่มนับใหม่ไม่ได้ (เลขเดิมจะซ้ำ)",
+            "The format has no year, month or fiscal year, so restarting would repeat old numbers.",
         )
     if wanted.resets is not False and template.repeats_its_period:
         raise invalid(
             "/template",
             "month_without_year",
-            "รูปแบบนี้พิมพ์เดือนโดยไม่มีปี เลขของเดือนเดียวกันในปีถัดไปจะซ้ำ ให้เพิ่มปี หรือให้นับต่อเนื่อง",
-            "The template prints the month without a year, so the same month of the next year would print the same numbers: "
-            "add the year, or let it count on.",
+            "รูปแบบนี้มีเดือนโดยไม่มีปี เลขของเดือนเดียวกันในปีถัดไปจะซ้ำ ให้เพิ่มปี หรือให้นับต่อเนื่อง",
+            "The format has the month without a year, so the same month of the next year would repeat its numbers: add the year, or continue numbering across periods.",
         )
     return template
 

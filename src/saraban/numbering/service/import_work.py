@@ -49,7 +49,7 @@ class ImportInterrupted(DomainError):
     kind, code = ErrorKind.BROKEN, "NUMBER_IMPORT_INTERRUPTED"
     says = Text(
         "ระบบหยุดทำงานระหว่างประมวลผลไฟล์นี้สองครั้ง จึงไม่ดำเนินการต่อ",
-        "The system stopped twice while it worked on this file, so it does not go on.",
+        "The system stopped twice while processing this file, so processing has been stopped.",
     )
     recovery = (
         Text("ตรวจสอบไฟล์ แล้วอัปโหลดอีกครั้ง", "Check the file, then upload it again."),

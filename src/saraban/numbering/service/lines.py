@@ -121,7 +121,7 @@ class RowReader:
         first = min(self._lines.setdefault(number.base, line), self._lines.setdefault(number.number, line))
         if first != line:
             fault = legacy.row_problem(
-                "number", "twice", "ซ้ำกับแถว {line} ในไฟล์นี้", "It stands in line {line} of this file already.", line=first
+                "number", "twice", "ซ้ำกับแถว {line} ในไฟล์นี้", "Already on row {line} of this file.", line=first
             )
             return CheckedRow(line, cells, None, [fault])
         return CheckedRow(line, cells, number, ())
@@ -148,7 +148,7 @@ class RowReader:
                 "/sequence",
                 "not_in_number",
                 "ไม่มีเลข {sequence} อยู่ในเลขที่นี้",
-                "The number has no figure {sequence}.",
+                "The number does not contain {sequence}.",
                 sequence=line.sequence,
             )
         template = stored_template(template.text)
@@ -303,7 +303,7 @@ async def compare_with_ledger(
         if number is not None and held.get(number.base) == number.token:
             before.add(read.line)
         elif number is not None and ({number.base, number.number} & (held.keys() | printed)):
-            fault = legacy.row_problem("number", "taken", "เลขที่นี้ออกไปแล้วในระบบ", "This number is issued already.")
+            fault = legacy.row_problem("number", "taken", "เลขที่นี้ออกไปแล้วในระบบ", "This number is already issued.")
             judged.append(CheckedRow(read.line, read.cells, None, [fault]))
             continue
         judged.append(read)

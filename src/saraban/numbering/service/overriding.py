@@ -107,7 +107,7 @@ async def plan_on(
             "/year",
             "one_of_two",
             "ระบุปีหรือวันที่ออกอย่างใดอย่างหนึ่ง",
-            "State either the year or the day of issue.",
+            "Give either the year or the date issued.",
         )
     # Of the day only the period is printed; noon is in that day whatever the zone did at its edges.
     moment = now if issued_on in {None, today} else datetime.combine(issued_on, time(12), zone)
@@ -202,7 +202,7 @@ def check_main_series(plan: Plan) -> None:
     :raises Invalid: when the request names a kept range, where the main series is meant
     """
     if plan.range:
-        raise invalid("/rangePublicId", "not_here", "ระบุช่วงเลขที่นี่ไม่ได้", "This is about the main series: name no range.")
+        raise invalid("/rangePublicId", "not_here", "ระบุช่วงเลขที่นี่ไม่ได้", "A range cannot be given here.")
 
 
 def _sequence(plan: Plan, statement: ManualNumber) -> int:
@@ -211,7 +211,7 @@ def _sequence(plan: Plan, statement: ManualNumber) -> int:
             "/documentNumber",
             "one_of_two",
             "ระบุเลขที่เอกสารหรือเลขลำดับอย่างใดอย่างหนึ่ง",
-            "State either the number or the sequence.",
+            "Give either the number or the sequence.",
         )
     sequence = statement.sequence
     if statement.document_number is not None:
@@ -236,7 +236,7 @@ def sequence_of(plan: Plan, number: str) -> int:
             "/documentNumber",
             "not_of_the_format",
             "เลขที่ไม่ตรงกับรูปแบบ {example}",
-            "The format prints numbers such as {example}.",
+            "The number does not match the format {example}.",
             example=plan.number(1),
         )
     return int(digits)
@@ -328,7 +328,7 @@ def _not_confirmed(old: int, jump: int) -> Invalid:
         "/confirmedJump",
         "not_confirmed",
         "ตัวนับจะข้ามจาก {old} ไป {new} ({jump} ลำดับ) โปรดยืนยันจำนวนนี้",
-        "The counter would jump from {old} to {new}, by {jump}: confirm this figure.",
+        "The counter would jump from {old} to {new} ({jump} numbers). Please confirm.",
         old=old,
         new=old + jump,
         jump=jump,

@@ -198,8 +198,8 @@ def _refuse_if_printed(template: Template, originator: str) -> None:
         raise invalid(
             "/organizationPublicId",
             "never_draws_here",
-            "ชุดเลขนี้พิมพ์รหัสผู้ส่ง {originator} องค์กรอื่นออกเลขจากช่วงนี้ไม่ได้",
-            "This series prints its originator, {originator}; no other organization could draw from the range.",
+            "ชุดเลขนี้แสดงรหัสผู้ส่ง {originator} องค์กรอื่นออกเลขจากช่วงนี้ไม่ได้",
+            "This series shows the originator code {originator}; another organization cannot issue numbers from this range.",
             originator=originator,
         )
 
@@ -231,7 +231,7 @@ def _check_confirmed(
             "/confirmedSize",
             "not_confirmed",
             "ช่วงนี้มี {size} ลำดับ เลขถัดจากช่วงนี้คือ {after} โปรดยืนยันจำนวนนี้",
-            "The range has {size} sequences, and {after} comes after it: confirm this size.",
+            "The range has {size} numbers, and the series continues at {after}. Please confirm.",
             size=stretch.size,
             after=stretch.last + 1,
         )
@@ -323,7 +323,12 @@ async def _owner(
     if organization is None:
         return None
     if kind != "KEPT":
-        raise invalid("/organizationPublicId", "not_kept", "ช่วงที่ห้ามใช้ไม่มีเจ้าของ", "A barred range is kept for nobody.")
+        raise invalid(
+            "/organizationPublicId",
+            "not_kept",
+            "ช่วงที่ระงับการใช้กำหนดผู้จองไม่ได้",
+            "A blocked range cannot be reserved for an organization.",
+        )
     return await projects.find_organization(
         session, project=project, public_id=organization, pointer="/organizationPublicId"
     )

@@ -20,8 +20,8 @@ class RateLimited(DomainError):
         "Too many requests. Please wait {seconds} seconds and try again.",
     )
     recovery = (
-        Text("รอแล้วลองใหม่ ระบบยังไม่ได้ออกเลขที่", "Wait and try again; no number was drawn."),
-        Text("ระบบที่ออกเลขจำนวนมากควรใช้บัญชีบริการ", "A program that draws many numbers should use a service account."),
+        Text("รอแล้วลองใหม่ ระบบยังไม่ได้ออกเลขที่", "Wait and try again; no number was issued."),
+        Text("ระบบที่ออกเลขจำนวนมากควรใช้บัญชีบริการ", "A program that issues many numbers should use a service account."),
     )
 
 

@@ -40,15 +40,15 @@ class ImportNotChecked(DomainError):
     """Numbers are imported after the dry run, once: before it, or after it was told to go on, there is nothing to say."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_IMPORT_NOT_CHECKED"
-    says = Text("ไฟล์นี้ยังตรวจไม่เสร็จ หรือสั่งนำเข้าไปแล้ว", "This file is not checked yet, or its import was started before.")
-    recovery = (Text("เปิดหน้านำเข้าใหม่เพื่อดูสถานะล่าสุด", "Open the import again to see where it stands."),)
+    says = Text("ไฟล์นี้ยังตรวจไม่เสร็จ หรือสั่งนำเข้าไปแล้ว", "This file is not checked yet, or its import has already started.")
+    recovery = (Text("เปิดหน้านำเข้าใหม่เพื่อดูสถานะล่าสุด", "Open the import again to see its status."),)
 
 
 class ImportResultMissing(DomainError):
     """The result workbook is written at the end of the dry run, and again at the end of the import."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_IMPORT_UNDER_WAY"
-    says = Text("ยังไม่มีไฟล์ผลการตรวจ", "There is no result workbook yet.")
+    says = Text("ยังไม่มีไฟล์ผลการตรวจ", "There is no result file yet.")
     recovery = (Text("รอให้ตรวจไฟล์เสร็จ แล้วดาวน์โหลดอีกครั้ง", "Wait until the file is checked, then download it."),)
 
 
@@ -163,14 +163,14 @@ def _ticked(report: Mapping[str, Any], moves: Sequence[CounterMove]) -> dict[str
                 f"/moves/{place}/series",
                 "not_offered",
                 "ผลการตรวจไม่ได้เสนอให้เลื่อนตัวนับของชุดเลขนี้",
-                "The dry run did not offer to move the counter of this series.",
+                "The check did not offer to move the counter of this series.",
             )
         if move.to != offered[move.series]:
             raise invalid(
                 f"/moves/{place}/to",
                 "not_as_shown",
                 "ผลการตรวจแสดงเลขสูงสุด {shown}",
-                "The dry run showed {shown} as the highest number.",
+                "The check showed {shown} as the highest number.",
                 shown=offered[move.series],
             )
     return {move.series: move.to for move in moves}

@@ -26,7 +26,7 @@ from saraban.numbering.service.ledger import Holder, Issued, issued_of
 from saraban.numbering.service.life import record_operation
 from saraban.numbering.service.planning import Plan
 
-_NOT_OF_THIS = Text("ไม่ตรงกับเลขที่ที่จองไว้", "This does not agree with the reserved number.")
+_NOT_OF_THIS = Text("ไม่ตรงกับเลขที่ที่จองไว้", "This does not match the reserved number.")
 _EXPIRED = "The reservation was not confirmed in time."
 BATCH = 500
 

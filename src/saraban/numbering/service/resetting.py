@@ -55,7 +55,7 @@ async def reset_counter(
             "/lastNumber",
             "forward",
             "ตัวนับอยู่ที่ {last} ตั้งใหม่ให้มากกว่านี้ไม่ได้",
-            "The counter stands at {last}; a reset only goes back.",
+            "The counter is at {last}; it can only be reset to a lower value.",
             last=old,
         )
     counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, now

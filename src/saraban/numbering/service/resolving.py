@@ -148,8 +148,8 @@ async def _range(session: AsyncSession, request: NumberRequest, parties: NumberP
         raise invalid(
             "/rangePublicId",
             "not_yours",
-            "ช่วงเลขนี้กันไว้ให้องค์กรอื่น",
-            "This range is kept for another organization.",
+            "ช่วงเลขนี้จองไว้ให้องค์กรอื่น",
+            "This range is reserved for another organization.",
         )
     return row.number, row.series
 

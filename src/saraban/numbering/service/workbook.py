@@ -22,7 +22,7 @@ MOST_LINES = 200_000
 MOST_COLUMNS = 64  # a register may have columns of its own beside ours
 _OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
 _GOOD, _DONE = "นำเข้าได้ / can be imported", "นำเข้าแล้ว / imported"
-_RESULTS = {THERE: "มีอยู่แล้ว / already there", REFUSED: "ไม่รับ / refused"}
+_RESULTS = {THERE: "มีในทะเบียนแล้ว / already registered", REFUSED: "ไม่ผ่าน / rejected"}
 
 
 def source_of(path: Path) -> SourceFile:
@@ -151,7 +151,7 @@ class ResultWorkbook:
     def __init__(self, path: Path, *, done: bool = False) -> None:
         self._ready = _DONE if done else _GOOD
         titles = [column.title for column in COLUMNS]
-        self._sheet = SheetWriter(path, [*titles, "ผล / Result", "เหตุผล / Reason", "แถว / Line"])
+        self._sheet = SheetWriter(path, [*titles, "ผล / Result", "เหตุผล / Reason", "แถว / Row"])
 
     def __enter__(self) -> Self:
         return self

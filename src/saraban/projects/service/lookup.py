@@ -192,7 +192,7 @@ def _only(rows: Any, code: str, pointer: str) -> Any:
             CONTRACT_POINTER,
             "required",
             "รหัส “{value}” มีในหลายสัญญา ต้องระบุสัญญา",
-            "Several contracts have the code “{value}”: name the contract.",
+            "Several contracts have the code “{value}”: give the contract.",
             value=code,
         )
     return rows[0]

@@ -102,10 +102,10 @@ async def save_team(
     if team is None and new is False:
         raise NotFound(f"The project has no review team {code}.")
     if team is not None and new:
-        raise invalid("/code", "taken", "มีทีมรหัสนี้แล้ว", "There is a team of this code already.")
+        raise invalid("/code", "taken", "มีทีมรหัสนี้แล้ว", "A team with this code already exists.")
     if team is None:
         if len(await repository.teams(session, project_id=project.id)) >= MOST_TEAMS:
-            raise invalid("", "too_many", "มีทีมได้ไม่เกิน {most} ทีม", "There may be at most {most} teams.", most=MOST_TEAMS)
+            raise invalid("", "too_many", "มีทีมได้ไม่เกิน {most} ทีม", "At most {most} teams are allowed.", most=MOST_TEAMS)
         team = ReviewTeam(project_id=project.id, team_code=code, created_at=now)
         session.add(team)
     team.name_th, team.name_en, team.is_active, team.updated_at = order.name_th, order.name_en, order.is_active, now
@@ -156,7 +156,7 @@ async def save_member(
     row = await repository.member(session, team_id=team.id, user_id=user_id)
     if row is None:
         if len(await repository.members(session, team_ids=[team.id])) >= MOST_MEMBERS:
-            th, en = "ทีมหนึ่งมีได้ไม่เกิน {most} คน", "A team may have at most {most} members."
+            th, en = "ทีมหนึ่งมีได้ไม่เกิน {most} คน", "At most {most} members are allowed in a team."
             raise invalid("", "too_many", th, en, most=MOST_MEMBERS)
         row = ReviewTeamMember(team_id=team.id, user_id=user_id, created_at=now)
         session.add(row)

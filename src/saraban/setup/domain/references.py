@@ -51,7 +51,7 @@ def reference_faults(
     read: ReadFile, wanted: ProjectItems, there: ProjectItems, known: KnownCodes
 ) -> list[FieldProblem]:
     """Name every fault of the file that its own text does not show."""
-    th, en = "รหัสนี้ซ้ำกับที่ระบุไว้ก่อนหน้าในไฟล์", "This stands in the file already."
+    th, en = "รหัสนี้ซ้ำกับที่ระบุไว้ก่อนหน้าในไฟล์", "This is already in the file."
     faults = [read.fault(at, "duplicate", th, en) for at in wanted.twice]
     faults += _collisions(read, wanted, known.codes)
     check = _ReferenceCheck(read, wanted, known)
@@ -115,7 +115,7 @@ class _ReferenceCheck:
             th, en = "ระดับ Global ไม่มี place", "The level Global has no place."
             yield self.read.fault((*item.at, "place"), "not_needed", th, en)
         elif level != GLOBAL and place is None:
-            yield self.read.fault((*item.at, "place"), "required", "จำเป็นต้องระบุ", "This is required.")
+            yield self.read.fault((*item.at, "place"), "required", "จำเป็นต้องระบุ", "Required")
         yield from self._one(item, "place", level.lower(), self._places(level))
 
     def _places(self, level: str) -> AbstractSet[str]:

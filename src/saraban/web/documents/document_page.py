@@ -73,7 +73,10 @@ class NothingAttached(Invalid):
 
     kind, code = ErrorKind.INVALID, "RFA_WITHOUT_FILES"
     says = Text("RFA นี้ยังไม่มีไฟล์แนบ", "No file is attached to this RFA.")
-    recovery = (CHECK_INPUT, Text("แนบไฟล์ หรือยืนยันว่าส่งโดยไม่มีไฟล์", "Attach a file, or confirm that it goes without one."))
+    recovery = (
+        CHECK_INPUT,
+        Text("แนบไฟล์ หรือยืนยันว่าส่งโดยไม่มีไฟล์แนบ", "Attach a file, or confirm that it is submitted without one."),
+    )
 
 
 async def _show(

@@ -12,6 +12,7 @@ from saraban.kit.errors import Text
 from saraban.web.documents.document_pages import DocumentDetails, DocumentPages, OpenActions, state_of
 from saraban.web.shell.document_kinds import WebKind
 from saraban.workflow import service as workflow
+from saraban.workflow.domain.past_tense import past_tense
 from saraban.workflow.domain.registers import DRAFT
 from saraban.workflow.domain.steering import CANCEL, PERMISSION, TERMINATE
 from saraban.workflow.schemas import WorkflowOut
@@ -54,7 +55,7 @@ class DocumentView:
             return False
         last = self.taken[-1]
         return last.to_state == self.state and (
-            last.action in {CANCEL, TERMINATE} or last.action_label.th == last.to_label.th
+            last.action in {CANCEL, TERMINATE} or past_tense(last.action_label).th == last.to_label.th
         )
 
     def since(self, version: int) -> tuple[TakenStep, ...]:

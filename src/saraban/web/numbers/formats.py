@@ -198,7 +198,7 @@ async def _refuse_another(session: AsyncSession, page: PageRequest, order: Forma
             "/correspondenceTypeCode",
             "exists",
             "เอกสารเหล่านี้มีรูปแบบอยู่แล้ว ให้แก้ไขรูปแบบนั้น",
-            "These documents have a format already; change that one.",
+            "These documents already have a format. Change that one.",
         )
 
 

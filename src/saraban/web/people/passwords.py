@@ -98,7 +98,7 @@ async def change(
 
 def _require_same(password: str, repeat: str) -> None:
     if password != repeat:
-        raise invalid("/repeat", "differs", "รหัสผ่านสองช่องไม่ตรงกัน", "The two passwords are not the same.")
+        raise invalid("/repeat", "differs", "รหัสผ่านสองช่องไม่ตรงกัน", "The two passwords do not match.")
 
 
 async def _invited(request: Request, token: str, db: Db, clock: Now, error: DomainError | None = None) -> Response:

@@ -160,7 +160,7 @@ async def place(code: Code, page: CurrentPage, db: Db, clock: Now, request: Requ
             )
         except NotFound as error:
             # Of the person; when it is the team that is gone, the page that is shown again says so.
-            th, en = "ไม่มีบุคคลนี้ในโครงการแล้ว", "This person does not take part in the project."
+            th, en = "ไม่มีบุคคลนี้ในโครงการแล้ว", "This person is no longer in the project."
             raise invalid("/userPublicId", "unknown", th, en) from error
 
     return await _changed(page, db, form, code, work, "placed")

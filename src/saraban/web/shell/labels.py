@@ -8,6 +8,7 @@ from saraban.kit.errors import Text
 from saraban.numbering.domain.narrowing import Narrowing
 from saraban.projects.domain import master_data
 from saraban.workflow.domain.outcome import WORDS as OUTCOME_WORDS
+from saraban.workflow.domain.past_tense import past_tense
 
 STATES: Final[dict[str, Text]] = {
     "draft": Text("ฉบับร่าง", "Draft"),
@@ -15,7 +16,7 @@ STATES: Final[dict[str, Text]] = {
     "pending_review": Text("รอตรวจสอบ", "Pending review"),
     "pending_approval": Text("รออนุมัติ", "Pending approval"),
     "submitted": Text("ส่งแล้ว รอตอบรับ", "Submitted"),
-    "routing": Text("อยู่ระหว่างเวียน", "Routing"),
+    "routing": Text("อยู่ระหว่างเวียน", "In circulation"),
     "awaiting_response": Text("รอคำตอบ", "Awaiting response"),
     "responded": Text("ตอบแล้ว", "Responded"),
     "approved": Text("อนุมัติแล้ว", "Approved"),
@@ -31,43 +32,43 @@ STATES: Final[dict[str, Text]] = {
 
 NUMBER_STATES: Final[dict[str, tuple[Text, str]]] = {
     "RESERVED": (Text("จองไว้", "Reserved"), "yellow"),
-    "CONFIRMED": (Text("ใช้แล้ว", "Issued"), "green"),
-    "CANCELLED": (Text("ยกเลิกแล้ว", "Cancelled"), "grey"),
-    "EXPIRED": (Text("การจองหมดอายุ", "Expired"), "grey"),
-    "VOID": (Text("เป็นโมฆะ", "Void"), "red"),
-    "SKIPPED": (Text("ข้าม", "Skipped"), "grey"),
-    "BARRED": (Text("ห้ามใช้", "Barred"), "grey"),
-    "KEPT": (Text("กันไว้ให้", "Kept"), "blue"),
-    "BEFORE_LEDGER": (Text("ก่อนมีทะเบียนเลข", "Before the ledger"), "grey"),
+    "CONFIRMED": (Text("ออกแล้ว", "Issued"), "green"),
+    "CANCELLED": (Text("ยกเลิกการจองแล้ว", "Reservation released"), "grey"),
+    "EXPIRED": (Text("การจองหมดอายุ", "Reservation expired"), "grey"),
+    "VOID": (Text("ยกเลิกเลขที่แล้ว", "Void"), "red"),
+    "SKIPPED": (Text("ข้ามเลข", "Skipped"), "grey"),
+    "BARRED": (Text("ระงับการใช้", "Blocked"), "grey"),
+    "KEPT": (Text("จองไว้", "Reserved"), "blue"),
+    "BEFORE_LEDGER": (Text("ก่อนเริ่มใช้ระบบ", "Pre-system"), "grey"),
     "NOT_ISSUED": (Text("ยังไม่ออกเลข", "Not issued"), "grey"),
     "UNEXPLAINED": (Text("ไม่ทราบสาเหตุ", "Unexplained"), "red"),
 }
 
 IMPORT_STATES: Final[dict[str, tuple[Text, str]]] = {
-    "CHECKING": (Text("กำลังตรวจ", "Being checked"), "yellow"),
-    "CHECKED": (Text("รอสั่งนำเข้า", "Waits for you"), "blue"),
-    "IMPORTING": (Text("กำลังนำเข้า", "Being imported"), "yellow"),
+    "CHECKING": (Text("กำลังตรวจ", "Checking"), "yellow"),
+    "CHECKED": (Text("รอยืนยันการนำเข้า", "Awaiting confirmation"), "blue"),
+    "IMPORTING": (Text("กำลังนำเข้า", "Importing"), "yellow"),
     "DONE": (Text("นำเข้าแล้ว", "Imported"), "green"),
-    "FAILED": (Text("ใช้ไม่ได้", "Failed"), "red"),
+    "FAILED": (Text("ไม่สำเร็จ", "Failed"), "red"),
 }
 
 NUMBER_SOURCES: Final[dict[str, Text]] = {
-    "OVERRIDE": Text("ผู้ดูแลกำหนดเอง", "Stated by hand"),
+    "OVERRIDE": Text("ออกนอกระบบ", "Issued outside the system"),
     "IMPORT": Text("นำเข้า", "Imported"),
-    "MIGRATED": Text("ย้ายจากระบบเดิม", "Taken over"),
+    "MIGRATED": Text("ย้ายจากระบบเดิม", "Migrated"),
 }
 
 _NUMBER_OPERATIONS: Final[dict[str, Text]] = {
-    "GENERATE": Text("ออกเลขที่", "Drawn"),
-    "RESERVE": Text("จอง", "Reserved"),
-    "CONFIRM": Text("ยืนยันการใช้", "Confirmed"),
-    "CANCEL": Text("ยกเลิก", "Cancelled"),
-    "EXPIRE": Text("หมดเวลาจอง", "Expired"),
-    "VOID": Text("ทำให้เป็นโมฆะ", "Made void"),
-    "OVERRIDE": Text("กำหนดเอง", "Stated by hand"),
-    "IMPORT": Text("นำเข้า", "Imported"),
-    "REVISE": Text("พิมพ์ใหม่ตามฉบับแก้ไข", "Printed for a revision"),
-    "SKIP": Text("ข้ามเลข", "Stepped over"),
+    "GENERATE": Text("ออกเลขที่แล้ว", "Issued"),
+    "RESERVE": Text("จองแล้ว", "Reserved"),
+    "CONFIRM": Text("ยืนยันแล้ว", "Confirmed"),
+    "CANCEL": Text("ยกเลิกการจองแล้ว", "Reservation released"),
+    "EXPIRE": Text("การจองหมดอายุแล้ว", "Reservation expired"),
+    "VOID": Text("ยกเลิกเลขที่แล้ว", "Voided"),
+    "OVERRIDE": Text("บันทึกเลขที่ออกนอกระบบแล้ว", "Registered"),
+    "IMPORT": Text("นำเข้าแล้ว", "Imported"),
+    "REVISE": Text("พิมพ์ใหม่ตามฉบับแก้ไขแล้ว", "Printed for a revision"),
+    "SKIP": Text("ข้ามเลขแล้ว", "Skipped"),
 }
 
 
@@ -127,43 +128,43 @@ PARTS: Final[dict[str, Text]] = {
 }
 
 ANSWERS: Final[dict[str, Text]] = {
-    "PENDING": Text("ยังไม่ตอบ", "Waiting"),
+    "PENDING": Text("ยังไม่ตอบ", "Pending"),
     "IN_PROGRESS": Text("กำลังดำเนินการ", "In progress"),
     "COMPLETED": Text("ตอบแล้ว", "Answered"),
-    "REJECTED": Text("ปฏิเสธ", "Refused"),
+    "REJECTED": Text("ไม่รับดำเนินการ", "Declined"),
 }
 
 # What the page says after a form of it was carried out.
 DONE: Final[dict[str, Text]] = {
-    "act": Text("ดำเนินการแล้ว", "Done"),
-    "branch": Text("บันทึกคำตอบของคุณแล้ว", "Your answer is recorded."),
-    "respond": Text("บันทึกคำตอบของคุณแล้ว", "Your answer is recorded."),
-    "cancel": Text("ยกเลิกเอกสารแล้ว", "The document is cancelled."),
-    "revise": Text("สร้างฉบับร่างของฉบับถัดไปแล้ว", "The next revision is a draft now."),
+    "act": Text("ดำเนินการแล้ว", "Recorded"),
+    "branch": Text("บันทึกคำตอบของคุณแล้ว", "Answer recorded."),
+    "respond": Text("บันทึกคำตอบของคุณแล้ว", "Answer recorded."),
+    "cancel": Text("ยกเลิกเอกสารแล้ว", "Document cancelled."),
+    "revise": Text("สร้างฉบับร่างของฉบับแก้ไขแล้ว", "Draft of the next revision created."),
 }
 
 ACTIONS: Final[dict[str, Text]] = {
-    "submit": Text("ส่งเอกสาร", "Submitted"),
-    "approve": Text("อนุมัติ", "Approved"),
+    "submit": Text("ส่งแล้ว", "Submitted"),
+    "approve": Text("อนุมัติแล้ว", "Approved"),
     "reject": Text("ไม่อนุมัติ", "Rejected"),
-    "request-revision": Text("ขอให้แก้ไข", "Requested a revision"),
-    "acknowledge": Text("รับทราบ", "Acknowledged"),
-    "return": Text("ส่งคืน", "Returned"),
-    "start": Text("เริ่มเวียน", "Started the routing"),
-    "respond": Text("ตอบกลับ", "Responded"),
-    "ask-again": Text("ถามเพิ่ม", "Asked again"),
-    "close": Text("ปิดเรื่อง", "Closed"),
-    "complete": Text("ปิดใบเวียน", "Completed"),
-    "force-close": Text("ปิดโดยไม่รอคำตอบ", "Force closed"),
-    "reassign": Text("เปลี่ยนผู้รับผิดชอบ", "Reassigned"),
-    "create": Text("สร้างเอกสาร", "Created"),
-    "edit": Text("แก้ไข", "Edited"),
-    "revise": Text("ออกฉบับแก้ไข", "Issued a new revision"),
-    "cancel": Text("ยกเลิกเอกสาร", "Cancelled"),
-    "renumber": Text("ออกเลขที่ใหม่", "Gave it another number"),
-    "withdraw-revision": Text("ถอนฉบับแก้ไข", "Withdrew the revision"),
+    "request-revision": Text("ขอให้แก้ไขแล้ว", "Revision requested"),
+    "acknowledge": Text("รับทราบแล้ว", "Acknowledged"),
+    "return": Text("ส่งคืนแล้ว", "Returned"),
+    "start": Text("เริ่มเวียนแล้ว", "Circulation started"),
+    "respond": Text("ตอบแล้ว", "Responded"),
+    "ask-again": Text("ถามเพิ่มแล้ว", "Asked again"),
+    "close": Text("ปิดเรื่องแล้ว", "Closed"),
+    "complete": Text("ปิดใบเวียนแล้ว", "Completed"),
+    "force-close": Text("ปิดโดยไม่รอคำตอบแล้ว", "Force closed"),
+    "reassign": Text("มอบหมายให้ผู้อื่นแล้ว", "Reassigned"),
+    "create": Text("จัดทำแล้ว", "Created"),
+    "edit": Text("แก้ไขแล้ว", "Edited"),
+    "revise": Text("ออกฉบับแก้ไขแล้ว", "Revision created"),
+    "cancel": Text("ยกเลิกแล้ว", "Cancelled"),
+    "renumber": Text("เปลี่ยนเลขที่แล้ว", "Renumbered"),
+    "withdraw-revision": Text("ถอนฉบับแก้ไขแล้ว", "Revision withdrawn"),
     "terminate": Text("ยุติแล้ว", "Terminated"),
-    "force": Text("ผลักดันไปขั้นตอนอื่น", "Moved on by force"),
+    "force": Text("บังคับเปลี่ยนขั้นตอนแล้ว", "Step overridden"),
 }
 
 # What may end badly for somebody is shown in its colour; everything else is the way on.
@@ -179,6 +180,11 @@ def action(code: str) -> Text:
     """Return the words of an action; audit codes such as `rfa.create` lose what stands before the point."""
     name = code.rpartition(".")[2]
     return ACTIONS.get(name, Text(code, code))
+
+
+def past(label: Text) -> Text:
+    """Return the label of an action as a history says it."""
+    return past_tense(Text(label.th, label.en))
 
 
 def state(code: str | None) -> Text | None:
@@ -214,9 +220,9 @@ def tone(code: str | None, means: str | None = None) -> str:
 
 # What the fields of forms are called where a fault or a missing choice is named away from its field; in their order.
 FIELDS: Final[dict[str, Text]] = {
-    "current": Text("รหัสผ่านปัจจุบัน", "Present password"),
+    "current": Text("รหัสผ่านปัจจุบัน", "Current password"),
     "password": Text("รหัสผ่านใหม่", "New password"),
-    "repeat": Text("รหัสผ่านใหม่อีกครั้ง", "New password once more"),
+    "repeat": Text("ยืนยันรหัสผ่านใหม่", "Repeat new password"),
     "projectPublicId": Text("โครงการ", "Project"),
     "originatorOrganizationPublicId": Text("จาก", "From"),
     "organizationPublicId": Text("จาก", "From"),
@@ -226,7 +232,7 @@ FIELDS: Final[dict[str, Text]] = {
     "disciplineCode": Text("สาขางาน", "Discipline"),
     "subTypeCode": Text("ประเภทย่อย", "Sub type"),
     "to": Text("ถึง", "To"),
-    "assignees": Text("ผู้ที่เวียนถึง", "Who is asked"),
+    "assignees": Text("รายชื่อผู้รับเวียน", "Distribution"),
     "subject": Text("เรื่อง", "Subject"),
     "body": Text("รายละเอียด", "Body"),
     "documentDate": Text("วันที่เอกสาร", "Document date"),
@@ -237,20 +243,20 @@ FIELDS: Final[dict[str, Text]] = {
     "deadlineDate": Text("กำหนดตอบ", "Due date"),
     "priority": Text("ความเร่งด่วน", "Priority"),
     "remarks": Text("หมายเหตุ", "Remarks"),
-    "items": Text("เอกสารที่นำส่ง", "Documents that go along"),
-    "correspondencePublicId": Text("เอกสารที่เวียน", "The document that is passed round"),
+    "items": Text("รายการเอกสารที่นำส่ง", "Transmitted documents"),
+    "correspondencePublicId": Text("เอกสารที่เวียน", "Circulated document"),
     "referencePublicIds": Text("เอกสารอ้างอิง", "References"),
     "attachmentPublicIds": Text("ไฟล์แนบ", "Attachments"),
-    "delegatePublicId": Text("ผู้ทำแทน", "Who stands in"),
+    "delegatePublicId": Text("ผู้รับมอบหมาย", "Delegate"),
     "startsOn": Text("วันแรก", "First day"),
     "endsOn": Text("วันสุดท้าย", "Last day"),
-    "workflowCodes": Text("เฉพาะงานเหล่านี้", "Only for these"),
+    "workflowCodes": Text("เฉพาะงานเหล่านี้", "Only for these documents"),
     "reason": Text("เหตุผล", "Reason"),
     "code": Text("รหัส", "Code"),
     "nameTh": Text("ชื่อภาษาไทย", "Name in Thai"),
     "nameEn": Text("ชื่อภาษาอังกฤษ", "Name in English"),
     "userPublicId": Text("สมาชิก", "Member"),
-    "role": Text("หน้าที่ในทีม", "Place in the team"),
+    "role": Text("หน้าที่ในทีม", "Role in the team"),
 }
 
 # Types of files that browsers show; the others are downloaded.

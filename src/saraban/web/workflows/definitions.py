@@ -35,7 +35,7 @@ _LONGEST = 400
 PARTIES: Final[dict[str, Text]] = {
     "originator": Text("ผู้ส่ง", "the originator"),
     "recipient": Text("ผู้รับ", "a recipient"),
-    "assignee": Text("ผู้ได้รับมอบหมาย", "an assignee"),
+    "assignee": Text("ผู้รับเวียน", "an assignee"),
 }
 ORGANIZATIONS: Final[dict[str, Text]] = {
     "OWNER": Text("เจ้าของงาน", "the owner"),
@@ -44,9 +44,9 @@ ORGANIZATIONS: Final[dict[str, Text]] = {
     "CONTRACTOR": Text("ผู้รับเหมา", "the contractor"),
     "OTHER": Text("ฝ่ายอื่น", "another party"),
 }
-_NOT_WRITER = Text("ไม่ใช่ผู้เขียนเอกสาร", "not who wrote it")
+_NOT_WRITER = Text("ไม่ใช่ผู้จัดทำเอกสาร", "not the person who created it")
 _ONE_PERSON = Text("บุคคลที่ระบุไว้", "one named person")
-_ANYBODY = Text("ทุกคนที่เห็นเอกสาร", "anybody who sees the document")
+_ANYBODY = Text("ทุกคนที่เปิดดูเอกสารได้", "anybody with access to the document")
 _CODE = Text("รหัสคำตอบ", "a response code")
 _COMMENT = Text("ความเห็น", "a comment")
 _FILE = Text("ไฟล์แนบ", "a file")

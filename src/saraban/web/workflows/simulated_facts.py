@@ -23,20 +23,20 @@ NAMES: Final[dict[str, Text]] = {
     "priority": Text("ความเร่งด่วนของเอกสาร", "Priority of the document"),
     "dueDate": Text("กำหนดตอบ", "Due date"),
     "kind": Text("ทะเบียน", "Register"),
-    "documentType": Text("รหัสประเภทเอกสาร", "Code of its type"),
+    "documentType": Text("รหัสประเภทเอกสาร", "Document type code"),
     "number": Text("เลขที่เอกสาร", "Document number"),
     "title": Text("เรื่อง", "Subject"),
-    "projectCode": Text("รหัสโครงการ", "Code of the project"),
-    "originatorCode": Text("รหัสหน่วยงานผู้จัดทำ", "Code of the originator"),
-    "revision": Text("ฉบับแก้ไข", "Revision"),
-    "discipline": Text("รหัสสาขางาน", "Code of the discipline"),
-    "openRoutings": Text("คำตอบที่ยังขาด", "Answers still missing"),
+    "projectCode": Text("รหัสโครงการ", "Project code"),
+    "originatorCode": Text("รหัสหน่วยงานผู้ส่ง", "Originator code"),
+    "revision": Text("ฉบับที่ (Rev.)", "Rev."),
+    "discipline": Text("รหัสสาขางาน", "Discipline code"),
+    "openRoutings": Text("จำนวนคำตอบที่ยังขาด", "Answers still missing"),
 }
 CHOICES: Final[dict[str, dict[str, Text]]] = {
     "priority": {code: name for code, (name, _) in PRIORITIES.items()},
     "kind": {kind.name: kind.plural for kind in KINDS.values()},
 }
-NO_OBJECT: Final = Text("ต้องเป็นออบเจกต์ เช่น {example}", "This is an object, like {example}.")
+NO_OBJECT: Final = Text("ต้องเป็นออบเจกต์ เช่น {example}", "This must be an object, such as {example}.")
 AT_LINE: Final = Text("บรรทัดที่ {line} ({place}): ", "Line {line} ({place}): ")
 _EXAMPLES: Final = {"document": '{"discipline": "STR"}', "context": '{"payload": {"amount": 5}}'}
 
@@ -96,7 +96,7 @@ def _given(definition: Definition, typed: Mapping[str, str]) -> Iterator[tuple[s
         if name == "dueDate" and value:
             day = parse_date(value)
             if day is None:
-                raise invalid("/dueDate", "date", "ต้องเป็นวันที่ เช่น 31/12/2569", "This is a date, like 31/12/2026.")
+                raise invalid("/dueDate", "date", "ต้องเป็นวันที่ เช่น 31/12/2569", "This must be a date such as 31/12/2026.")
             yield name, day.isoformat()
         elif value:
             yield name, number_or_text(value) if name == "openRoutings" else value

@@ -141,10 +141,10 @@ def _payload(typed: str, index: int) -> Any:
         return {}
     value, fault = read_json(typed, f"/payload-{index}")
     if fault is not None:
-        th, en = "ขั้นที่ {step}: ไม่ใช่ JSON", "Step {step}: this is no JSON."
+        th, en = "ขั้นที่ {step}: ไม่ใช่ JSON", "Step {step}: not valid JSON."
         raise invalid(fault.pointer, fault.code, th, en, step=index + 1)
     if not isinstance(value, dict):
-        th, en = "ขั้นที่ {step}: ต้องเป็นออบเจกต์ เช่น {example}", "Step {step}: this is an object, like {example}."
+        th, en = "ขั้นที่ {step}: ต้องเป็นออบเจกต์ เช่น {example}", "Step {step}: this must be an object, such as {example}."
         raise invalid(f"/payload-{index}", "type", th, en, step=index + 1, example='{"amount": 5}')
     return value
 

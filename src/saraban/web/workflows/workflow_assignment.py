@@ -34,7 +34,7 @@ HOME: Final = "/workflows/choices"
 VIEW: Final = "workflow.view_definitions"
 FIRST: Final = "correspondence"
 _EVERYWHERE: Final = "all"  # in addresses and forms: the whole installation, which has no public id
-_BY_DEFAULT = Text("เมื่อไม่ได้เลือกกระบวนงานอื่น", "where no other is chosen")
+_BY_DEFAULT = Text("เมื่อไม่ได้กำหนดกระบวนงานอื่น", "where no other is assigned")
 _OF_ALL = Text("ทุกโครงการ", "all projects")
 _NONE: Final[Mapping[str, Text]] = MappingProxyType({})
 

@@ -29,11 +29,11 @@ MOST_OWN = 3
 
 _OWN = (
     "webhook ส่วนตัวแจ้งเฉพาะเรื่องที่แจ้งถึงเจ้าของ",
-    "A webhook of your own is told what you are told, and no events of a project.",
+    "A webhook of your own receives your notifications only, not the events of a project.",
 )
 _NEEDS_EVENT = (
     "ระบุหัวข้อได้เมื่อเลือกเหตุการณ์ workflow.webhook",
-    "Topics are those of the event workflow.webhook, which is not among the events.",
+    "Topics can be given only with the event workflow.webhook.",
 )
 _FAULTS = {
     "malformed": ("ต้องเป็นที่อยู่เช่น https://example.com/hook", "This must be an address such as https://example.com/hook."),
@@ -55,7 +55,7 @@ class TooManyWebhooks(DomainError):
 
     kind, code = ErrorKind.CONFLICT, "WEBHOOKS_TOO_MANY"
     says = Text("โครงการนี้มี webhook ครบ 20 รายการแล้ว", "This project has 20 webhooks already.")
-    recovery = (Text("ลบ webhook ที่ไม่ใช้แล้ว", "Remove one that is no longer used."),)
+    recovery = (Text("ลบ webhook ที่ไม่ใช้แล้ว", "Delete one that is no longer used."),)
 
 
 class TooManyOwnWebhooks(DomainError):
@@ -63,7 +63,7 @@ class TooManyOwnWebhooks(DomainError):
 
     kind, code = ErrorKind.CONFLICT, "WEBHOOKS_TOO_MANY_OWN"
     says = Text("คุณมี webhook ส่วนตัวครบ 3 รายการแล้ว", "You have 3 webhooks of your own already.")
-    recovery = (Text("ลบ webhook ที่ไม่ใช้แล้ว", "Remove one that is no longer used."),)
+    recovery = (Text("ลบ webhook ที่ไม่ใช้แล้ว", "Delete one that is no longer used."),)
 
 
 class WebhookChanged(DomainError):

@@ -70,7 +70,7 @@ def seat_of(seats: Iterable[Caller], named: UUID) -> Caller:
     """
     found = next((one for one in seats if one.public_id == named), None)
     if found is None:
-        th, en = "ผู้นี้ไม่ได้มอบหมายงานนี้ให้คุณในวันนี้", "This person has not delegated this to you today."
+        th, en = "ผู้นี้ไม่ได้มอบหมายงานนี้ให้คุณในวันนี้", "This person has not delegated this to you for today."
         raise invalid(POINTER, "not_delegated", th, en)
     return found
 
@@ -83,7 +83,7 @@ def _may(definition: Definition, state: str, action: str, asked: Facts) -> bool:
 
 def several(people: Iterable[Caller]) -> Invalid:
     """Return the refusal for who must say whose place he takes, with a fault for each person it could be."""
-    says = Text("ระบุว่าทำแทนผู้ใด เช่น {name} ({publicId})", "Say for whom you act; it could be {name} ({publicId}).")
+    says = Text("ระบุว่าทำแทนผู้ใด เช่น {name} ({publicId})", "State whom you act for, such as {name} ({publicId}).")
     fields = [
         FieldProblem(POINTER, "ambiguous", says, {"name": one.display_name, "publicId": str(one.public_id)})
         for one in people

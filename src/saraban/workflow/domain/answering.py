@@ -18,7 +18,7 @@ class BranchClosed(DomainError):
 
     kind, code = ErrorKind.CONFLICT, "WORKFLOW_BRANCH_CLOSED"
     says = Text(
-        "สายพิจารณานี้ปิดแล้ว จึงตอบหรือแก้คำตอบไม่ได้", "This branch is closed: it has its answer, or the review is over."
+        "สายพิจารณานี้ปิดแล้ว จึงตอบหรือแก้คำตอบไม่ได้", "This branch is closed: it is already answered, or the review has ended."
     )
     recovery = (REFRESH,)
 
@@ -77,12 +77,12 @@ def check(review: Review, answer: Answer) -> None:
     """
     choice = review.answers.get(answer.code)
     if choice is None:
-        th, en = "คำตอบต้องเป็นหนึ่งใน {choices}", "The answer is one of {choices}."
+        th, en = "คำตอบต้องเป็นหนึ่งใน {choices}", "The answer must be one of {choices}."
         raise invalid("/answer", "choice", th, en, choices=", ".join(review.answers))
     if choice.comment_required and not (answer.comment or "").strip():
-        raise invalid("/comment", "required", "กรุณาระบุความเห็น", "A comment is needed for this answer.")
+        raise invalid("/comment", "required", "กรุณาระบุความเห็น", "A comment is required for this answer.")
     if answer.with_files and review.hidden:
-        th, en = "การพิจารณาที่ปิดผลไว้ไม่รับไฟล์แนบ", "A review whose answers are hidden takes no files."
+        th, en = "การพิจารณาที่ปิดผลไว้ไม่รับไฟล์แนบ", "A review with hidden answers takes no attachments."
         raise invalid("/attachmentPublicIds", "not_taken", th, en)
 
 

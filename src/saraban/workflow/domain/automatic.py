@@ -24,7 +24,7 @@ def check(definition: Definition, found: Faults) -> None:
     cycles = list(_cycles(follows, length))
     for cycle in cycles:
         ways = " → ".join(f"{state}.{action}" for state, action in cycle)
-        th, en = "การดำเนินการอัตโนมัติวนไม่รู้จบ: {ways}", "These automatic actions never come to an end: {ways}."
+        th, en = "การดำเนินการอัตโนมัติวนไม่รู้จบ: {ways}", "These automatic actions never end: {ways}."
         found.add(f"{pointers[cycle[0]]}/events", "automatic_cycle", th, en, ways=ways[:300])
 
     for place, count in length.items():
@@ -54,7 +54,7 @@ def _possible(definition: Definition, way: Way, at: str, found: Faults) -> None:
         for target in way.targets:
             taken = definition.states[target].on.get(event["action"])
             if taken is None:
-                th, en = "สถานะ “{state}” ไม่มีการดำเนินการนี้", "The state “{state}” has no such action."
+                th, en = "สถานะ “{state}” ไม่มีการดำเนินการนี้", "The status “{state}” has no such action."
                 found.add(pointer, "unknown_action", th, en, state=target)
             elif taken.comment_required or taken.attachments_required or taken.responses:
                 th = "ในสถานะ “{state}” การดำเนินการนี้ต้องมีความเห็น ไฟล์ หรือรหัสคำตอบ ระบบจึงทำเองไม่ได้"

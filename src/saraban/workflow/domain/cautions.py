@@ -11,20 +11,19 @@ from saraban.workflow.domain.registers import DRAFT
 
 _PLACED = Text(
     "หน่วยงานที่ขั้นนี้รอ เห็นเอกสารก็ต่อเมื่อเป็นผู้รับ หรือมีส่วนในสัญญาที่เอกสารสังกัด หากไม่ใช่ จะไม่มีผู้ดำเนินการต่อได้",
-    "The organizations that it waits for see a document only as its recipients, or when they take part in its contract; "
-    "otherwise nobody can go on.",
+    "The organizations it is pending with see a document only as recipients or as parties to its contract; otherwise nobody can act.",
 )
 _UNISSUED = Text(
     "ผู้รับยังไม่เห็นเอกสารที่ไม่เคยพ้นจากสถานะร่าง จึงยังดำเนินการไม่ได้",
-    "Recipients do not see a document that has never left its draft, so they cannot act here yet.",
+    "Recipients do not see a document that has never left draft, so they cannot act here yet.",
 )
 _NAMED = Text(
     "รอบุคคลเดียวที่ระบุไว้ ซึ่งต้องเป็นผู้ที่เห็นเอกสารนั้น หากไม่ใช่ จะไม่มีผู้ดำเนินการต่อได้",
-    "It waits for one person, who has to be one that sees the document; otherwise nobody can go on.",
+    "It is pending with one person, who must have access to the document; otherwise nobody can act.",
 )
 _HELD = Text(
     "รอเฉพาะผู้ถือบทบาทหรือสิทธิ์นี้ที่เห็นเอกสาร หากไม่มี จะไม่มีผู้ดำเนินการต่อได้",
-    "It waits for those who hold the role or permission and see the document; where there is none, nobody can go on.",
+    "It is pending with those who have the role or permission and access to the document; if there are none, nobody can act.",
 )
 
 

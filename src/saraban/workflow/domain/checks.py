@@ -17,18 +17,18 @@ def check_names(states: Sequence[State], found: Faults) -> None:
     seen: set[str] = set()
     for index, state in enumerate(states):
         if state.name in seen:
-            th, en = "มีสถานะชื่อ “{name}” ซ้ำกัน", "There are two states named “{name}”."
+            th, en = "มีสถานะชื่อ “{name}” ซ้ำกัน", "There are two statuses named “{name}”."
             found.add(f"/states/{index}/name", "duplicate", th, en, name=state.name)
         seen.add(state.name)
     initial = [index for index, state in enumerate(states) if state.initial]
     if not initial:
-        found.add("/states", "no_initial_state", "DSL ไม่มีการกำหนด Initial State", "No state is the initial one.")
+        found.add("/states", "no_initial_state", "DSL ไม่มีการกำหนด Initial State", "There is no initial status.")
     for index in initial[1:]:
         found.add(
             f"/states/{index}/initial",
             "multiple_initial_states",
             "DSL มี Initial State หลายค่า แต่ละ Workflow ต้องมีเพียง Initial State เดียว",
-            "There is more than one initial state.",
+            "There is more than one initial status.",
         )
 
 
@@ -57,12 +57,12 @@ def check(definition: Definition, found: Faults, *, roles: Collection[str] | Non
     exits.tell_doubtful(definition, looked, definition.states.keys() - certain, found)
     for name, index in places.items():
         if name not in reached:
-            th, en = "ไม่มีทางมาถึงสถานะ “{name}” จากจุดเริ่มต้น", "The state “{name}” cannot be reached from the start."
+            th, en = "ไม่มีทางมาถึงสถานะ “{name}” จากจุดเริ่มต้น", "The status “{name}” cannot be reached from the start."
             found.add(f"/states/{index}", "unreachable", th, en, name=name)
         if name not in finishing and not definition.states[name].terminal:
             th, en = (
                 "จากสถานะ “{name}” ไม่มีทางไปถึงสถานะสุดท้าย",
-                "From the state “{name}” no terminal state can be reached.",
+                "No final status can be reached from the status “{name}”.",
             )
             found.add(f"/states/{index}", "dead_end", th, en, name=name)
 
@@ -160,7 +160,10 @@ def _ends(definition: Definition, found: Faults) -> None:
     terminal = [state for state in definition.states.values() if state.terminal]
     if not terminal:
         found.add(
-            "/states", "no_terminal_state", "ต้องมีสถานะสุดท้ายอย่างน้อยหนึ่งสถานะ", "At least one state must be terminal."
+            "/states",
+            "no_terminal_state",
+            "ต้องมีสถานะสุดท้ายอย่างน้อยหนึ่งสถานะ",
+            "At least one status must be final (terminal).",
         )
     for index, state in enumerate(definition.states.values()):
         if state.name in ENDS and not state.terminal:
@@ -168,20 +171,20 @@ def _ends(definition: Definition, found: Faults) -> None:
             en = "“{name}” is where every workflow can end, so a state of that name is terminal."
             found.add(f"/states/{index}/name", "reserved_name", th, en, name=state.name)
         if state.terminal and state.on:
-            th, en = "สถานะสุดท้ายต้องไม่มีการดำเนินการต่อ", "A terminal state has no actions."
+            th, en = "สถานะสุดท้ายต้องไม่มีการดำเนินการต่อ", "A final status has no actions."
             found.add(f"/states/{index}/on", "exit_from_terminal", th, en)
         if state.terminal and state.review is not None:
-            th, en = "สถานะสุดท้ายไม่มีการพิจารณา", "In a terminal state nobody is asked."
+            th, en = "สถานะสุดท้ายไม่มีการพิจารณา", "A final status has no review."
             found.add(f"/states/{index}/review", "exit_from_terminal", th, en)
         if state.terminal and state.editable:
-            th, en = "เอกสารในสถานะสุดท้ายแก้ไขไม่ได้", "In a terminal state nothing can be edited."
+            th, en = "เอกสารในสถานะสุดท้ายแก้ไขไม่ได้", "Documents cannot be edited in a final status."
             found.add(f"/states/{index}/editable", "editable_terminal", th, en)
 
 
 def _terms(definition: Definition, found: Faults) -> None:
     for index, state in enumerate(definition.states.values()):
         if state.terminal and state.due_days is not None:
-            th, en = "สถานะสุดท้ายไม่มีกำหนดวัน", "Nothing is due in a terminal state."
+            th, en = "สถานะสุดท้ายไม่มีกำหนดวัน", "A final status has no due date."
             found.add(f"/states/{index}/due", "due_in_terminal", th, en)
 
 
@@ -195,14 +198,14 @@ def _targets(definition: Definition, found: Faults) -> bool:
                     at = found.below(f"/states/{index}/on", action)
                     own = code is not None and not step.responses[code].inherits
                     at = found.below(f"{at}/responses", str(code)) + "/to" if own else f"{at}/to"
-                    th, en = "DSL อ้างอิง State ที่ไม่พบ: “{name}”", "There is no state “{name}”."
+                    th, en = "DSL อ้างอิง State ที่ไม่พบ: “{name}”", "There is no status “{name}”."
                     if at not in named:
                         found.add(at, "unknown_state", th, en, name=target)
                     named.add(at)
                     sound = False
         for way, target in state.review.then.items() if state.review else ():
             if target not in definition.states:
-                th, en = "DSL อ้างอิง State ที่ไม่พบ: “{name}”", "There is no state “{name}”."
+                th, en = "DSL อ้างอิง State ที่ไม่พบ: “{name}”", "There is no status “{name}”."
                 found.add(f"/states/{index}/review/then/{way}/to", "unknown_state", th, en, name=target)
                 sound = False
     return sound

@@ -16,15 +16,18 @@ from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, inval
 
 MOST_DAYS = 366
 
-_ANOTHER = Text("เลือกวันหรือผู้ทำแทนคนอื่น", "Choose other days or another person.")
-_TAKE_BACK = Text("ยกเลิกการมอบหมายเดิมก่อน", "Take the earlier delegation back first.")
+_ANOTHER = Text("เลือกวันหรือผู้รับมอบหมายคนอื่น", "Choose other dates or another delegate.")
+_TAKE_BACK = Text("ยกเลิกการมอบหมายเดิมก่อน", "Revoke the earlier delegation first.")
 
 
 class DelegateAway(DomainError):
     """The chosen person has lent his own steps in the same days: what is lent cannot be lent on."""
 
     kind, code = ErrorKind.CONFLICT, "DELEGATE_AWAY"
-    says = Text("ผู้ที่เลือกมอบหมายงานให้ผู้อื่นอยู่ในวันเดียวกัน", "The person you chose is away in some of these days.")
+    says = Text(
+        "ผู้ที่เลือกมอบหมายงานให้ผู้อื่นอยู่ในวันเดียวกัน",
+        "The delegate you chose has delegated their own work on some of these dates.",
+    )
     recovery = (_ANOTHER,)
 
 
@@ -32,10 +35,12 @@ class DelegationChained(DomainError):
     """Somebody counts on the caller in the same days, and would be left without anybody."""
 
     kind, code = ErrorKind.CONFLICT, "DELEGATION_CHAINED"
-    says = Text("มีผู้มอบหมายงานให้คุณในวันเดียวกัน จึงมอบหมายต่อไม่ได้", "Somebody has delegated to you in some of these days.")
+    says = Text(
+        "มีผู้มอบหมายงานให้คุณในวันเดียวกัน จึงมอบหมายต่อไม่ได้", "Somebody has delegated work to you on some of these dates."
+    )
     recovery = (
-        Text("เลือกวันอื่น", "Choose other days."),
-        Text("ขอให้ผู้นั้นหรือผู้ดูแลผู้ใช้ยกเลิกการมอบหมาย", "Ask that person, or who manages users, to take it back."),
+        Text("เลือกวันอื่น", "Choose other dates."),
+        Text("ขอให้ผู้นั้นหรือผู้ดูแลผู้ใช้ยกเลิกการมอบหมาย", "Ask that person or a user administrator to revoke it."),
     )
 
 
@@ -43,8 +48,8 @@ class DelegationOverlaps(DomainError):
     """One matter is lent to one person at a time."""
 
     kind, code = ErrorKind.CONFLICT, "DELEGATION_OVERLAPS"
-    says = Text("คุณมอบหมายงานนี้ไว้แล้วในวันเดียวกัน", "You have delegated the same in some of these days already.")
-    recovery = (_TAKE_BACK, Text("เลือกวันอื่น", "Choose other days."))
+    says = Text("คุณมอบหมายงานนี้ไว้แล้วในวันเดียวกัน", "You have already delegated this work on some of these dates.")
+    recovery = (_TAKE_BACK, Text("เลือกวันอื่น", "Choose other dates."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +96,9 @@ def check_days(starts_on: date, ends_on: date, *, today: date) -> None:
     :raises Invalid: for days that have passed, stand the wrong way round, or are too many
     """
     if starts_on < today:
-        raise invalid("/startsOn", "past", "ต้องไม่เป็นวันที่ผ่านมาแล้ว", "This day has passed.")
+        raise invalid("/startsOn", "past", "ต้องไม่เป็นวันที่ผ่านมาแล้ว", "This date has passed.")
     if ends_on < starts_on:
-        raise invalid("/endsOn", "before_start", "ต้องไม่ก่อนวันแรก", "This is before the first day.")
+        raise invalid("/endsOn", "before_start", "ต้องไม่ก่อนวันแรก", "This date is before the first day.")
     if (ends_on - starts_on).days + 1 > MOST_DAYS:
         th, en = "มอบหมายได้ไม่เกิน {most} วัน", "A delegation lasts {most} days at most."
         raise invalid("/endsOn", "too_long", th, en, most=MOST_DAYS)
@@ -104,7 +109,7 @@ def check_people(delegator: UUID, delegate: UUID) -> None:
     :raises Invalid: when somebody delegates to himself
     """
     if delegator == delegate:
-        raise invalid("/delegatePublicId", "self", "มอบหมายให้ตนเองไม่ได้", "You cannot stand in for yourself.")
+        raise invalid("/delegatePublicId", "self", "มอบหมายให้ตนเองไม่ได้", "You cannot delegate to yourself.")
 
 
 def check_against(wanted: Delegation, known: Iterable[Delegation]) -> None:

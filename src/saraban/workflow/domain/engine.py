@@ -26,8 +26,8 @@ class TransitionNotPossible(DomainError):
     """
 
     kind, code = ErrorKind.CONFLICT, "WF_INVALID_TRANSITION"
-    says = Text("ไม่สามารถดำเนินการนี้ได้ในสถานะปัจจุบัน", "This is not possible in the present state.")
-    recovery = (Text("กรุณาตรวจสอบขั้นตอนการอนุมัติ", "Check where the document stands in its approval path."), REFRESH)
+    says = Text("ไม่สามารถดำเนินการนี้ได้ในสถานะปัจจุบัน", "This action is not possible in the current status.")
+    recovery = (Text("กรุณาตรวจสอบขั้นตอนการอนุมัติ", "Check the current step of the document."), REFRESH)
 
     def __init__(self, detail: str = "", *, raced: bool = False) -> None:
         super().__init__(detail)
@@ -38,9 +38,9 @@ class ActionForbidden(DomainError):
     """The action exists here, and is somebody else's to take."""
 
     kind, code = ErrorKind.FORBIDDEN, "WORKFLOW_ACTION_FORBIDDEN"
-    says = Text("คุณไม่มีสิทธิ์ดำเนินการในขั้นตอนนี้", "You may not act in this step.")
+    says = Text("คุณไม่มีสิทธิ์ดำเนินการในขั้นตอนนี้", "You do not have permission to act in this step.")
     recovery = (
-        Text("ตรวจสอบว่าขั้นตอนนี้รอผู้ใดดำเนินการ", "See whom this step waits for."),
+        Text("ตรวจสอบว่าขั้นตอนนี้อยู่ที่ผู้ใด", "Check who this step is pending with."),
         Text("ขอสิทธิ์จากผู้ดูแลโครงการ", "Ask the project administrator for the permission."),
     )
 
@@ -50,7 +50,7 @@ class ConditionNotMet(DomainError):
 
     kind, code = ErrorKind.CONFLICT, "WORKFLOW_CONDITION_NOT_MET"
     says = Text("เงื่อนไขสำหรับการดำเนินการนี้ไม่ผ่าน", "The condition for this action is not met.")
-    recovery = (Text("ตรวจสอบข้อมูลของเอกสารและขั้นตอนที่ยังค้างอยู่", "Check the document and what is still open on it."),)
+    recovery = (Text("ตรวจสอบข้อมูลของเอกสารและขั้นตอนที่ยังค้างอยู่", "Check the document and what is still pending."),)
 
 
 @dataclass(frozen=True, slots=True)

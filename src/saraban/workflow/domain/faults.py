@@ -39,7 +39,7 @@ class Faults:
             self.add(at, "type", "ต้องเป็นออบเจกต์", "This must be an object.")
             return None
         for key in sorted(needed - set(raw)):
-            self.add(self.below(at, key), "required", "ต้องระบุ", "This is required.")
+            self.add(self.below(at, key), "required", "จำเป็นต้องระบุ", "Required")
         for key in raw:
             if key not in needed | allowed:
                 self.add(self.below(at, str(key)), "unknown_key", "ไม่รู้จักคีย์นี้", "This key is not known.")

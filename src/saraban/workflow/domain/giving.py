@@ -20,9 +20,7 @@ PAYLOAD = "payload"
 MOST = 64_000  # bytes of all values together: each step may bring 16,000
 
 NOT_TAKEN = Text("การดำเนินการนี้ไม่รับค่านี้", "This action does not take this value.")
-STATED = Text(
-    "มีผู้ระบุค่านี้ไว้แล้ว การดำเนินการนี้เปลี่ยนไม่ได้", "Somebody has stated this before, and this action does not change it."
-)
+STATED = Text("มีผู้ระบุค่านี้ไว้แล้ว การดำเนินการนี้เปลี่ยนไม่ได้", "This value was given before, and this action does not change it.")
 
 
 def remembered(context: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -29,7 +29,7 @@ class TooDeep(ValueError):
 
 TWICE = Text(
     "เขียน “{key}” ไว้สองครั้งในออบเจกต์เดียวกัน (บรรทัด {first} และ {second}) ค่าแรกจะหายไปโดยไม่มีใครรู้",
-    "“{key}” stands twice in the same object, in line {first} and in line {second}: the first would be lost without a word.",
+    "“{key}” appears twice in the same object, on line {first} and on line {second}; the first would be lost.",
 )
 
 

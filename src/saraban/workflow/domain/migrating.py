@@ -37,37 +37,37 @@ class Outcome(StrEnum):
 
 
 WORDS: Mapping[Outcome, Text] = {
-    Outcome.STAYS: Text("อยู่ในสถานะเดิม", "It stays in its state."),
-    Outcome.MOVES: Text("ย้ายไปสถานะที่กำหนดไว้", "It goes to the state that the mapping names."),
+    Outcome.STAYS: Text("อยู่ในสถานะเดิม", "Status unchanged."),
+    Outcome.MOVES: Text("ย้ายไปสถานะที่กำหนดไว้", "Moves to the status given in the mapping."),
     Outcome.STATE_GONE: Text(
         "เวอร์ชันใหม่ไม่มีสถานะนี้แล้ว กรุณากำหนดว่าให้ไปสถานะใด",
-        "The version has no such state any more; map it to another one.",
+        "This version no longer has this status; map it to another one.",
     ),
     Outcome.CONTEXT_UNFIT: Text(
-        "ข้อมูลที่จำไว้ไม่ตรงกับ context_schema ของเวอร์ชันใหม่", "What it remembers does not fit the schema."
+        "ค่าที่บันทึกไว้ไม่ตรงกับ context_schema ของเวอร์ชันใหม่",
+        "The stored values do not fit the context_schema of this version.",
     ),
     Outcome.NOBODY: Text(
         "ในเวอร์ชันใหม่ไม่มีผู้ที่เปิดดูเอกสารนี้ได้และมีสิทธิ์ดำเนินการในสถานะนี้ หรือตอบสายพิจารณาที่เปิดใหม่",
-        "Under the version nobody who may see the document could act in that state, or answer a branch that it asks.",
+        "In this version nobody with access to the document could act in that status, or answer a branch it opens.",
     ),
     Outcome.ANSWER_LOST: Text(
-        "การพิจารณาพร้อมกันมีคำตอบแล้ว ซึ่งเวอร์ชันใหม่ไม่มีที่ให้ ต้องรอให้การพิจารณาจบหรือผลักดันก่อน",
-        "The parallel review has an answer for which the version has no place; let it end, or force it on first.",
+        "การพิจารณาพร้อมกันมีคำตอบแล้ว ซึ่งเวอร์ชันใหม่ไม่มีที่ให้ ต้องรอให้การพิจารณาจบหรือบังคับเปลี่ยนขั้นตอนก่อน",
+        "The parallel review has an answer that this version does not have; let it end, or override the step first.",
     ),
     Outcome.ANSWER_CHANGED: Text(
-        "คำตอบที่ให้ไว้แล้วในการพิจารณาพร้อมกันจะมีความหมายต่างไปในเวอร์ชันใหม่ ต้องรอให้การพิจารณาจบหรือผลักดันก่อน",
-        "An answer of the parallel review would mean something else under the version; let it end, or force it on first.",
+        "คำตอบที่ให้ไว้แล้วในการพิจารณาพร้อมกันจะมีความหมายต่างไปในเวอร์ชันใหม่ ต้องรอให้การพิจารณาจบหรือบังคับเปลี่ยนขั้นตอนก่อน",
+        "An answer of the parallel review would have another meaning in this version; let it end, or override the step first.",
     ),
     Outcome.VERDICT_DUE: Text(
-        "ตามเวอร์ชันใหม่ คำตอบที่มีอยู่จะทำให้การพิจารณาพร้อมกันจบทันที ต้องรอให้การพิจารณาจบหรือผลักดันก่อน",
-        "Under the version the answers so far would end the parallel review at once; let it end, or force it on first.",
+        "ตามเวอร์ชันใหม่ คำตอบที่มีอยู่จะทำให้การพิจารณาพร้อมกันจบทันที ต้องรอให้การพิจารณาจบหรือบังคับเปลี่ยนขั้นตอนก่อน",
+        "In this version the answers so far would end the parallel review at once; let it end, or override the step first.",
     ),
     Outcome.HIDDEN_ANSWERS: Text(
-        "การพิจารณาพร้อมกันมีคำตอบที่ปกปิดไว้ ซึ่งเวอร์ชันใหม่อาจทำให้มีความหมายหรือผลต่างไป ต้องรอให้การพิจารณาจบหรือผลักดันก่อน",
-        "The parallel review has hidden answers, which may mean something else or be a verdict under the version; "
-        "let it end, or force it on first.",
+        "การพิจารณาพร้อมกันมีคำตอบที่ปกปิดไว้ ซึ่งเวอร์ชันใหม่อาจทำให้มีความหมายหรือผลต่างไป ต้องรอให้การพิจารณาจบหรือบังคับเปลี่ยนขั้นตอนก่อน",
+        "The parallel review has hidden answers, which may have another meaning or decide the review in this version; let it end, or override the step first.",
     ),
-    Outcome.SUBJECT_GONE: Text("อ่านเอกสารของรายการนี้ไม่ได้แล้ว", "The document of this instance cannot be read any more."),
+    Outcome.SUBJECT_GONE: Text("อ่านเอกสารนี้ไม่ได้แล้ว", "The document can no longer be read."),
 }
 
 
@@ -120,13 +120,13 @@ def check_mapping(definition: Definition, mapping: Mapping[str, str], *, known: 
     for old, new in mapping.items():
         at = "/mapping/" + old.replace("~", "~0").replace("/", "~1")
         if old not in known:
-            words = Text("ไม่มีเวอร์ชันใดที่มีสถานะ “{name}”", "No version has a state “{name}”.")
+            words = Text("ไม่มีเวอร์ชันใดที่มีสถานะ “{name}”", "No version has a status “{name}”.")
             fields.append(FieldProblem(at, "unknown_state", words, {"name": old[:50]}))
         elif new not in definition.states:
-            words = Text("เวอร์ชันนี้ไม่มีสถานะ “{name}”", "The version has no state “{name}”.")
+            words = Text("เวอร์ชันนี้ไม่มีสถานะ “{name}”", "This version has no status “{name}”.")
             fields.append(FieldProblem(at, "unknown_state", words, {"name": new[:50]}))
         elif definition.states[new].terminal:
-            words = Text("ย้ายไปสถานะสุดท้ายไม่ได้", "Nothing is moved into a terminal state.")
+            words = Text("ย้ายไปสถานะสิ้นสุดไม่ได้", "Documents cannot be migrated into a final status.")
             fields.append(FieldProblem(at, "terminal_state", words))
     if fields:
         raise Invalid("The mapping of states cannot be used.", fields=fields)

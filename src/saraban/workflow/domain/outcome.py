@@ -18,7 +18,7 @@ WORDS: Final[Mapping[str, Text]] = MappingProxyType(
     {
         "approved": Text("อนุมัติ", "Approved"),
         "approved_with_comments": Text("อนุมัติโดยมีความเห็น", "Approved with comments"),
-        "revise_resubmit": Text("ให้แก้ไขแล้วส่งใหม่", "To be revised and resubmitted"),
+        "revise_resubmit": Text("ให้แก้ไขแล้วส่งใหม่", "Revise and resubmit"),
         "rejected": Text("ไม่อนุมัติ", "Rejected"),
         "closed": Text("ปิดเรื่อง", "Closed"),
         "withdrawn": Text("ถอนเรื่อง", "Withdrawn"),

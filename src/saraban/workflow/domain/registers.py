@@ -70,7 +70,7 @@ class Register:
 CORRESPONDENCE: Final = Register(
     "correspondence",
     "CORRESPONDENCE_FLOW_V1",
-    Text("หนังสือโต้ตอบ", "Correspondence"),
+    Text("หนังสือรับ–ส่ง", "Correspondence"),
     types=TYPES["correspondence"],
     codes=(("RFI", "RFI_FLOW_V1"),),
     open=frozenset({DRAFT, "in_review", "awaiting_response", "responded"}),
@@ -79,7 +79,7 @@ CORRESPONDENCE: Final = Register(
 RFA: Final = Register(
     "rfa",
     "RFA_APPROVAL",
-    Text("คำขออนุมัติ (RFA)", "Requests for approval"),
+    Text("คำขออนุมัติ (RFA)", "RFAs"),
     by_rfa_type=True,
     answered=True,
     open=frozenset({DRAFT, "pending_review", "pending_approval"}),
@@ -95,7 +95,7 @@ TRANSMITTAL: Final = Register(
 CIRCULATION: Final = Register(
     "circulation",
     "CIRCULATION_FLOW_V1",
-    Text("ใบเวียน", "Circulation sheets"),
+    Text("ใบเวียน", "Circulations"),
     needs=frozenset({"routing"}),
     open=frozenset({DRAFT, "routing"}),
     ends=frozenset({"completed"}),

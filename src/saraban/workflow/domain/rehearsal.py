@@ -158,7 +158,7 @@ def _due_date(document: Mapping[str, Any]) -> date | None:
     try:
         return date.fromisoformat(str(given))
     except ValueError:
-        th, en = "ต้องเป็นวันที่ เช่น 2026-11-21", "This is a date, like 2026-11-21."
+        th, en = "ต้องเป็นวันที่ เช่น 2026-11-21", "This must be a date such as 2026-11-21."
         raise invalid("/document/dueDate", "date", th, en) from None
 
 

@@ -24,7 +24,7 @@ ANSWER = "review:answer"
 FELL: Mapping[Verdict, str] = MappingProxyType({FOR: "review:for", AGAINST: "review:against"})
 LABELS: Mapping[str, Text] = MappingProxyType(
     {
-        ANSWER: Text("ตอบการพิจารณา", "Answered the review"),
+        ANSWER: Text("ตอบการพิจารณาแล้ว", "Review answered"),
         FELL[FOR]: Text("ผลการพิจารณา: ผ่าน", "Review passed"),
         FELL[AGAINST]: Text("ผลการพิจารณา: ไม่ผ่าน", "Review not passed"),
     }

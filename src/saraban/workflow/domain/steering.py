@@ -16,6 +16,7 @@ from saraban.workflow.domain.answering import Seat, may_answer
 from saraban.workflow.domain.awaiting import Waiting
 from saraban.workflow.domain.definition import TERMINATED, Definition, Transition
 from saraban.workflow.domain.engine import Step, TransitionNotPossible
+from saraban.workflow.domain.past_tense import OVERRIDDEN
 from saraban.workflow.domain.review import LABELS, Assignee
 from saraban.workflow.domain.subject import SubjectFacts
 
@@ -26,11 +27,11 @@ OWNER = "OWNER"
 CANCEL, FORCE, TERMINATE, REASSIGN, MIGRATE = "cancel", "force", "terminate", "reassign", "migrate"
 # Steps that no definition knows, as histories call them.
 WORDS: Final[dict[str, Text]] = {
-    CANCEL: Text("ยกเลิก", "Cancelled"),
-    FORCE: Text("ผลักดันไปขั้นตอนอื่น", "Moved on by force"),
+    CANCEL: Text("ยกเลิกแล้ว", "Cancelled"),
+    FORCE: Text("บังคับเปลี่ยนขั้นตอนแล้ว", "Step overridden"),
     TERMINATE: Text("ยุติแล้ว", "Terminated"),
-    REASSIGN: Text("เปลี่ยนผู้รับผิดชอบ", "Reassigned"),
-    MIGRATE: Text("ย้ายกระบวนงานไปเวอร์ชันใหม่", "Moved to another version of the workflow"),
+    REASSIGN: Text("มอบหมายให้ผู้อื่นแล้ว", "Reassigned"),
+    MIGRATE: Text("ย้ายเวอร์ชันกระบวนงานแล้ว", "Migrated to another workflow version"),
     **LABELS,
 }
 
@@ -52,9 +53,9 @@ def checked_reason(reason: str) -> str:
     """
     text = fold(reason).strip()
     if not text:
-        raise invalid("/reason", "required", "จำเป็นต้องระบุเหตุผล", "A reason is needed.")
+        raise invalid("/reason", "required", "จำเป็นต้องระบุเหตุผล", "A reason is required.")
     if len(text) < SHORTEST:
-        th, en = "ต้องมีอย่างน้อย {least} ตัวอักษร", "At least {least} characters are needed."
+        th, en = "ต้องมีอย่างน้อย {least} ตัวอักษร", "At least {least} characters are required."
         raise invalid("/reason", "too_short", th, en, least=SHORTEST)
     if len(text) > LONGEST:
         th, en = "ยาวได้ไม่เกิน {most} ตัวอักษร", "At most {most} characters are allowed."
@@ -228,4 +229,4 @@ def told(definition: Definition, step: Step) -> Text:
     words = words_of(definition, step.state, step.action)
     if not step.forced or step.action == FORCE:
         return words
-    return Text(f"{words.th} (ผลักดันโดยผู้ดูแล)", f"{words.en} (forced)")
+    return Text(words.th + OVERRIDDEN.th, words.en + OVERRIDDEN.en)

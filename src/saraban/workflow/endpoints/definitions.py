@@ -172,7 +172,8 @@ def _refused_today(fault: FieldProblem) -> WorkflowWarning:
     """It can be put in force all the same: an older version may be the one that is needed."""
     says = _label(fault)
     message = schemas.LabelOut(
-        th=f"หากเผยแพร่วันนี้จะไม่ผ่านการตรวจสอบ: {says.th}", en=f"Publishing would refuse this today: {says.en}"
+        th=f"หากเผยแพร่วันนี้จะไม่ผ่านการตรวจสอบ: {says.th}",
+        en=f"This version would not pass today's publishing checks: {says.en}",
     )
     return WorkflowWarning(code="REFUSED_TODAY", pointer=fault.pointer, message=message)
 

@@ -28,8 +28,8 @@ from saraban.workflow.repository.choices import EVERY_TYPE, EVERYWHERE
 from saraban.workflow.service import definitions
 
 NOTHING_STARTS_IT = Text(
-    "ยังไม่มีเอกสารใดเริ่มด้วยกระบวนงานนี้ กรุณาเลือกว่าเอกสารใดจะเริ่มด้วยกระบวนงานนี้",
-    "Nothing starts on this workflow yet: choose the documents that do.",
+    "ยังไม่มีเอกสารใดเริ่มด้วยกระบวนงานนี้ กรุณากำหนดกระบวนงานให้เอกสาร",
+    "No document starts on this workflow yet: assign it to documents.",
 )
 VIEW, MANAGE, MANAGE_PROJECT = "workflow.view_definitions", "workflow.manage_definitions", "project.edit"
 

@@ -15,24 +15,27 @@ class VersionConflict(DomainError):
     """The version that the client saw is not the present one any more."""
 
     kind, code = ErrorKind.CONFLICT, "WORKFLOW_VERSION_CONFLICT"
-    says = Text("เอกสารถูกอนุมัติโดยผู้อื่นแล้ว กรุณารีเฟรช", "Somebody else has moved this document meanwhile. Refresh the page.")
+    says = Text(
+        "เอกสารถูกอนุมัติโดยผู้อื่นแล้ว กรุณารีเฟรช", "Somebody else has acted on this document in the meantime. Refresh the page."
+    )
     recovery: ClassVar[tuple[Text, ...]] = (REFRESH,)
 
 
 class VersionLost(VersionConflict):
     """Another step was written between the lock and the update."""
 
-    says = Text(
-        "เกิด Conflict กรุณารีเฟรชและลองใหม่", "Somebody else took a step at the same moment. Refresh and try again."
-    )
-    recovery = (Text("รีเฟรชหน้า", "Refresh the page."), Text("ลองดำเนินการอีกครั้ง", "Take the step again."))
+    says = Text("เกิด Conflict กรุณารีเฟรชและลองใหม่", "Somebody else acted at the same moment. Refresh and try again.")
+    recovery = (Text("รีเฟรชหน้า", "Refresh the page."), Text("ลองดำเนินการอีกครั้ง", "Try the action again."))
 
 
 class StaleInstance(DomainError):
     """`If-Match` names another version than the present one."""
 
     kind, code = ErrorKind.STALE, "WORKFLOW_PRECONDITION_FAILED"
-    says = Text("สถานะเอกสารเปลี่ยนไปแล้ว กรุณารีเฟรช", "The document has moved on since you read it. Refresh the page.")
+    says = Text(
+        "สถานะเอกสารเปลี่ยนไปแล้ว กรุณารีเฟรช",
+        "The status of the document has changed since you opened it. Refresh the page.",
+    )
     recovery = (REFRESH,)
 
 

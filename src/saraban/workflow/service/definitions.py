@@ -41,16 +41,16 @@ class WorkflowNotDefined(DomainError):
     recovery = (
         Text("แจ้งผู้ดูแลระบบให้เปิดใช้งาน Workflow", "Ask the administrator to activate one."),
         Text(
-            "ถ้าเลือก Workflow อื่นไว้สำหรับเอกสารประเภทนี้ ผู้ดูแลยกเลิกการเลือกได้",
-            "Where another one was chosen for such documents, the choice can be taken back.",
+            "ถ้ากำหนด Workflow อื่นไว้สำหรับเอกสารประเภทนี้ ผู้ดูแลยกเลิกการกำหนดได้",
+            "If another workflow is assigned to such documents, the assignment can be removed.",
         ),
     )
 
 
 _SHIPPED = Text("กระบวนงาน “{workflow}” ไม่มีเวอร์ชันที่ใช้งานอยู่", "No version of the workflow “{workflow}” is active.")
 _CHOSEN = Text(
-    "กระบวนงาน “{workflow}” ที่เลือกไว้สำหรับเอกสารประเภทนี้ไม่มีเวอร์ชันที่ใช้งานอยู่ ต้องเปิดใช้งานเวอร์ชันหนึ่ง หรือยกเลิกการเลือก",
-    "No version of the workflow “{workflow}”, which is chosen for such documents, is active; activate one, or take the choice back.",
+    "กระบวนงาน “{workflow}” ที่กำหนดไว้สำหรับเอกสารประเภทนี้ไม่มีเวอร์ชันที่ใช้งานอยู่ ต้องเปิดใช้เวอร์ชันหนึ่ง หรือยกเลิกการกำหนด",
+    "No version of the workflow “{workflow}”, which is assigned to such documents, is active; activate one, or remove the assignment.",
 )
 
 
@@ -116,7 +116,7 @@ async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[Fiel
         found = lines.written(text)
     except lines.NotJson as fault:
         words = Text(
-            "ข้อความนี้ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "This is no JSON at line {line}, character {column}."
+            "ข้อความนี้ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "Not valid JSON: line {line}, character {column}."
         )
         return (FieldProblem("/text", "not_json", words, {"line": fault.line, "column": fault.column}),), {
             "": fault.line

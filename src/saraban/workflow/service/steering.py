@@ -53,13 +53,13 @@ class SteeringForbidden(Forbidden):
 
     code = "WORKFLOW_STEERING_FORBIDDEN"
     says = Text(
-        "คุณไม่มีสิทธิ์ผลักดัน ยุติ หรือเปลี่ยนผู้รับผิดชอบของกระบวนงานนี้",
-        "You may not force, end or reassign this workflow.",
+        "คุณไม่มีสิทธิ์บังคับเปลี่ยนขั้นตอน ยุติกระบวนงาน หรือมอบหมายให้ผู้อื่น",
+        "You do not have permission to override, terminate or reassign this workflow.",
     )
     recovery = (
         Text(
-            "ให้เจ้าหน้าที่ควบคุมเอกสารของเจ้าของงาน หรือขององค์กรที่ขั้นตอนนี้รออยู่ เป็นผู้ดำเนินการ",
-            "Ask the document control of the owner, or of the organization that this step waits for.",
+            "ให้เจ้าหน้าที่ควบคุมเอกสารของเจ้าของงาน หรือขององค์กรที่ขั้นตอนนี้อยู่ เป็นผู้ดำเนินการ",
+            "Ask the document controller of the owner, or of the organization this step is pending with.",
         ),
     )
 

@@ -27,7 +27,7 @@ class NotRouting(DomainError):
     """Answers are taken while the sheet is passed round, not before and not after."""
 
     kind, code = ErrorKind.CONFLICT, "CIRCULATION_NOT_ROUTING"
-    says = Text("ใบเวียนนี้ไม่ได้อยู่ระหว่างเวียน", "This sheet is not being passed round.")
+    says = Text("ใบเวียนนี้ไม่ได้อยู่ระหว่างเวียน", "This circulation is not in progress.")
     recovery = (REFRESH,)
 
 
@@ -35,7 +35,7 @@ class AlreadyAnswered(DomainError):
     """Each person on a sheet answers once."""
 
     kind, code = ErrorKind.CONFLICT, "CIRCULATION_ANSWERED"
-    says = Text("คุณตอบใบเวียนนี้แล้ว", "You have already answered this sheet.")
+    says = Text("คุณตอบใบเวียนนี้แล้ว", "You have already answered this circulation.")
     recovery = (REFRESH,)
 
 
@@ -43,8 +43,8 @@ class NotAssigned(Forbidden):
     """Only those whom the sheet names answer it."""
 
     code = "CIRCULATION_NOT_ASSIGNED"
-    says = Text("ใบเวียนนี้ไม่ได้มอบหมายให้คุณ", "You have no part in this sheet.")
-    recovery = (Text("ติดต่อผู้ควบคุมเอกสารขององค์กร", "Ask your document control."),)
+    says = Text("คุณไม่อยู่ในรายชื่อผู้รับเวียนของใบเวียนนี้", "You are not on the distribution of this circulation.")
+    recovery = (Text("ติดต่อเจ้าหน้าที่ควบคุมเอกสารขององค์กร", "Contact the document controller of your organization."),)
 
 
 async def current(
@@ -113,7 +113,7 @@ async def _respond(
     session: AsyncSession, caller: Caller, public_id: UUID, response: AssigneeResponse, *, now: datetime, address: str
 ) -> CirculationRow:
     if response.status == "REJECTED" and not (response.comment or "").strip():
-        raise invalid("/comment", "required", "การไม่รับต้องระบุเหตุผล", "A rejection needs a comment.")
+        raise invalid("/comment", "required", "การไม่รับดำเนินการต้องระบุเหตุผล", "Give a reason for declining.")
     row, parts, envelope = await current(session, caller=caller, public_id=public_id)
     if envelope is None:
         raise NotRouting

@@ -40,8 +40,8 @@ class CirculationClosed(DomainError):
     """A sheet that everybody has answered and document control has closed stays as it is."""
 
     kind, code = ErrorKind.CONFLICT, "CIRCULATION_CLOSED"
-    says = Text("ใบเวียนนี้ปิดแล้ว", "This sheet is closed.")
-    recovery = (Text("สร้างใบเวียนใหม่", "Create another sheet."),)
+    says = Text("ใบเวียนนี้ปิดแล้ว", "This circulation is closed.")
+    recovery = (Text("สร้างใบเวียนใหม่", "Create a new circulation."),)
 
 
 def _scope(row: CirculationRow) -> Scope:
@@ -99,7 +99,7 @@ def _values(changes: CirculationChanges, now: datetime, zone: ZoneInfo) -> dict[
     given = changes.model_fields_set
     for name in ("subject", "priority", "assignees"):
         if name in given and getattr(changes, name) is None:
-            raise invalid(f"/{name}", "required", "จำเป็นต้องระบุ", "This is required.")
+            raise invalid(f"/{name}", "required", "จำเป็นต้องระบุ", "Required")
     check_day(changes.deadline_date, local_date(now, zone), "/deadlineDate")
     return {_COLUMNS[name]: getattr(changes, name) for name in given & _COLUMNS.keys()}
 

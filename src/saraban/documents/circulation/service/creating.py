@@ -36,8 +36,8 @@ class CirculationExists(DomainError):
     """An organization passes a document round once."""
 
     kind, code = ErrorKind.CONFLICT, "CIRCULATION_EXISTS"
-    says = Text("องค์กรของคุณมีใบเวียนของเอกสารนี้แล้ว", "Your organization already has a sheet for this document.")
-    recovery = (Text("เปิดใบเวียนที่มีอยู่", "Open the sheet that exists."),)
+    says = Text("องค์กรของคุณมีใบเวียนของเอกสารนี้แล้ว", "Your organization already has a circulation of this document.")
+    recovery = (Text("เปิดใบเวียนที่มีอยู่", "Open the existing circulation."),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,9 @@ async def _document(session: AsyncSession, caller: Caller, order: NewCirculation
         return None
     row = (await core.visible(session, caller=caller, public_ids=[public_id])).get(public_id)
     if row is None or row.project.public_id != order.project_public_id:
-        raise invalid("/correspondencePublicId", "unknown", "ไม่พบเอกสารนี้ในโครงการ", "The document is not known here.")
+        raise invalid(
+            "/correspondencePublicId", "unknown", "ไม่พบเอกสารนี้ในโครงการ", "The document is not in this project."
+        )
     if row.head.cancelled_at is not None:
         raise invalid("/correspondencePublicId", "cancelled", "เอกสารนี้ถูกยกเลิกแล้ว", "The document has been cancelled.")
     if await repository.has_circulation(session, correspondence_id=row.head.id, organization_id=organization_id):
@@ -190,10 +192,10 @@ async def assignees_of(
                 f"{pointer}/userPublicId",
                 "may_not_see",
                 "ผู้ใช้นี้ไม่มีสิทธิ์ดูใบเวียนขององค์กร",
-                "This person may not see the organization's circulation sheets.",
+                "This person does not have permission to see the organization's circulations.",
             )
         if any(member.user_id == user_id for user_id, _, _ in found):
-            raise invalid(f"{pointer}/userPublicId", "duplicate", "ระบุผู้รับผิดชอบรายนี้ซ้ำ", "This person is named twice.")
+            raise invalid(f"{pointer}/userPublicId", "duplicate", "ระบุผู้รับเวียนรายนี้ซ้ำ", "This person is listed twice.")
         check_day(one.due_date, today, f"{pointer}/dueDate")
         due = (one.due_date or deadline) if one.kind in domain.MUST_ANSWER else None
         found.append((member.user_id, one.kind, due))

@@ -33,7 +33,7 @@ class CancelOnlyDraft(DomainError):
 
     kind, code = ErrorKind.CONFLICT, "CANCEL_ONLY_DRAFT"
     says = Text("สามารถยกเลิกได้เฉพาะในสถานะ Draft", "Only a draft can be cancelled.")
-    recovery = (Text("ดำเนินการต่อใน Workflow", "Let the workflow take its course."),)
+    recovery = (Text("ดำเนินการต่อใน Workflow", "Continue in the workflow."),)
 
 
 class WithdrawRevisionFirst(DomainError):
@@ -44,7 +44,7 @@ class WithdrawRevisionFirst(DomainError):
         "ฉบับแก้ไขยังเป็นฉบับร่างอยู่ กรุณาถอนฉบับแก้ไขก่อน",
         "The next revision is still a draft. Withdraw that revision first.",
     )
-    recovery = (Text("ถอนฉบับแก้ไขที่ยังเป็นฉบับร่าง", "Withdraw the revision that is in draft."), REFRESH)
+    recovery = (Text("ถอนฉบับแก้ไขที่ยังเป็นฉบับร่าง", "Withdraw the draft revision."), REFRESH)
 
 
 async def cancel(

@@ -91,10 +91,12 @@ async def recipients_of(
         if organization.id == originator_id:
             raise SentToSelf(fields=[FieldProblem(pointer, "self", _SELF)])
         if any(organization.id == other.id for other, _ in found):
-            raise invalid(pointer, "duplicate", "ระบุผู้รับรายนี้ซ้ำ", "This recipient is named twice.")
+            raise invalid(pointer, "duplicate", "ระบุผู้รับรายนี้ซ้ำ", "This recipient is listed twice.")
         found.append((organization, one.recipient_type))
     if not any(recipient_type == "TO" for _, recipient_type in found):
-        raise invalid("/recipients", "to_required", "ต้องมีผู้รับ (TO) อย่างน้อยหนึ่งราย", "At least one TO is needed.")
+        raise invalid(
+            "/recipients", "to_required", "ต้องมีผู้รับ (TO) อย่างน้อยหนึ่งราย", "At least one TO recipient is required."
+        )
     return found
 
 
@@ -113,8 +115,8 @@ def check_due(due: date | None, document_date: date | None, *, today: date) -> N
 
 
 _DATE_FAULTS = {
-    "too_late": Text("วันที่นี้อยู่ในอนาคต กรุณาตรวจสอบปี", "This date lies in the future: look at the year."),
-    "before_sender": Text("วันที่รับต้องไม่ก่อนวันที่ของผู้ส่ง", "It cannot have been received before the sender's date."),
+    "too_late": Text("วันที่นี้อยู่ในอนาคต กรุณาตรวจสอบปี", "This date is in the future. Check the year."),
+    "before_sender": Text("วันที่รับต้องไม่ก่อนวันที่ของผู้ส่ง", "The date received cannot be before the sender's date."),
 }
 
 
@@ -139,9 +141,9 @@ async def references_of(
         pointer = f"/referencePublicIds/{place}"
         row = rows.get(public_id)
         if row is None or row.head.project_id != project.id:
-            raise invalid(pointer, "unknown", "ไม่พบเอกสารอ้างอิงนี้", "The referenced document is not known here.")
+            raise invalid(pointer, "unknown", "ไม่พบเอกสารอ้างอิงนี้", "The referenced document was not found.")
         if public_id in asked[:place]:
-            raise invalid(pointer, "duplicate", "ระบุเอกสารอ้างอิงนี้ซ้ำ", "This document is named twice.")
+            raise invalid(pointer, "duplicate", "ระบุเอกสารอ้างอิงนี้ซ้ำ", "This document is listed twice.")
     return [rows[public_id].head.id for public_id in asked]
 
 
@@ -204,7 +206,7 @@ async def check_party(session: AsyncSession, sheet: DocumentDraft) -> None:
             _named_by(plan),
             "not_a_party",
             "{organization} ไม่ใช่คู่สัญญาของสัญญานี้ จึงออกเอกสารในสัญญานี้ไม่ได้",
-            "{organization} is no party of this contract and writes no documents in it.",
+            "{organization} is not a party to this contract and cannot create documents in it.",
             organization=plan.originator.code,
         )
 

@@ -60,7 +60,7 @@ class DocumentIsCancelled(DomainError):
 
     kind, code = ErrorKind.CONFLICT, "DOCUMENT_CANCELLED"
     says = Text("เอกสารนี้ถูกยกเลิกแล้ว", "This document has been cancelled.")
-    recovery = (Text("สร้างเอกสารฉบับใหม่", "Write a new document."),)
+    recovery = (Text("สร้างเอกสารฉบับใหม่", "Create a new document."),)
 
 
 class RevisionPending(DomainError):
@@ -171,7 +171,7 @@ def _values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone: Zon
     given = changes.model_fields_set
     for name in _REQUIRED:
         if name in given and getattr(changes, name) is None:
-            raise invalid(f"/{alias(name)}", "required", "จำเป็นต้องระบุ", "This is required.")
+            raise invalid(f"/{alias(name)}", "required", "จำเป็นต้องระบุ", "Required")
     values = {name: getattr(changes, name) for name in _PLAIN if name in given}
     if "due_date" in given:
         values["due_date"] = end_of_day(changes.due_date, zone)

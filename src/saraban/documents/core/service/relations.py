@@ -26,12 +26,10 @@ _PRINTED = (
     "sub_type_code",
     "rfa_type_code",
 )
-_FIXED = Text(
-    "ส่วนนี้อยู่ในเลขที่เอกสารซึ่งออกไปแล้ว จึงแก้ไขไม่ได้", "This is part of the number, which has been drawn, and cannot change."
-)
+_FIXED = Text("ส่วนนี้อยู่ในเลขที่เอกสารซึ่งออกไปแล้ว จึงแก้ไขไม่ได้", "This is part of the issued number and cannot be changed.")
 _MAIN = Text(
     "ผู้รับหลักอยู่ในเลขที่เอกสารซึ่งออกไปแล้ว ต้องคงเป็นผู้รับ (TO) รายแรก",
-    "The main recipient is part of the number, which has been drawn: it stays the first TO.",
+    "The main recipient is part of the issued number and must stay the first TO recipient.",
 )
 
 
@@ -41,9 +39,9 @@ class NumberAlreadyIssued(DomainError):
     kind, code = ErrorKind.CONFLICT, "NUMBER_ALREADY_DRAWN"
     says = Text(
         "ออกเลขที่เอกสารแล้ว จึงเปลี่ยนคู่สัญญา ประเภท หรือสาขางานไม่ได้",
-        "The number has been drawn; parties, type and discipline cannot change any more.",
+        "The number has been issued; parties, type and discipline can no longer be changed.",
     )
-    recovery = (Text("ยกเลิกเอกสารนี้แล้วสร้างฉบับใหม่", "Cancel this document and write a new one."),)
+    recovery = (Text("ยกเลิกเอกสารนี้แล้วสร้างฉบับใหม่", "Cancel this document and create a new one."),)
 
 
 class DocumentAlreadyIssued(DomainError):
@@ -52,9 +50,9 @@ class DocumentAlreadyIssued(DomainError):
     kind, code = ErrorKind.CONFLICT, "DOCUMENT_ALREADY_ISSUED"
     says = Text(
         "เอกสารนี้ออกไปแล้ว จึงตัดผู้รับออกหรือเปลี่ยนรายการเอกสารที่นำส่งไม่ได้",
-        "This has been issued: no recipient can be taken off it, and the list of a transmittal cannot change.",
+        "This document has been issued: recipients cannot be removed, and the transmitted documents cannot be changed.",
     )
-    recovery = (Text("สร้างเอกสารฉบับใหม่", "Write a new document."),)
+    recovery = (Text("สร้างเอกสารฉบับใหม่", "Create a new document."),)
 
 
 def check_printed(changes: DocumentChanges) -> None:
@@ -93,7 +91,7 @@ async def _change_recipients(
     session: AsyncSession, row: DocumentRow, asked: Sequence[AskedRecipient] | None
 ) -> tuple[Any, Any]:
     if asked is None:
-        raise invalid("/recipients", "required", "จำเป็นต้องระบุ", "This is required.")
+        raise invalid("/recipients", "required", "จำเป็นต้องระบุ", "Required")
     known = (await repository.recipients(session, document_ids=[row.head.id]))[row.head.id]
     before = [(one.organization.public_id, one.recipient_type) for one in known]
     after = [(one.organization_public_id, one.recipient_type) for one in asked]

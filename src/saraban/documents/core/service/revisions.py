@@ -30,7 +30,7 @@ class NoDraftRevision(DomainError):
     """Only a next revision that has not been submitted can be withdrawn."""
 
     kind, code = ErrorKind.CONFLICT, "NO_DRAFT_REVISION"
-    says = Text("ไม่มีฉบับแก้ไขที่ยังเป็นฉบับร่างให้ถอน", "There is no revision in draft that could be withdrawn.")
+    says = Text("ไม่มีฉบับแก้ไขที่ยังเป็นฉบับร่างให้ถอน", "There is no draft revision to withdraw.")
     recovery = (Text("หากเป็นเอกสารที่ยังไม่เคยส่ง ให้ยกเลิกทั้งฉบับ", "Cancel the document if it has never been issued."),)
 
 

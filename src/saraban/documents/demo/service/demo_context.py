@@ -27,10 +27,10 @@ class DemoMissing(DomainError):
     """Somebody who plays in the demo has no open account."""
 
     kind, code = ErrorKind.CONFLICT, "DEMO_MISSING"
-    says = Text("ไม่พบบัญชีสาธิต {username} หรือบัญชีถูกปิด", "The demo account {username} is missing or closed.")
+    says = Text("ไม่พบบัญชีสาธิต {username} หรือบัญชีถูกปิด", "The demo account {username} is missing or disabled.")
     recovery = (
-        Text("เปิดบัญชีด้วย `saraban user enable`", "Open the account with `saraban user enable`."),
-        Text("หรือใช้โฟลเดอร์ข้อมูลใหม่ (SARABAN_DATA_DIR)", "Or take a fresh data folder (SARABAN_DATA_DIR)."),
+        Text("เปิดบัญชีด้วย `saraban user enable`", "Enable the account with `saraban user enable`."),
+        Text("หรือใช้โฟลเดอร์ข้อมูลใหม่ (SARABAN_DATA_DIR)", "Or use a new data folder (SARABAN_DATA_DIR)."),
     )
 
 

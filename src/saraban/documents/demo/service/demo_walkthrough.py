@@ -24,10 +24,8 @@ class NotInInbox(DomainError):
     """The story expects a document in an inbox and does not find it: roles or definitions were changed."""
 
     kind, code = ErrorKind.CONFLICT, "DEMO_NOT_IN_INBOX"
-    says = Text(
-        "ไม่พบเอกสารของเรื่องสาธิตในกล่องงานของผู้พิจารณา", "The story's document is not in the inbox of whoever should act."
-    )
-    recovery = (Text("ใช้โฟลเดอร์ข้อมูลใหม่ (SARABAN_DATA_DIR)", "Take a fresh data folder (SARABAN_DATA_DIR)."),)
+    says = Text("ไม่พบเอกสารของเรื่องสาธิตในงานของผู้พิจารณา", "The demo document is not among the reviewer's tasks.")
+    recovery = (Text("ใช้โฟลเดอร์ข้อมูลใหม่ (SARABAN_DATA_DIR)", "Use a new data folder (SARABAN_DATA_DIR)."),)
 
 
 @dataclass(frozen=True, slots=True)

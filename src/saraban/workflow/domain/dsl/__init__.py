@@ -27,7 +27,7 @@ class WorkflowNotValid(DomainError):
 
     kind, code = ErrorKind.INVALID, "INVALID_WORKFLOW_DSL"
     says = Text("Workflow DSL ไม่ถูกต้อง กรุณาตรวจสอบโครงสร้าง", "The workflow definition is not valid.")
-    recovery = (Text("แก้ไขตามตำแหน่งที่ระบุ แล้วตรวจสอบอีกครั้ง", "Correct the places that are named and validate again."),)
+    recovery = (Text("แก้ไขตามตำแหน่งที่ระบุ แล้วตรวจสอบอีกครั้ง", "Correct the errors shown and validate again."),)
 
 
 def read(raw: Any, *, known: Known | None = None, root: str = "/dsl", published: bool = False) -> Definition:

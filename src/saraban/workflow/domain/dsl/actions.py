@@ -53,7 +53,7 @@ def _outcomes(part: Mapping[str, Any], at: str, found: Faults) -> tuple[str | No
     if "responses" in part:
         return None, *_responses(part["responses"], f"{at}/responses", to, found)
     if "to" not in part:
-        th, en = "ต้องระบุ to หรือ responses", "This is required; or `responses` instead of it."
+        th, en = "จำเป็นต้องระบุ to หรือ responses", "Required, or give `responses` instead."
         found.add(f"{at}/to", "required", th, en)
     return to, {}, None
 
@@ -88,7 +88,7 @@ def _responses(raw: Any, at: str, usually: str | None, found: Faults) -> tuple[d
         )
         found.add(at, "one_of", th, en)
     for code in defaults[1:]:
-        th, en = "รหัสตั้งต้นมีได้เพียงรหัสเดียว", "One code alone can be the default."
+        th, en = "รหัสตั้งต้นมีได้เพียงรหัสเดียว", "Only one code can be the default."
         found.add(f"{found.below(at, code)}/default", "one_default", th, en)
     return responses, (defaults[0] if defaults else None)
 
@@ -96,7 +96,7 @@ def _responses(raw: Any, at: str, usually: str | None, found: Faults) -> tuple[d
 def _comment(part: Mapping[str, Any], at: str, found: Faults) -> bool:
     comment = part.get("comment", "optional")
     if comment not in ("required", "optional"):
-        found.add(f"{at}/comment", "choice", "ต้องเป็น required หรือ optional", "This is `required` or `optional`.")
+        found.add(f"{at}/comment", "choice", "ต้องเป็น required หรือ optional", "This must be `required` or `optional`.")
     return bool(comment == "required")
 
 
@@ -146,7 +146,7 @@ def _condition(raw: Any, at: str, found: Faults) -> Condition | None:
         return None
     message = words.label(part["message"], f"{at}/message", found) if "message" in part else None
     if part.get("type") != "json-logic":
-        found.add(f"{at}/type", "choice", "เงื่อนไขต้องเป็น json-logic", "A condition is of the type `json-logic`.")
+        found.add(f"{at}/type", "choice", "เงื่อนไขต้องเป็น json-logic", "A condition must be of the type `json-logic`.")
     try:
         return Condition(logic.compile(part.get("rule")), message)
     except logic.RuleRefused as refused:

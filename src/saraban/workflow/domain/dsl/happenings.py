@@ -24,7 +24,7 @@ def read(raw: Any, at: str, known: Known, found: Faults) -> tuple[dict[str, Any]
             continue
         if reader is None:
             choices = ", ".join(_KINDS)
-            th, en = "ต้องเป็นหนึ่งใน {choices}", "This is one of {choices}."
+            th, en = "ต้องเป็นหนึ่งใน {choices}", "This must be one of {choices}."
             found.add(f"{place}/type", "choice", th, en, choices=choices)
         else:
             reader(part[key], f"{place}/{key}", known, found)
@@ -36,7 +36,7 @@ def read(raw: Any, at: str, known: Known, found: Faults) -> tuple[dict[str, Any]
 def _notify(target: Any, at: str, _known: Known, found: Faults) -> None:
     if not isinstance(target, str) or target not in NOTIFIED:
         choices = ", ".join(sorted(NOTIFIED))
-        found.add(at, "choice", "ต้องเป็นหนึ่งใน {choices}", "This is one of {choices}.", choices=choices)
+        found.add(at, "choice", "ต้องเป็นหนึ่งใน {choices}", "This must be one of {choices}.", choices=choices)
 
 
 def _webhook(target: Any, at: str, _known: Known, found: Faults) -> None:
@@ -48,7 +48,7 @@ def _assign(target: Any, at: str, known: Known, found: Faults) -> None:
         return
     key = user_id(target)
     if key is None:
-        th, en = "ต้องเป็น submitter หรือ publicId ของผู้ใช้", "This is `submitter` or the publicId of a user."
+        th, en = "ต้องเป็น submitter หรือ publicId ของผู้ใช้", "This must be `submitter` or the publicId of a user."
         found.add(at, "choice", th, en)
     elif known.users is not None and key not in known.users:
         th, en = "ไม่มีผู้ใช้นี้ หรือบัญชีถูกปิดแล้ว", "There is no such user, or the account is closed."
@@ -62,7 +62,7 @@ def _automatic(action: Any, at: str, _known: Known, found: Faults) -> None:
 def _one_in_charge(events: list[dict[str, Any]], at: str, found: Faults) -> None:
     places = [place for place, event in enumerate(events) if event.get("type") == "assign"]
     for place in places[1:]:
-        th, en = "มอบหมายได้เพียงคนเดียว", "A step can be given to one person only."
+        th, en = "มอบหมายได้เพียงคนเดียว", "A step can be assigned to one person only."
         found.add(f"{at}/{place}", "duplicate", th, en)
 
 

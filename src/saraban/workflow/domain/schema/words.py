@@ -9,7 +9,7 @@ import jsonschema_rs
 from saraban.kit.errors import FieldProblem, Text
 from saraban.workflow.domain.schema.size import below
 
-REQUIRED = Text("ต้องระบุ", "This is required.")
+REQUIRED = Text("จำเป็นต้องระบุ", "Required")
 UNKNOWN_KEY = Text("ไม่รู้จักคีย์นี้", "This key is not known.")
 OTHER = Text("ค่านี้ไม่เป็นไปตามสคีมา", "This does not fit the schema.")
 
