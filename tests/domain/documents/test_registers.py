@@ -38,8 +38,8 @@ def flow(first: str = "draft", middle: str = "checking", last: str = "approved",
     return dsl.read({"workflow": "ODD", "states": [*states, {"name": last, "label": WORD, "terminal": True}]})
 
 
-def one_exit(rule: Any) -> dict[str, Any]:
-    """A workflow whose middle state has one exit, with a condition."""
+def one_exit(rule: Any, *facts: Any) -> dict[str, Any]:
+    """A workflow whose middle state has one exit, with a condition and examples that open it."""
     condition = {"type": "json-logic", "rule": rule}
     return {
         "workflow": "ODD",
@@ -52,6 +52,7 @@ def one_exit(rule: Any) -> dict[str, Any]:
             },
             {"name": "approved", "label": WORD, "terminal": True},
         ],
+        "examples": [{"state": "routing", "action": "go", "facts": each} for each in facts],
     }
 
 
@@ -112,23 +113,43 @@ class TestRegisters:
         assert all(one.text.th != one.text.en for one in found)
 
     @pytest.mark.parametrize(
-        ("rule", "stuck"),
+        ("rule", "facts", "stuck"),
         [
-            ({"==": [{"var": "document.kind"}, "rfa"]}, {"correspondence", "transmittal", "circulation"}),
-            ({">": [{"var": "document.openRoutings"}, 2]}, {"correspondence", "rfa", "transmittal"}),
-            ({"!": {"var": "document.openRoutings"}}, set()),
-            ({"==": [{"var": "document.discipline"}, "STR"]}, {"circulation"}),
-            ({"==": [{"var": "document.priority"}, "HIGH"]}, set()),
-            ({"var": "actor.isAssignee"}, {"correspondence", "rfa", "transmittal"}),
-            ({"!": {"var": "actor.isAssignee"}}, set()),
-            ({"==": [{"var": "document.documentType"}, "RFA"]}, {"correspondence", "transmittal", "circulation"}),
-            ({"==": [{"var": "document.documentType"}, "LETTER"]}, set(REGISTERS)),  # what of a memo?
-            ({"in": [{"var": "document.documentType"}, ["LETTER", "MEMO"]]}, set(REGISTERS)),
-            ({"!=": [{"var": "document.documentType"}, "CIRCULATION"]}, {"circulation"}),
+            (
+                {"==": [{"var": "document.kind"}, "rfa"]},
+                {"document": {"kind": "rfa"}},
+                {"correspondence", "transmittal", "circulation"},
+            ),
+            (
+                {">": [{"var": "document.openRoutings"}, 2]},
+                {"document": {"openRoutings": 3}},
+                {"correspondence", "rfa", "transmittal"},
+            ),
+            ({"!": {"var": "document.openRoutings"}}, {}, set()),
+            (
+                {"==": [{"var": "document.discipline"}, "STR"]},
+                {"document": {"discipline": "STR"}},
+                {"circulation"},
+            ),
+            ({"==": [{"var": "document.priority"}, "HIGH"]}, {"document": {"priority": "HIGH"}}, set()),
+            (
+                {"var": "actor.isAssignee"},
+                {"document": {"kind": "circulation"}, "actor": {"isAssignee": True}},
+                {"correspondence", "rfa", "transmittal"},
+            ),
+            ({"!": {"var": "actor.isAssignee"}}, {}, set()),
+            (
+                {"==": [{"var": "document.documentType"}, "RFA"]},
+                {"document": {"documentType": "RFA"}},
+                {"correspondence", "transmittal", "circulation"},
+            ),
+            ({"==": [{"var": "document.documentType"}, "LETTER"]}, {}, set(REGISTERS)),  # what of a memo?
+            ({"in": [{"var": "document.documentType"}, ["LETTER", "MEMO"]]}, {}, set(REGISTERS)),
+            ({"!=": [{"var": "document.documentType"}, "CIRCULATION"]}, {}, {"circulation"}),
         ],
     )
-    def test_refuse_what_their_documents_could_not_get_out_of(self, rule: Any, stuck: set[str]) -> None:
-        definition = dsl.read(one_exit(rule))
+    def test_refuse_what_their_documents_could_not_get_out_of(self, rule: Any, facts: Any, stuck: set[str]) -> None:
+        definition = dsl.read(one_exit(rule, facts))
 
         told = {one.name: misfits(definition, [one]) for one in REGISTERS.values()}
 
@@ -136,7 +157,7 @@ class TestRegisters:
         assert {name for name, faults in found.items() if faults} == stuck
         for fault in (one for faults in found.values() for one in faults):
             assert fault.pointer == "/dsl/states/1"
-            assert any(word in fault.text.say("th", fault.values) for word in ("document.", "actor.isAssignee"))
+            assert any(word in fault.text.say("th", fault.values) for word in ('"document": {', '"isAssignee"'))
 
     @pytest.mark.parametrize(("type_code", "fits"), [("LETTER", True), ("MEMO", False)])
     def test_of_one_type_ask_for_that_type_alone(self, type_code: str, fits: bool) -> None:

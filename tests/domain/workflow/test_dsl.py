@@ -209,10 +209,20 @@ def test_counts_an_exit_that_never_opens_as_none(rule: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [True, {"==": [1, 1]}, {"==": [{"var": "document.revision"}, 2]}, {"missing": ["comment"]}], ids=str
+    ("rule", "facts"),
+    [
+        (True, None),
+        ({"==": [1, 1]}, None),
+        ({"==": [{"var": "document.revision"}, "B"]}, {"document": {"revision": "B"}}),
+        ({"missing": ["comment"]}, {}),
+    ],
+    ids=str,
 )
-def test_accepts_conditions_that_hold_or_read_facts(rule: Any) -> None:
-    assert faults(changed(f"{CLOSE}/condition", {"type": "json-logic", "rule": rule})) == []
+def test_accepts_conditions_that_hold_or_that_an_example_opens(rule: Any, facts: Any) -> None:
+    raw = changed(f"{CLOSE}/condition", {"type": "json-logic", "rule": rule})
+    examples = [] if facts is None else [{"state": "open", "action": "close", "facts": facts}]
+
+    assert faults(raw | {"examples": examples}) == []
 
 
 CLOSED = {

@@ -29,7 +29,8 @@ def with_action(context_schema: Any = None, **step: Any) -> Definition:
                 {"name": "open", "label": words, "initial": True, "editable": True, "on": {"close": action}},
                 {"name": "closed", "label": words, "terminal": True},
             ],
-        }
+        },
+        published=True,  # whatever its condition: what is tested is the engine
     )
 
 

@@ -26,7 +26,7 @@ def closed(who: Who | None = OWNER, **more: Any) -> Past:
 
 
 def parted(raw: dict[str, Any], *past: Past) -> tuple[str, int] | None:
-    found = replay(dsl.read(raw), past or (sent(), closed()), subject(), SYSTEM)
+    found = replay(dsl.read(raw, published=True), past or (sent(), closed()), subject(), SYSTEM)
     return found and (found.code, found.step)
 
 

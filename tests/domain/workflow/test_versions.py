@@ -151,7 +151,7 @@ def sent(**state: Any) -> Definition:
         {"name": "open", "label": words, "on": {"answer": answer}},
         {"name": "closed", "label": words, "terminal": True},
     ]
-    return dsl.read({"workflow": "SENT", "states": states})
+    return dsl.read({"workflow": "SENT", "states": states}, published=True)
 
 
 class TestARehearsal:

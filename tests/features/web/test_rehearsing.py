@@ -53,6 +53,8 @@ JUDGED["states"][0]["on"]["submit"]["condition"] = {
         ]
     },
 }
+# Nobody's document has both a discipline and parts of a circulation: another action leads to an end.
+JUDGED["states"][0]["on"]["drop"] = {"to": STARTER["states"][2]["name"], "label": {"th": "เลิก", "en": "Drop"}}
 
 UNFIT = (
     ({"document": '{"openRoutings": 7,\n}'}, "Not valid JSON: line 2, character 1."),

@@ -137,7 +137,7 @@ class TestSeed:
 class TestLoad:
     async def test_goes_on_with_a_stored_version_that_would_not_be_published_any_more(self, office: Office) -> None:
         raw = shorter()
-        never = {"and": [{"==": [{"var": "document.priority"}, "a"]}, {"==": [{"var": "document.priority"}, "b"]}]}
+        never = {"==": [{"var": "state"}, "draft"]}
         raw["states"][1]["on"]["reject"]["condition"] = {"type": "json-logic", "rule": never}
         refused = {fault.code for fault in dsl.problems(raw, known=dsl.Known())}
         stored = await office.define(shorter(), activate=True)

@@ -242,6 +242,8 @@ class TestExamples:
 # Where a word stands, by the end of its pointer; what has only `th` and `en` is said once, at `label`.
 PLACES = (
     ("definition", r""),
+    ("example", r"/examples/\d+"),
+    ("facts", r"/examples/\d+/facts"),
     ("state", r"/states/\d+"),
     ("due", r"/states/\d+/due"),
     ("action", r"/states/\d+/on/[^/]+"),

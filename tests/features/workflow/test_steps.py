@@ -88,7 +88,7 @@ def with_filing(rule: Any) -> dict[str, Any]:
         },
     }
     raw["states"].insert(2, approved)
-    return raw
+    return raw | {"examples": [{"state": "approved", "action": "file", "facts": {"document": {"priority": "LOW"}}}]}
 
 
 async def rows(office: Office, model: Any) -> list[Any]:

@@ -110,6 +110,7 @@ class TestRehearsal:
         raw = shorter()
         rule = {"==": [{"var": "document.priority"}, "HIGH"]}
         raw["states"][0]["on"]["submit"]["condition"] = {"type": "json-logic", "rule": rule}
+        raw["examples"] = [{"state": "draft", "action": "submit", "facts": {"document": {"priority": "HIGH"}}}]
         await admin.post(URL, json={"dsl": raw})
         body: dict[str, Any] = {"steps": [{"actor": CONTRACTOR, "action": "submit"}]}
 

@@ -5,7 +5,7 @@ What publishing asks of the graph (ruling W5): one way in, every state on a way 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from saraban.workflow.domain import automatic, exits, giving
+from saraban.workflow.domain import automatic, giving, reachability
 from saraban.workflow.domain.definition import ENDS, Definition, State
 from saraban.workflow.domain.faults import Faults
 from saraban.workflow.domain.schema import ContextSchema
@@ -47,24 +47,7 @@ def check(definition: Definition, found: Faults, *, roles: Collection[str] | Non
     giving.check_fields(definition, found)
     _start(definition, found)
     automatic.check(definition, found)
-    places = {name: index for index, name in enumerate(definition.states)}
-    looked = exits.examine(definition, found, roles=roles)
-    ways = looked.ways(definition, shown_only=False)
-    ends = [name for name, state in definition.states.items() if state.terminal]
-    reached = exits.spread([definition.initial], ways)
-    finishing = exits.spread(ends, exits.backwards(ways))
-    certain = exits.spread(ends, exits.backwards(looked.ways(definition, shown_only=True)))
-    exits.tell_doubtful(definition, looked, definition.states.keys() - certain, found)
-    for name, index in places.items():
-        if name not in reached:
-            th, en = "ไม่มีทางมาถึงสถานะ “{name}” จากจุดเริ่มต้น", "The status “{name}” cannot be reached from the start."
-            found.add(f"/states/{index}", "unreachable", th, en, name=name)
-        if name not in finishing and not definition.states[name].terminal:
-            th, en = (
-                "จากสถานะ “{name}” ไม่มีทางไปถึงสถานะสุดท้าย",
-                "No final status can be reached from the status “{name}”.",
-            )
-            found.add(f"/states/{index}", "dead_end", th, en, name=name)
+    reachability.check(definition, found)
 
 
 def _names(definition: Definition, found: Faults, roles: Collection[str] | None) -> None:

@@ -32,11 +32,6 @@ class Condition:
         except logic.BudgetExceeded:
             return False
 
-    def tried(self, facts: Mapping[str, Any]) -> tuple[bool, int]:
-        """Tell the same, and how many steps it took to know."""
-        value, steps = self.logic.measured(facts)
-        return logic.truthy(value), steps
-
 
 def names(rule: logic.Compiled) -> frozenset[str]:
     """Return the top-level names that a rule reads; `*` stands for any."""

@@ -201,12 +201,26 @@ TERMINATED = State(
 ENDS = MappingProxyType({CANCELLED.name: CANCELLED, TERMINATED.name: TERMINATED})
 
 
+@dataclass(frozen=True, slots=True)
+class TransitionExample:
+    """
+    What whoever wrote the definition says that an action can be taken with.
+
+    :param facts: what its condition reads, as `{"context": {"payload": {"amount": 1}}}`
+    """
+
+    state: str
+    action: str
+    facts: Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class Definition:
     """
     `states` keeps the order in which they were written, which is the order of the timeline.
 
     :param context_schema: what an instance may remember, with the values of its steps; None leaves it open
+    :param examples: played on the engine when it is published
     :param merges: values are kept one by one; False in versions from before that, where a payload replaces the last one
     """
 
@@ -216,6 +230,7 @@ class Definition:
     states: Mapping[str, State]
     context_schema: ContextSchema | None = None
     merges: bool = True
+    examples: tuple[TransitionExample, ...] = ()
 
     def state(self, name: str) -> State:
         """Return a state that an instance can stand in: one of its own, or an end that every workflow has."""

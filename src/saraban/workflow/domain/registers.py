@@ -12,7 +12,7 @@ from typing import Final
 
 from saraban.kit.errors import FieldProblem, Text
 from saraban.projects.domain.master_data import type_name
-from saraban.workflow.domain import ends, exits
+from saraban.workflow.domain import ends, reachability
 from saraban.workflow.domain.definition import Definition, Require
 from saraban.workflow.domain.faults import Faults
 from saraban.workflow.domain.vocabulary import OF_SOME, TYPES
@@ -141,7 +141,7 @@ def misfits(
         _states(definition, register, found)
         _people(definition, register, found)
     for register in () if published else registers:
-        _leads_on(definition, register, found, most=exits.MOST_WORK // len(registers))
+        _leads_on(definition, register, found)
     if not published and any(register.answered for register in registers):
         ends.check_said(definition, found)
         ends.check_codes(definition, found)
@@ -172,23 +172,23 @@ def _states(definition: Definition, register: Register, found: Faults) -> None:
             found.add(f"/states/{index}/name", "register_end", th, en, name=state.name)
 
 
-def _leads_on(definition: Definition, register: Register, found: Faults, *, most: int) -> None:
+def _leads_on(definition: Definition, register: Register, found: Faults) -> None:
     """Conditions may read what documents of this register do not have, or ask for those of another one."""
     steps = [step for state in definition.states.values() for step in state.on.values()]
     read = frozenset[str]().union(*(step.condition.logic.variables for step in steps if step.condition))
     several = register.by_type if read & _TYPED else (register,)
     for one in several if read & _TELLING else ():
-        if _stuck(definition, one, found, most=most // len(several)):
+        if _stuck(definition, one, found):
             return  # one type says enough
 
 
-def _stuck(definition: Definition, register: Register, found: Faults, *, most: int) -> bool:
-    looked = exits.examine(definition, Faults(""), kind=register.name, type_code=register.type_code, most=most)
+def _stuck(definition: Definition, register: Register, found: Faults) -> bool:
+    exits = reachability.examine(definition, Faults(""), kind=register.name, type_code=register.type_code)
     places = list(definition.states)
-    stuck = exits.stuck(definition, looked)
+    stuck = reachability.stuck(definition, exits)
     for name, example in stuck.items():
-        th = f"{register.says.th}ที่อยู่ในสถานะ “{{name}}” ไปถึงสถานะสุดท้ายไม่ได้ เงื่อนไขไม่เป็นจริง เช่น กับ {{example}}"
-        en = f"{register.says.en} cannot come from the state “{{name}}” to an end: the condition does not hold, say, with {{example}}."
+        th = f"{register.says.th}ที่อยู่ในสถานะ “{{name}}” ไปถึงสถานะสุดท้ายไม่ได้ ไม่มีตัวอย่างใดใน examples ที่ทำให้เงื่อนไขเป็นจริง เช่น {{example}}"
+        en = f"{register.says.en} cannot come from the state “{{name}}” to an end: no entry of `examples` opens its condition for them, such as {{example}}."
         found.add(f"/states/{places.index(name)}", "register_exit", th, en, name=name, example=example)
     return bool(stuck)
 

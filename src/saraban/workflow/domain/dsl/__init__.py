@@ -10,12 +10,13 @@ from typing import Any
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.workflow.domain import checks, ends, schema
 from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.dsl import states, words
+from saraban.workflow.domain.dsl import examples, states, words
 from saraban.workflow.domain.dsl.known import Known, assigned
 from saraban.workflow.domain.faults import Faults
 
 __all__ = ["Known", "WorkflowNotValid", "assigned", "problems", "read"]
 
+OPTIONAL = {"version", "description", "context_schema", "examples"}
 MAX_STATES = 200
 MAX_SIZE = 1_000_000
 MAX_PARTS = 50_000
@@ -80,7 +81,7 @@ def _fits(raw: Any, found: Faults) -> bool:
 
 
 def _definition(raw: Any, known: Known, found: Faults) -> Definition | None:
-    top = found.keys(raw, "", needed={"workflow", "states"}, allowed={"version", "description", "context_schema"})
+    top = found.keys(raw, "", needed={"workflow", "states"}, allowed=OPTIONAL)
     if top is None:
         return None
     code = words.name(top.get("workflow"), "/workflow", words.CODE, found)
@@ -92,11 +93,13 @@ def _definition(raw: Any, known: Known, found: Faults) -> Definition | None:
     listed = found.list_of(top.get("states"), "/states", most=MAX_STATES)
     each_read = [states.read(each, f"/states/{index}", known, found) for index, each in enumerate(listed)]
     read_states = [state for state in each_read if state is not None]
+    said_examples = examples.read(top.get("examples", []), "/examples", known, found)
     if code is None or len(read_states) != len(listed):
         return None
     checks.check_names(read_states, found)
     initial = next((state.name for state in read_states if state.initial), "")
-    return Definition(code, description, initial, {state.name: state for state in read_states}, context_schema)
+    by_name = {state.name: state for state in read_states}
+    return Definition(code, description, initial, by_name, context_schema, examples=said_examples)
 
 
 def _context_schema(raw: Any, found: Faults) -> schema.ContextSchema | None:

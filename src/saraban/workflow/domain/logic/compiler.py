@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from saraban.workflow.domain.logic.budget import Budget, BudgetExceeded, Limits
+from saraban.workflow.domain.logic.budget import Budget, Limits
 from saraban.workflow.domain.logic.coercion import truthy
 from saraban.workflow.domain.logic.grammar import RuleRefused, faults
 from saraban.workflow.domain.logic.lookup import NOWHERE, fetch, follow, missing, missing_some, step
@@ -51,14 +51,6 @@ class Compiled:
         """
         part = self._part
         return part.run(context, Budget(self.limits, part.cost))
-
-    def measured(self, context: Any) -> tuple[Any, int]:
-        """Return the value with the steps that it took; None and all of them where these were not enough."""
-        try:
-            budget = Budget(self.limits, self._part.cost)
-            return self._part.run(context, budget), budget.spent
-        except BudgetExceeded:
-            return None, self.limits.steps
 
 
 def compile(rule: Any, *, limits: Limits = USUAL) -> Compiled:  # noqa: A001 - as the libraries of this language call it
