@@ -22,8 +22,8 @@ from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import NewRfa
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
+from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.service import Command
-from saraban.workflow.service.definitions import shipped
 from tests.conftest import settings_in
 
 ADDRESS = "127.0.0.1"
@@ -53,7 +53,7 @@ class Desk:
     async def act(self, instance: UUID, action: str, *, by: str) -> None:
         """What the door does with one request, after it knows who asks."""
         system = self.system
-        await system.steps.perform(
+        await system.transitions.take(
             caller=self.people[by],
             public_id=instance,
             command=Command(action),

@@ -16,8 +16,8 @@ from benchmarks.table import Row
 from saraban.bootstrap import closing, wire
 from saraban.worker import Worker
 from saraban.workflow import service as workflow
+from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.domain import dsl, engine
-from saraban.workflow.service.definitions import shipped
 from tests.conftest import settings_in
 
 CLIENTS = 16
@@ -171,7 +171,9 @@ def page_of(desk: Desk) -> Any:
 
     async def draw() -> object:
         async with desk.system.db.reading() as session:
-            page = await workflow.inbox(session, caller=caller, subjects=desk.system.subjects, cursor=None, limit=PAGE)
+            page = await workflow.list_tasks(
+                session, caller=caller, subjects=desk.system.subjects, cursor=None, limit=PAGE
+            )
         assert len(page.items) == PAGE
         return page
 

@@ -33,7 +33,7 @@ from saraban.events.models import OutboxEvent
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import SystemClock
 from saraban.kit.ids import new_id
-from saraban.workflow.models import UuidText, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.runtime.models import UuidText, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 
 CLOCK = SystemClock(ZoneInfo("Asia/Bangkok"))
 REVIEW, APPROVAL = "pending_review", "pending_approval"

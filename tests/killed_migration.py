@@ -11,22 +11,22 @@ from itertools import count
 from typing import Any
 
 from saraban.cli import main
-from saraban.workflow.service import migrating
+from saraban.workflow.administration.service import migration
 
 BATCH = 3
 
 
 def killed_after(most: int) -> None:
-    go, written = migrating._go, count(1)
+    go, written = migration._go, count(1)
 
     async def counted(*given: Any) -> None:
         await go(*given)
         if next(written) == most:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    migrating._go = counted
-    assert migrating.migrate.__kwdefaults__ is not None
-    migrating.migrate.__kwdefaults__["size"] = BATCH
+    migration._go = counted
+    assert migration.migrate.__kwdefaults__ is not None
+    migration.migrate.__kwdefaults__["size"] = BATCH
 
 
 if __name__ == "__main__":

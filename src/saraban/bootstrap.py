@@ -51,8 +51,9 @@ from saraban.web.shell.document_kinds import BY_NAME
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedTransport
 from saraban.workflow import service as workflow
-from saraban.workflow.service import Steps, Subjects, asking, refilling
-from saraban.workflow.service.definition_cache import DefinitionCache
+from saraban.workflow.administration.service.definition_cache import DefinitionCache
+from saraban.workflow.runtime.service import assignment, refill
+from saraban.workflow.service import Subjects, Transitions
 
 log = structlog.get_logger(__name__)
 
@@ -103,7 +104,7 @@ class System:
     rates: NumberRateLimits
     sealer: Sealer
     subjects: Subjects
-    steps: Steps
+    transitions: Transitions
     definition_cache: DefinitionCache
     followers: Followers
     handlers: Handlers
@@ -146,7 +147,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         rates=rates,
         sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
         subjects=subjects,
-        steps=Steps(db, subjects),
+        transitions=Transitions(db, subjects),
         definition_cache=DefinitionCache(db, redis, rest=settings.redis_breaker),
         followers=_followers(),
         handlers=_handlers(settings, db, clock, rates.limiter, mail_settings, subjects),
@@ -166,7 +167,7 @@ async def closing(system: System) -> AsyncIterator[System]:
         yield system
     finally:
         await system.worker_notifier.close()
-        await system.steps.close()
+        await system.transitions.close()
         await system.allocator.close()
         await system.rates.limiter.close()
         for redis in (system.redis, *system.lock_masters):
@@ -297,7 +298,7 @@ def _handlers(
         each_per_minute=settings.webhook_limit_each,
     )
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=settings.webhook_retry_pause))
-    asking.subscribe(handlers, subjects=subjects)
+    assignment.subscribe(handlers, subjects=subjects)
     return handlers
 
 
@@ -343,7 +344,7 @@ async def seed(system: System, *, demo: bool) -> None:
     await system.db.transact(lambda session: _ship(session, system))
     for raw in workflow.shipped():
         await system.definition_cache.delete(code=raw["workflow"])
-    await refilling.refill(system.db, subjects=system.subjects)
+    await refill.refill(system.db, subjects=system.subjects)
     if demo and not await has_demo(system):
         await system.db.transact(lambda session: _load_demo(session, system))
 
@@ -368,7 +369,7 @@ def stage(system: System) -> demo_documents.DemoServices:
         storage=system.storage,
         uploads=system.uploads,
         subjects=system.subjects,
-        steps=system.steps,
+        steps=system.transitions,
         followers=system.followers,
         zone=system.clock.zone,
     )

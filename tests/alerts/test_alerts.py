@@ -16,7 +16,7 @@ from prometheus_client import REGISTRY
 
 import saraban.app  # noqa: F401  loads every feature, and with it every metric
 from saraban.numbering.service.metrics import GENERATED
-from saraban.workflow.service.observe import DURATION, TRANSITIONS
+from saraban.workflow.runtime.service.transition_metrics import DURATION, TRANSITIONS
 from tests.servers import program
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ MAY_COMMIT = {"kit/db.py", "kit/idempotency.py", "numbering/service/allocation.p
 DOORS = (
     *("cli/", "worker/", "ops/", "app.py", "bootstrap.py", "web/", "kit/db.py", "kit/idempotency.py"),
     # Whatever goes wrong in what is shared is handed to the callers who wait for it.
-    *("numbering/service/allocation.py", "workflow/service/together.py"),
+    *("numbering/service/allocation.py", "workflow/runtime/service/transition_batch.py"),
 )
 
 

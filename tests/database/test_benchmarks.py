@@ -17,7 +17,7 @@ from benchmarks.app import served
 from benchmarks.desk import BACK, THERE, Desk, desk_in, steps
 from benchmarks.loads import closed, interleaved, opened
 from benchmarks.table import Row, facts
-from saraban.workflow.service.together import LANES
+from saraban.workflow.runtime.service.transition_batch import LANES
 from tests.conftest import settings_in
 
 pytestmark = pytest.mark.servers

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-import saraban.workflow.models  # noqa: F401  where the foreign key of step files leads
+import saraban.workflow.runtime.models  # noqa: F401  where the foreign key of step files leads
 from saraban.attachments import service as attachments
 from saraban.attachments.adapters import MemoryStorage
 from saraban.attachments.service import AttachmentRow, UploadRules

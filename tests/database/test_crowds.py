@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from saraban.app import create_app
 from saraban.events.models import OutboxEvent
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance
+from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance
 from tests.conftest import client_of, settings_in
 from tests.factories.letterbox import Office, office_in
 from tests.processes import sign_in

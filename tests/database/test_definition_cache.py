@@ -22,8 +22,8 @@ from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.redis_pool import redis_pool
 from saraban.workflow import service as workflow
-from saraban.workflow.models import WorkflowDefinition, WorkflowInstance
-from saraban.workflow.service.definition_cache import LIFETIME, DefinitionCache
+from saraban.workflow.administration.service.definition_cache import LIFETIME, DefinitionCache
+from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance
 from tests.conftest import client_of, run_apart
 from tests.factories.letterbox import NOW, Office, new_office, office_in
 from tests.processes import sign_in

@@ -10,11 +10,11 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.workflow.domain.delegation import DelegateAway, DelegationChained
-from saraban.workflow.models.delegations import DelegationRow
-from saraban.workflow.repository import delegations
-from saraban.workflow.service import delegating
-from saraban.workflow.service.delegating import DelegationView, Wanted
-from saraban.workflow.service.standing import standing
+from saraban.workflow.runtime.models.delegations import DelegationRow
+from saraban.workflow.runtime.repository import delegations as delegation_rows
+from saraban.workflow.runtime.service import delegations
+from saraban.workflow.runtime.service.delegated_rights import delegated_rights_of
+from saraban.workflow.runtime.service.delegations import DelegationView, NewDelegation
 from tests.people import fill
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
@@ -30,9 +30,11 @@ async def people(db: Database, *names: str) -> list[Caller]:
 
 
 async def lend(db: Database, delegator: Caller, delegate: Caller, day: date) -> DelegationView:
-    wanted = Wanted(delegate.public_id, day, day + timedelta(days=1))
+    wanted = NewDelegation(delegate.public_id, day, day + timedelta(days=1))
     return await db.transact(
-        lambda session: delegating.delegate(session, caller=delegator, wanted=wanted, now=NOW, zone=BANGKOK, address="")
+        lambda session: delegations.delegate(
+            session, caller=delegator, wanted=wanted, now=NOW, zone=BANGKOK, address=""
+        )
     )
 
 
@@ -44,13 +46,13 @@ class TestRevoking:
 
         async def revoke() -> None:
             given = {"public_id": lent.public_id, "if_match": None, "now": NOW, "address": ""}
-            await any_db.transact(lambda session: delegating.revoke(session, caller=one, **given))
+            await any_db.transact(lambda session: delegations.revoke(session, caller=one, **given))
 
         if any_db.is_sqlite:  # which has one writer at a time
             await revoke()
         else:
             async with any_db.writing() as session:
-                await delegations.hold_people(session, [other.user_id])
+                await delegation_rows.hold_people(session, [other.user_id])
                 await asyncio.wait_for(revoke(), timeout=3)
 
         async with any_db.reading() as session:
@@ -82,7 +84,10 @@ class TestCrossing:
 
         async with any_db.reading() as session:
             found = [
-                [seat.user_id for seat in (await standing(session, other, now=moment)).of("RFA_APPROVAL", None)]
+                [
+                    seat.user_id
+                    for seat in (await delegated_rights_of(session, other, now=moment)).of("RFA_APPROVAL", None)
+                ]
                 for moment in (first - tick, first, over - tick, over)
             ]
 

@@ -32,8 +32,8 @@ from saraban.kit.clock import local_date
 from saraban.kit.idempotency import OperationResult
 from saraban.numbering.models import LedgerEntry
 from saraban.projects.models import Project
-from saraban.workflow import repository as instances
 from saraban.workflow import service as workflow
+from saraban.workflow.runtime import repository as instances
 from saraban.workflow.service import TRANSITIONED, Command
 from tests.conftest import settings_in
 

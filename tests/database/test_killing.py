@@ -34,8 +34,8 @@ from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.notifications.models import Notification
 from saraban.webhooks.models import Webhook
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance
-from saraban.workflow.service.definitions import shipped
+from saraban.workflow.administration.service.versions import shipped
+from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance
 from tests.conftest import UNLIMITED
 from tests.guarded_worker import HOST
 from tests.processes import RunningSaraban, sign_in

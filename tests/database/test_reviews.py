@@ -19,11 +19,13 @@ from saraban.kit.idempotency import KeyReused
 from saraban.kit.problem import to_problem
 from saraban.projects import service as projects
 from saraban.projects.models import Project
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
-from saraban.workflow.models.review import WorkflowBranch
-from saraban.workflow.service import Command, asking, migrating
-from saraban.workflow.service.migrating import Plan
-from saraban.workflow.service.transition import transition
+from saraban.workflow.administration.service import migration
+from saraban.workflow.administration.service.migration import MigrationPlan
+from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.runtime.models.review import WorkflowBranch
+from saraban.workflow.runtime.service import assignment
+from saraban.workflow.runtime.service.transitions import transition
+from saraban.workflow.service import Command
 from tests.factories.letterbox import NOW, Office, new_office
 from tests.factories.review import answer, branches, reviewed, seat, under_review
 
@@ -97,7 +99,7 @@ class TestTeams:
         async def ask(session: AsyncSession) -> None:
             bind = (await session.connection()).sync_connection
             sa.event.listen(bind, "before_execute", seen)
-            await asking.ask_again(session, subjects=office.subjects, project_public_id=project, now=NOW)
+            await assignment.renew_for_teams(session, subjects=office.subjects, project_public_id=project, now=NOW)
             sa.event.remove(bind, "before_execute", seen)
 
         def seen(_bind: Any, clause: Any, *_: Any) -> None:
@@ -124,7 +126,7 @@ class TestAccounts:
             async def switch(session: AsyncSession, active: bool = active) -> None:
                 given: Any = {"by": system, "username": "reviewer.consultant", "address": "", "now": NOW}
                 await identity.set_active(session, active=active, **given)
-                await asking.ask_person_again(session, subjects=office.subjects, public_id=person, now=NOW)
+                await assignment.renew_for_person(session, subjects=office.subjects, public_id=person, now=NOW)
 
             await office.db.transact(switch)
             waiting.append((await stored(office))[3])
@@ -179,7 +181,7 @@ async def change_role(office: Office, *, change: Any) -> None:
     role: Any = {"by": system, "username": person.username, "role": "Editor", "organization_code": "คคง."}
     await office.db.transact(lambda session: change(session, **role, address="", now=NOW))
     told: Any = {"subjects": office.subjects, "public_id": person.public_id, "now": NOW}
-    await office.db.transact(lambda session: asking.ask_person_again(session, **told))
+    await office.db.transact(lambda session: assignment.renew_for_person(session, **told))
 
 
 async def unseat(office: Office) -> None:
@@ -188,7 +190,7 @@ async def unseat(office: Office) -> None:
     seat_: Any = {"caller": admin, "project_public_id": project, "code": "DESIGN", "user_public_id": person.public_id}
     await office.db.transact(lambda session: projects.remove_member(session, **seat_, now=NOW, address=""))
     told: Any = {"subjects": office.subjects, "project_public_id": project, "now": NOW}
-    await office.db.transact(lambda session: asking.ask_again(session, **told))
+    await office.db.transact(lambda session: assignment.renew_for_teams(session, **told))
 
 
 CHANGES: dict[str, Any] = {
@@ -206,8 +208,8 @@ class TestMigration:
         admin = await office.person("admin")
 
         async def move() -> list[str]:
-            plan = Plan("REVIEWED", 2, dry_run=False)
-            batches = migrating.migrate(
+            plan = MigrationPlan("REVIEWED", 2, dry_run=False)
+            batches = migration.migrate(
                 office.db, caller=admin, subjects=office.subjects, plan=plan, now=NOW, address=""
             )
             return [line.found.outcome.value async for batch in batches for line in batch.lines]

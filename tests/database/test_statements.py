@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit.db import Code, Database, UtcDateTime
 from saraban.kit.pipeline import DriverConnection, delete_statement, insert_mappings_statement, send, update_statement
 from saraban.kit.statements import PreparedStatement, Query, fetch_each
-from saraban.workflow.models import UuidText
+from saraban.workflow.runtime.models import UuidText
 
 ODD = ["plain", 'it\'s "quoted"', "100 % {of} it", "ไทย\\n", "", "a;b -- c", "\x1a\u2028", "\\'; --", "'", "\\", "'\\"]
 ONE, TWO = UUID(int=1), UUID(int=2)

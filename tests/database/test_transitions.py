@@ -15,9 +15,10 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
-from saraban.workflow.service import Command, TransitionNotPossible, VersionConflict, migrating, steering
-from saraban.workflow.service.perform import Asking
+from saraban.workflow.administration.service import interventions, migration
+from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.runtime.service.instance_requests import InstanceRequest
+from saraban.workflow.service import Command, TransitionNotPossible, VersionConflict
 from tests.factories.letterbox import NOW, Office, new_office
 from tests.features.workflow.test_steps import with_filing
 
@@ -99,9 +100,9 @@ class TestForcedStep:
             return "approve"
 
         async def force(instance: UUID) -> str:
-            command = Command(steering.FORCE, "The reviewer has left the company.", client_version_no=2)
-            asking = Asking(owner, office.subjects, instance, command, NOW, None)
-            await steering.force(office.db, asking, action=None, to="rejected", address="")
+            command = Command(interventions.FORCE, "The reviewer has left the company.", client_version_no=2)
+            asking = InstanceRequest(owner, office.subjects, instance, command, NOW, None)
+            await interventions.force(office.db, asking, action=None, to="rejected", address="")
             return "force"
 
         both = [deed(instance) for instance in instances for deed in (approve, force)]
@@ -128,8 +129,8 @@ class TestMigration:
         admin = await office.person("admin")
 
         async def migrate() -> int:
-            plan = migrating.Plan("RFA_APPROVAL", 2, {}, dry_run=False)
-            batches = migrating.migrate(
+            plan = migration.MigrationPlan("RFA_APPROVAL", 2, {}, dry_run=False)
+            batches = migration.migrate(
                 office.db, caller=admin, subjects=office.subjects, plan=plan, now=NOW, address="", size=3
             )
             return sum([len(batch.lines) async for batch in batches])
@@ -170,7 +171,9 @@ async def test_an_inbox_pages_the_same_on_both_databases(office: Office, limit: 
     cursor = None
     while True:
         async with office.db.reading() as session:
-            page = await workflow.inbox(session, caller=caller, subjects=office.subjects, cursor=cursor, limit=limit)
+            page = await workflow.list_tasks(
+                session, caller=caller, subjects=office.subjects, cursor=cursor, limit=limit
+            )
         seen += [item.envelope.instance_public_id for item in page.items]
         cursor = page.next_cursor
         if cursor is None:

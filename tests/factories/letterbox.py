@@ -25,7 +25,16 @@ from saraban.kit.ids import new_id
 from saraban.projects.models import Contract, Project
 from saraban.projects.service import seed as projects_seed
 from saraban.workflow import service as workflow
-from saraban.workflow.service import Applied, Command, Envelope, Move, Step, Steps, SubjectFacts, Subjects
+from saraban.workflow.service import (
+    AppliedSteps,
+    Command,
+    Envelope,
+    Step,
+    SubjectFacts,
+    Subjects,
+    SubjectStep,
+    Transitions,
+)
 from tests.factories.projects import load_demo
 
 NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
@@ -54,9 +63,9 @@ class Letterbox:
         self.queries += 1
         return {key: self.letters[key] for key, caller in callers.items() if self.may_see(caller, key)}
 
-    async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Applied:
+    async def moved(self, session: AsyncSession, moves: Sequence[SubjectStep]) -> AppliedSteps:
         self.steps += [(move.entity_id, move.step) for move in moves]
-        return Applied([move.entity_id for move in moves])
+        return AppliedSteps([move.entity_id for move in moves])
 
 
 @dataclass
@@ -66,7 +75,7 @@ class Office:
     db: Database
     box: Letterbox
     subjects: Subjects
-    steps: Steps
+    transitions: Transitions
     organizations: dict[str, int]
     project: int
     contract: int
@@ -117,7 +126,7 @@ class Office:
         self, instance: UUID, action: str, *, by: str, now: datetime = NOW, key: str | None = None, **command: Any
     ) -> Any:
         """Take one step through the door's own function and give the new envelope as JSON."""
-        answer = await self.steps.perform(
+        answer = await self.transitions.take(
             caller=await self.person(by),
             public_id=instance,
             command=Command(action, **command),
@@ -192,4 +201,4 @@ async def office_in(db: Database) -> Office:
     assert contract is not None
     box = Letterbox()
     subjects = Subjects(box)
-    return Office(db, box, subjects, Steps(db, subjects), organizations, project, contract)
+    return Office(db, box, subjects, Transitions(db, subjects), organizations, project, contract)

@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.models import User
 from saraban.projects.models import ReviewTeam, ReviewTeamMember
 from saraban.workflow import service as workflow
-from saraban.workflow.service import review
-from saraban.workflow.service.review import Reply
+from saraban.workflow.runtime.service import review
+from saraban.workflow.runtime.service.review import BranchAnswer
 from tests.factories.letterbox import NOW, Office
 
 WORDS = {"th": "คำ", "en": "Word"}
@@ -113,7 +113,7 @@ async def answer(
         subjects=office.subjects,
         public_id=instance,
         branch_public_id=branch,
-        reply=Reply(code, **reply),
+        reply=BranchAnswer(code, **reply),
         now=NOW,
         address="127.0.0.1",
         key=key,

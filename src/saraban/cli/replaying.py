@@ -8,7 +8,7 @@ from saraban.cli.output import language, say, with_system
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
-    from saraban.workflow.service.versions import Differing, Replayed
+    from saraban.workflow.administration.service.simulation import DifferingInstance, ReplayReport
 
 DIFFERS = 6
 _AT_ONCE = 500
@@ -61,7 +61,7 @@ async def _replay(system: "System", code: str, version: int, limit: int | None) 
             return looked_at, same, unknown, differing, found.left_out
 
 
-async def _batch(system: "System", code: str, version: int, limit: int, after: str | None) -> "Replayed":
+async def _batch(system: "System", code: str, version: int, limit: int, after: str | None) -> "ReplayReport":
     from saraban.workflow import service as workflow
 
     async with system.db.reading() as session:
@@ -70,7 +70,7 @@ async def _batch(system: "System", code: str, version: int, limit: int, after: s
         )
 
 
-def _told(one: "Differing") -> str:
+def _told(one: "DifferingInstance") -> str:
     part = one.parting
     faults = "; ".join(f"{fault.pointer}: {fault.text.say(language(), fault.values)}" for fault in part.faults)
     step = say(f"ขั้นที่ {part.step}", f"step {part.step}")

@@ -16,8 +16,8 @@ from saraban.cli.replaying import replay
 if TYPE_CHECKING:
     from saraban.bootstrap import System
     from saraban.kit.errors import FieldProblem
+    from saraban.workflow.administration.service.migration import MigratedInstance, MigrationPlan, RunningInstances
     from saraban.workflow.domain.migrating import Outcome
-    from saraban.workflow.service.migrating import Line, Plan, Standings
 
 LEFT = 6
 
@@ -45,14 +45,14 @@ def list_(code: Annotated[str | None, typer.Argument(metavar="CODE", help="Of th
         saraban workflow list RFA_APPROVAL
     """
 
-    async def work(system: "System") -> "list[tuple[Standings, Sequence[FieldProblem]]]":
+    async def work(system: "System") -> "list[tuple[RunningInstances, Sequence[FieldProblem]]]":
         from saraban.workflow import service
-        from saraban.workflow.service import migrating
+        from saraban.workflow.administration.service import migration
 
         async with system.db.reading() as session:
             return [
                 (one, await service.refused_today(session, code=one.code, version=one.version) if one.is_active else ())
-                for one in await migrating.standings(session, code=code)
+                for one in await migration.running_instances(session, code=code)
             ]
 
     found = with_system(work)
@@ -87,9 +87,9 @@ def migrate(
         saraban workflow migrate RFA_APPROVAL --to 2 --dry-run --as admin
         saraban workflow migrate RFA_APPROVAL --to 2 --map in_review=pending_review --as admin
     """
-    from saraban.workflow.service.migrating import Plan
+    from saraban.workflow.administration.service.migration import MigrationPlan
 
-    plan = Plan(code, to, _states(mapping or []), dry_run)
+    plan = MigrationPlan(code, to, _states(mapping or []), dry_run)
     counts = with_system(lambda system: _migrate(system, account, plan))
     for outcome, count in counts.items():
         typer.echo(f"{count:>8,}  {_says(outcome)}")
@@ -112,15 +112,15 @@ def _states(pairs: list[str]) -> dict[str, str]:
     return found
 
 
-async def _migrate(system: "System", account: str, plan: "Plan") -> "dict[Outcome, int]":
-    from saraban.workflow.service import migrating
+async def _migrate(system: "System", account: str, plan: "MigrationPlan") -> "dict[Outcome, int]":
+    from saraban.workflow.administration.service import migration
 
     counts: dict[Outcome, int] = {}
     async with system.db.reading() as session:
         caller = await caller_named(session, account)
-    total = await migrating.remaining(system.db, plan=plan)
+    total = await migration.remaining(system.db, plan=plan)
     with _bar(total) as done, option_names({"/mapping/": "--map"}):
-        batches = migrating.migrate(
+        batches = migration.migrate(
             system.db, caller=caller, subjects=system.subjects, plan=plan, now=system.clock.now(), address=""
         )
         async for batch in batches:
@@ -132,7 +132,7 @@ async def _migrate(system: "System", account: str, plan: "Plan") -> "dict[Outcom
     return counts
 
 
-def _told(line: "Line") -> str:
+def _told(line: "MigratedInstance") -> str:
     faults = "; ".join(_fault(one) for one in line.found.faults)
     where = f"{line.number or line.instance_public_id} ({line.from_version}, {line.state})"
     return f"{where}: {_says(line.found.outcome)}" + (f" {faults}" if faults else "")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from saraban.bootstrap import System
     from saraban.identity.domain.caller import Caller
-    from saraban.workflow.service.choosing import ChoiceView, Place
+    from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget, WorkflowAssignmentView
 
 Code = Annotated[str, typer.Argument(metavar="CODE", help="Code of a workflow with a version in force.")]
 Kind = Annotated[str, typer.Option(help="correspondence, rfa, transmittal or circulation.")]
@@ -50,13 +50,13 @@ def choices(account: As, project: Project = None) -> None:
         saraban workflow choices --project LCBP3-C2 --as admin
     """
 
-    async def work(system: "System") -> "tuple[ChoiceView, ...]":
-        from saraban.workflow.service import choosing
+    async def work(system: "System") -> "tuple[WorkflowAssignmentView, ...]":
+        from saraban.workflow.administration.service import workflow_assignment
 
         async with system.db.reading() as session:
             caller = await caller_named(session, account)
             place = await project_named(session, project) if project else None
-            return await choosing.listing(session, caller=caller, project_public_id=place)
+            return await workflow_assignment.listing(session, caller=caller, project_public_id=place)
 
     found = with_system(work)
     for one in found:
@@ -78,10 +78,10 @@ def choose(code: Code, kind: Kind, account: As, type_code: Type = None, project:
         saraban workflow choose RFA_APPROVAL --kind rfa --as admin
     """
 
-    async def work(session: "AsyncSession", caller: "Caller", place: "Place", now: datetime) -> None:
-        from saraban.workflow.service import choosing
+    async def work(session: "AsyncSession", caller: "Caller", place: "AssignmentTarget", now: datetime) -> None:
+        from saraban.workflow.administration.service import workflow_assignment
 
-        await choosing.choose(session, caller=caller, place=place, workflow_code=code, now=now, address="")
+        await workflow_assignment.assign(session, caller=caller, place=place, workflow_code=code, now=now, address="")
 
     with_system(lambda system: _changed(system, account, (kind, type_code, project), work))
     typer.echo(say(f"เอกสารใหม่จะเริ่มด้วย {code}", f"New documents start on {code}."))
@@ -95,10 +95,10 @@ def unchoose(kind: Kind, account: As, type_code: Type = None, project: Project =
         saraban workflow unchoose --kind correspondence --type MEMO --project LCBP3-C2 --as padmin
     """
 
-    async def work(session: "AsyncSession", caller: "Caller", place: "Place", now: datetime) -> None:
-        from saraban.workflow.service import choosing
+    async def work(session: "AsyncSession", caller: "Caller", place: "AssignmentTarget", now: datetime) -> None:
+        from saraban.workflow.administration.service import workflow_assignment
 
-        await choosing.take_back(session, caller=caller, place=place, now=now, address="")
+        await workflow_assignment.unassign(session, caller=caller, place=place, now=now, address="")
 
     with_system(lambda system: _changed(system, account, (kind, type_code, project), work))
     typer.echo(say("ยกเลิกการกำหนดแล้ว", "Assignment removed."))
@@ -110,14 +110,14 @@ async def _changed(
     place: tuple[str, str | None, str | None],
     work: Callable[..., Coroutine[Any, Any, None]],
 ) -> None:
-    from saraban.workflow.service.choosing import Place
+    from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 
     kind, type_code, project = place
 
     async def run(session: "AsyncSession") -> None:
         caller = await caller_named(session, account)
         key = await project_named(session, project) if project else None
-        await work(session, caller, Place(kind, type_code, key), system.clock.now())
+        await work(session, caller, AssignmentTarget(kind, type_code, key), system.clock.now())
 
     with option_names(_TYPED):
         await system.db.transact(run)

@@ -23,8 +23,8 @@ from saraban.projects.models import (
     ReviewTeamMember,
     RfaType,
 )
-from saraban.workflow.models import WorkflowDefinition
-from saraban.workflow.models.choices import WorkflowChoice
+from saraban.workflow.runtime.models import WorkflowDefinition
+from saraban.workflow.runtime.models.assignments import WorkflowAssignment
 
 Rows = Sequence[Any]
 
@@ -164,9 +164,9 @@ def narrowing(row: NumberFormat) -> tuple[str, str, str]:
     return row.sub_type_code, row.rfa_type_code, row.discipline_code
 
 
-async def choices(session: AsyncSession, *, project_id: int) -> Sequence[WorkflowChoice]:
-    statement = sa.select(WorkflowChoice).where(WorkflowChoice.project_id == project_id)
-    return (await session.scalars(statement.order_by(WorkflowChoice.kind, WorkflowChoice.type_code))).all()
+async def choices(session: AsyncSession, *, project_id: int) -> Sequence[WorkflowAssignment]:
+    statement = sa.select(WorkflowAssignment).where(WorkflowAssignment.project_id == project_id)
+    return (await session.scalars(statement.order_by(WorkflowAssignment.kind, WorkflowAssignment.type_code))).all()
 
 
 async def weekend(session: AsyncSession, *, project_id: int) -> str | None:

@@ -11,10 +11,10 @@ from saraban.documents.core.domain.revision import revision_label
 from saraban.documents.correspondence.domain import CORRESPONDENCE_RULES
 from saraban.documents.rfa.domain import APPROVE_CODES, RFA_RULES, RfaVerdict, may_ask, verdict
 from saraban.documents.transmittal.domain import TRANSMITTAL_RULES
+from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.outcome import OUTCOMES, Meaning, Outcome
 from saraban.workflow.domain.registers import REGISTERS
-from saraban.workflow.service.definitions import shipped
 
 TODAY = date(2026, 3, 10)
 

@@ -10,11 +10,11 @@ from saraban.documents.correspondence.domain import CORRESPONDENCE_RULES
 from saraban.documents.rfa.domain import RFA_RULES
 from saraban.documents.transmittal.domain import TRANSMITTAL_RULES
 from saraban.web.shell.document_kinds import BY_NAME
+from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.registers import DRAFT as FIRST
 from saraban.workflow.domain.registers import REGISTERS, misfits
-from saraban.workflow.service.definitions import shipped
 
 EVERYWHERE = {CANCELLED, TERMINATED}
 

@@ -7,9 +7,9 @@ import pytest
 
 from saraban.kit.errors import Invalid
 from saraban.kit.problem import to_problem
+from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.domain import awaiting, dsl, engine
 from saraban.workflow.domain.definition import Definition, Require
-from saraban.workflow.service.definitions import shipped
 from tests.domain.workflow.actors import CONTRACT, SUBMITTER, person, subject
 
 RFA = next(dsl.read(raw) for raw in shipped() if raw["workflow"] == "RFA_APPROVAL")

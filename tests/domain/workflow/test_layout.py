@@ -5,11 +5,11 @@ import json
 
 import pytest
 
+from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.layout import Box, draw
 from saraban.workflow.domain.writing import WIDTH, written
-from saraban.workflow.service.definitions import shipped
 
 SHIPPED = {raw["workflow"]: raw for raw in shipped()}
 PARTY = {"party": ["originator"]}

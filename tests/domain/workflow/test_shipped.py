@@ -20,10 +20,10 @@ from saraban.documents.rfa.domain import APPROVE_CODES
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import DomainError, Invalid, Text
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES, name_of
+from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.domain import awaiting, dsl, engine
 from saraban.workflow.domain.definition import Definition, State, Transition
 from saraban.workflow.domain.subject import SubjectFacts
-from saraban.workflow.service.definitions import shipped
 from tests.domain.workflow.actors import person, subject
 
 FOLDER = Path(__file__).with_name("matrices")

@@ -23,7 +23,7 @@ import saraban
 from saraban import bootstrap, config
 from saraban.cli.root import NOUNS
 from saraban.config import Settings
-from saraban.workflow.models import WorkflowDefinition
+from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.service import Subjects
 from tests.factories.letterbox import Letterbox, office_in
 from tests.features.cli.conftest import Command

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from saraban.audit.models import AuditLog
 from tests.features.api.test_other_project import add_other_project
 from tests.features.documents.conftest import Desk, pointers
-from tests.features.workflow.test_views import counting
+from tests.features.workflow.test_tasks import counting
 
 API = "/api/v1/workflow"
 HERE: dict[str, Any] = {"kind": "correspondence"}

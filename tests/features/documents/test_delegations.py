@@ -12,8 +12,8 @@ from fastapi import FastAPI
 from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
 from saraban.kit.clock import FixedClock, local_date
-from saraban.workflow.models import WorkflowHistory
-from saraban.workflow.service.definitions import shipped
+from saraban.workflow.administration.service.versions import shipped
+from saraban.workflow.runtime.models import WorkflowHistory
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
 

@@ -12,7 +12,7 @@ from saraban.kit.db import Database
 from saraban.web.workflows.simulated_facts import CHOICES, NAMES
 from saraban.workflow.domain import engine, vocabulary
 from saraban.workflow.domain.registers import REGISTERS
-from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.runtime.models import WorkflowInstance
 from tests.features.documents.conftest import Desk
 from tests.features.documents.test_circulations import order
 

@@ -14,7 +14,7 @@ from saraban.documents.core.models import DocumentRevision
 from saraban.notifications.models import ReminderSent
 from saraban.notifications.service import send_reminders
 from saraban.worker import Worker
-from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.runtime.models import WorkflowInstance
 from tests.conftest import SignIn, unwrapped
 from tests.features.documents.conftest import Desk
 from tests.features.notifications.test_story import titles

@@ -14,7 +14,7 @@ from saraban.notifications.repository import DocumentParties
 from saraban.notifications.service.audience import AudienceDirectory
 from saraban.worker import Worker
 from saraban.workflow.domain import dsl
-from saraban.workflow.service.hearing import ACTS, Hearing, Stand
+from saraban.workflow.runtime.service.notification_audience import ACTS, NotificationAudience, Stand
 from tests.domain.workflow.actors import person, subject
 from tests.features.documents.conftest import Desk
 from tests.features.documents.test_circulation_visibility import lose_the_right
@@ -112,7 +112,7 @@ class TestAddressing:
             users={},
             authors={},
             parties={document: DocumentParties(frozenset({3}), revision=revision)},
-            hearing=Hearing({str(revision): facts}, {str(revision): "draft"}),
+            hearing=NotificationAudience({str(revision): facts}, {str(revision): "draft"}),
             callers=people,
         )
         (notice,) = notices("document.created", {"documentPublicId": str(document), "subject": "x"})
@@ -123,7 +123,7 @@ class TestAddressing:
     def test_of_a_draft_given_up_is_for_those_who_saw_the_draft_whatever_its_end_is_called(self) -> None:
         version = dsl.read(own())
         facts = subject(seen_by=lambda _caller, state: state not in {"draft", "cancelled"})
-        known = Hearing({"rfa": facts}, versions={UUID(int=7): version})
+        known = NotificationAudience({"rfa": facts}, versions={UUID(int=7): version})
 
         stands = [Stand("rfa", "letterbox", state, UUID(int=7)) for state in ("draft", "dropped", "checking")]
 
@@ -133,7 +133,7 @@ class TestAddressing:
     def test_of_what_cannot_be_read_any_more_is_nobodys_where_a_workflow_moved_it(
         self, stand: Stand, told: bool
     ) -> None:
-        assert Hearing().sees(person(3), stand) is told
+        assert NotificationAudience().sees(person(3), stand) is told
 
 
 class TestAsked:

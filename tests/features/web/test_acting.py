@@ -139,7 +139,7 @@ class TestFailure:
         def broken(*_: object, **__: object) -> None:
             raise RuntimeError
 
-        monkeypatch.setattr("saraban.workflow.service.inbox", broken)
+        monkeypatch.setattr("saraban.workflow.service.list_tasks", broken)
         answer = await reader.get("/inbox")
 
         assert answer.status_code == 500

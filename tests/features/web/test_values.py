@@ -15,7 +15,7 @@ from saraban.kit.errors import Invalid
 from saraban.web.documents.step_data import payload_of_step, step_form
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.schema import payload_fields
-from saraban.workflow.service.values import Values
+from saraban.workflow.runtime.service.step_data import StepData
 from tests.conftest import SignIn
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden, new_rfa
@@ -50,10 +50,10 @@ def priced(properties: dict[str, Any] = PROPERTIES) -> dict[str, Any]:
     return raw
 
 
-def values(properties: dict[str, Any] = PROPERTIES) -> Values:
+def values(properties: dict[str, Any] = PROPERTIES) -> StepData:
     definition = dsl.read(priced(properties), published=True)
     assert definition.context_schema is not None
-    return Values(payload_fields(definition.context_schema.raw), {}, frozenset({"submit"}), definition)
+    return StepData(payload_fields(definition.context_schema.raw), {}, frozenset({"submit"}), definition)
 
 
 def sent(*pairs: tuple[str, str], **more: str) -> FormData:
@@ -62,7 +62,7 @@ def sent(*pairs: tuple[str, str], **more: str) -> FormData:
     )
 
 
-def remembering(fields: list[str] | None, **known: Any) -> Values:
+def remembering(fields: list[str] | None, **known: Any) -> StepData:
     """What can be given once some of it was stated."""
     raw = priced()
     if fields is not None:
@@ -70,7 +70,7 @@ def remembering(fields: list[str] | None, **known: Any) -> Values:
     definition = dsl.read(raw)
     assert definition.context_schema is not None
     shown = payload_fields(definition.context_schema.raw)
-    return Values(shown, known, frozenset(), definition, {"payload": known}, "pending_review")
+    return StepData(shown, known, frozenset(), definition, {"payload": known}, "pending_review")
 
 
 class TestPayload:

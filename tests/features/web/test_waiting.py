@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from saraban.bootstrap import System, seed
-from saraban.workflow.models import WorkflowWorkItem
+from saraban.workflow.runtime.models import WorkflowWorkItem
 from tests.conftest import SignIn, unwrapped
 from tests.features.documents.conftest import Desk, desk
 from tests.features.notifications.test_sight import SENDER, letters_go_by, state
@@ -31,7 +31,7 @@ WAYS_OUT = {
 
 class TestPages:
     async def test_say_how_many_more_there_are(self, desk: Desk, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("saraban.workflow.service.whom.MOST", 1)
+        monkeypatch.setattr("saraban.workflow.runtime.service.pending.MOST", 1)
         await letters_go_by(
             desk,
             state("draft", submit={"to": "asked", "require": SENDER}),

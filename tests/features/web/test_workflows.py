@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 import saraban
 from saraban.web.workflows.editor import STARTER
-from saraban.workflow.models import WorkflowDefinition
+from saraban.workflow.runtime.models import WorkflowDefinition
 from tests.features.web.conftest import Sit
 
 FRAGMENT = {"HX-Request": "true"}

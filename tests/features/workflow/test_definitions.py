@@ -8,10 +8,10 @@ import sqlalchemy as sa
 
 from saraban.kit.errors import Invalid, NotFound
 from saraban.workflow import service as workflow
+from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.domain import dsl
-from saraban.workflow.models import WorkflowDefinition
+from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.service import ConditionNotMet, WorkflowNotDefined, WorkflowNotValid
-from saraban.workflow.service.definitions import shipped
 from tests.factories.letterbox import NOW, Office
 
 RFA = next(raw for raw in shipped() if raw["workflow"] == "RFA_APPROVAL")
@@ -105,7 +105,7 @@ class TestSeed:
         await office.define(shorter())
         newer = {**RFA, "description": "What a later release ships."}
         # A later release cannot be had today; its content is put where the shipped one comes from.
-        monkeypatch.setattr("saraban.workflow.service.definitions.shipped", lambda: iter([newer]))
+        monkeypatch.setattr("saraban.workflow.administration.service.versions.shipped", lambda: iter([newer]))
 
         await office.db.transact(lambda session: workflow.seed_definitions(session, now=NOW))
 
@@ -116,7 +116,7 @@ class TestSeed:
     ) -> None:
         await set_active(office, 1, is_active=False)
         newer = {**RFA, "description": "What a later release ships."}
-        monkeypatch.setattr("saraban.workflow.service.definitions.shipped", lambda: iter([newer]))
+        monkeypatch.setattr("saraban.workflow.administration.service.versions.shipped", lambda: iter([newer]))
 
         await office.db.transact(lambda session: workflow.seed_definitions(session, now=NOW))
 
@@ -127,7 +127,7 @@ class TestSeed:
     ) -> None:
         newer = copy.deepcopy(RFA)
         newer["states"][0]["on"]["submit"]["require"]["party"] = ["assignee"]
-        monkeypatch.setattr("saraban.workflow.service.definitions.shipped", lambda: iter([newer]))
+        monkeypatch.setattr("saraban.workflow.administration.service.versions.shipped", lambda: iter([newer]))
 
         await office.db.transact(lambda session: workflow.seed_definitions(session, now=NOW))
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.kit.ids import new_id
-from saraban.workflow.models import WorkflowInstance
+from saraban.workflow.runtime.models import WorkflowInstance
 from tests.conftest import SignIn
 from tests.factories.letterbox import Office, office_in
 from tests.features.workflow.test_definitions import RFA, shorter

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.domain import dsl
-from saraban.workflow.service.definitions import shipped
 from tests.conftest import SignIn
 from tests.factories.letterbox import Office
 

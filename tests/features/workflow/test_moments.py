@@ -8,10 +8,12 @@ import pytest
 import sqlalchemy as sa
 
 from saraban.workflow import service as workflow
-from saraban.workflow.models import WorkflowHistory
-from saraban.workflow.service import Command, migrating, review, steering
-from saraban.workflow.service.perform import Asking
-from saraban.workflow.service.review import Reply
+from saraban.workflow.administration.service import interventions, migration
+from saraban.workflow.runtime.models import WorkflowHistory
+from saraban.workflow.runtime.service import review
+from saraban.workflow.runtime.service.instance_requests import InstanceRequest
+from saraban.workflow.runtime.service.review import BranchAnswer
+from saraban.workflow.service import Command
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import answer, branches, seat, under_review
 
@@ -29,9 +31,9 @@ async def actions(office: Office, instance: UUID) -> list[str]:
         return list(rows.all())
 
 
-async def asking(office: Office, instance: UUID, word: str) -> Asking:
+async def asking(office: Office, instance: UUID, word: str) -> InstanceRequest:
     admin = await office.person("admin")
-    return Asking(admin, office.subjects, instance, Command(word, REASON), EARLIER, None)
+    return InstanceRequest(admin, office.subjects, instance, Command(word, REASON), EARLIER, None)
 
 
 class TestStep:
@@ -50,12 +52,12 @@ class TestStep:
         asked = await asking(office, instance, door)
 
         if door == "force":
-            await steering.force(office.db, asked, action=None, to="rejected", address="")
+            await interventions.force(office.db, asked, action=None, to="rejected", address="")
         elif door == "terminate":
-            await steering.terminate(office.db, asked, address="")
+            await interventions.terminate(office.db, asked, address="")
         else:
             person = await office.person("reviewer.consultant")
-            await steering.reassign(office.db, asked, user_public_id=person.public_id, address="")
+            await interventions.reassign(office.db, asked, user_public_id=person.public_id, address="")
 
         assert (await actions(office, instance))[0] == "submit"
 
@@ -69,7 +71,7 @@ class TestStep:
             "now": EARLIER,
         }
 
-        await office.db.transact(lambda session: workflow.terminate(session, caller=caller, **ended))
+        await office.db.transact(lambda session: workflow.cancel(session, caller=caller, **ended))
 
         assert await actions(office, instance) == ["submit", "cancel"]
 
@@ -80,10 +82,10 @@ class TestMigration:
         async with office.db.reading() as session:
             raw: Any = (await workflow.find_definition(session, code="RFA_APPROVAL", version=1)).dsl
         await office.define({key: value for key, value in raw.items() if key != "version"}, activate=False)
-        plan = migrating.Plan("RFA_APPROVAL", 2, {}, dry_run=False)
+        plan = migration.MigrationPlan("RFA_APPROVAL", 2, {}, dry_run=False)
         admin = await office.person("admin")
 
-        async for _ in migrating.migrate(
+        async for _ in migration.migrate(
             office.db, caller=admin, subjects=office.subjects, plan=plan, now=EARLIER, address=""
         ):
             pass
@@ -104,7 +106,7 @@ class TestAnswer:
             subjects=office.subjects,
             public_id=instance,
             branch_public_id=of["electrical"],
-            reply=Reply("approve"),
+            reply=BranchAnswer("approve"),
             now=EARLIER,
             address="",
         )

@@ -18,11 +18,12 @@ from saraban.kit.ids import new_id
 from saraban.projects.models import ReviewTeamMember
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.answering import BranchClosed
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
-from saraban.workflow.models.delegations import DelegationRow
-from saraban.workflow.models.review import WorkflowBranch
-from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict, asking
-from saraban.workflow.service.standing import standing_for
+from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.runtime.models.delegations import DelegationRow
+from saraban.workflow.runtime.models.review import WorkflowBranch
+from saraban.workflow.runtime.service import assignment
+from saraban.workflow.runtime.service.delegated_rights import delegators_of
+from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import BRANCHES, answer, branches, reviewed, seat, under_review
 from tests.features.workflow.test_guide import EXAMPLES
@@ -54,7 +55,9 @@ async def history(office: Office, instance: UUID, *, by: str = "admin") -> list[
 async def inbox(office: Office, *, by: str, now: datetime | None = None) -> list[Any]:
     caller = await office.person(by)
     async with office.db.reading() as session:
-        page = await workflow.inbox(session, caller=caller, subjects=office.subjects, cursor=None, limit=20, now=now)
+        page = await workflow.list_tasks(
+            session, caller=caller, subjects=office.subjects, cursor=None, limit=20, now=now
+        )
     return list(page.items)
 
 
@@ -146,7 +149,7 @@ class TestWhoSubmitted:
             await answer(office, instance, found.public_id, by=deputy)
         async with office.db.reading() as session:
             place = {"workflow_code": "REVIEWED", "project_id": office.project, "now": NOW}
-            lent = await standing_for(session, await office.person(deputy), **place)
+            lent = await delegators_of(session, await office.person(deputy), **place)
         assert [seat.username for seat in lent] == [lender]  # it is the four eyes that refuse
 
 
@@ -388,7 +391,7 @@ class TestTeams:
         async with asked.db.reading() as session:
             project = await session.scalar(sa.text("SELECT uuid FROM projects WHERE project_code = 'LCBP3-C2'"))
         handlers = Handlers()
-        asking.subscribe(handlers, subjects=asked.subjects)
+        assignment.subscribe(handlers, subjects=asked.subjects)
         (told,) = handlers.of("review_team.changed")
         news = {"projectPublicId": str(UUID(str(project))), "team": "DESIGN"}
         event = Event(new_id(), "review_team.changed", "project", str(project), news, NOW)
@@ -403,7 +406,7 @@ class TestTeams:
 async def spread(office: Office) -> None:
     """Deliver what was told of accounts, twice: an event may come again."""
     handlers = Handlers()
-    asking.subscribe(handlers, subjects=office.subjects)
+    assignment.subscribe(handlers, subjects=office.subjects)
     (react,) = handlers.of("account.changed")
     told = [
         Event(row.public_id, row.name, row.aggregate_type, row.aggregate_id, row.payload, NOW)

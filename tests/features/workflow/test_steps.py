@@ -14,7 +14,7 @@ from saraban.identity.models import User
 from saraban.kit.errors import Invalid
 from saraban.kit.ids import new_id
 from saraban.workflow import service as workflow
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.service import ActionForbidden, WorkflowNotValid
 from tests.conftest import SignIn
 from tests.factories.letterbox import NOW, Office, office_in
@@ -167,7 +167,7 @@ class TestDue:
         admin = await office.person("admin")
 
         await office.db.transact(
-            lambda session: workflow.terminate(
+            lambda session: workflow.cancel(
                 session, entity_type="letterbox", entity_id=row.entity_id, caller=admin, reason="x", now=NOW
             )
         )
@@ -202,7 +202,7 @@ class TestAssign:
         for name in ("reviewer.consultant", "dc.consultant", "approver.owner"):
             caller = await office.person(name)
             async with office.db.reading() as session:
-                page = await workflow.inbox(session, caller=caller, subjects=office.subjects, cursor=None, limit=5)
+                page = await workflow.list_tasks(session, caller=caller, subjects=office.subjects, cursor=None, limit=5)
             found[name] = [item.envelope.current_state for item in page.items]
 
         assert found == {"reviewer.consultant": ["review"], "dc.consultant": [], "approver.owner": []}

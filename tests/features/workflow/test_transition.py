@@ -16,7 +16,10 @@ from saraban.kit.idempotency import KeyReused
 from saraban.kit.ids import new_id
 from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
-from saraban.workflow.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.runtime.service.persist_transition import persist_transition
+from saraban.workflow.runtime.service.transition_metrics import TRANSITIONS
+from saraban.workflow.runtime.service.transitions import hold, own_step
 from saraban.workflow.service import (
     ActionForbidden,
     Command,
@@ -25,8 +28,6 @@ from saraban.workflow.service import (
     VersionConflict,
     WorkflowNotDefined,
 )
-from saraban.workflow.service.observe import TRANSITIONS
-from saraban.workflow.service.transition import hold, own_step, settle
 from tests.factories.letterbox import NOW, Office
 
 
@@ -237,7 +238,7 @@ class TestVersion:
         async def overtaken(session: AsyncSession) -> None:
             held = await hold(session, caller=caller, subjects=office.subjects, public_id=instance, command=command)
             await session.execute(sa.update(WorkflowInstance).values(version_no=WorkflowInstance.version_no + 1))
-            await settle(session, held, own_step(held, command), command=command, now=NOW, address="")
+            await persist_transition(session, held, own_step(held, command), command=command, now=NOW, address="")
 
         with pytest.raises(VersionConflict) as lost:
             await office.db.transact(overtaken)
@@ -261,7 +262,7 @@ class TestVersion:
         instance = await office.pending()
         admin = await office.person("admin")
         async with office.db.reading() as session:
-            seen = await workflow.look(session, caller=admin, subjects=office.subjects, public_id=instance)
+            seen = await workflow.snapshot(session, caller=admin, subjects=office.subjects, public_id=instance)
         await office.act(instance, "approve", by="reviewer.consultant")
 
         def late(command: Command) -> Any:
@@ -384,7 +385,7 @@ class TestTerminate:
 
         for _ in range(2):
             await office.db.transact(
-                lambda session: workflow.terminate(
+                lambda session: workflow.cancel(
                     session, entity_type="letterbox", entity_id=key, caller=caller, reason="withdrawn", now=NOW
                 )
             )
@@ -403,7 +404,7 @@ class TestTerminate:
         (key,) = office.box.letters
         caller = await office.person("admin")
         await office.db.transact(
-            lambda session: workflow.terminate(
+            lambda session: workflow.cancel(
                 session, entity_type="letterbox", entity_id=key, caller=caller, reason="withdrawn", now=NOW
             )
         )
@@ -448,7 +449,7 @@ class TestStepFiles:
         async def may_read() -> bool:
             async with office.db.reading() as session:
                 key = await session.scalar(sa.select(Attachment.id).where(Attachment.public_id == file))
-                return await workflow.reads_step_file(session, viewer, int(key or 0), subjects=office.subjects)
+                return await workflow.may_read_step_file(session, viewer, int(key or 0), subjects=office.subjects)
 
         assert await may_read()
         office.box.hidden[next(iter(office.box.letters))] = {"dc.contractor"}

@@ -9,12 +9,7 @@ from starlette.responses import Response
 from saraban.documents.circulation import service as circulations
 from saraban.documents.circulation.domain.visibility import VIEW
 from saraban.documents.circulation.schemas import AssigneeResponse as GivenResponse
-from saraban.documents.circulation.schemas import (
-    CirculationAnswer,
-    CirculationChanges,
-    CirculationPage,
-    NewCirculation,
-)
+from saraban.documents.circulation.schemas import CirculationAnswer, CirculationChanges, CirculationPage, NewCirculation
 from saraban.documents.circulation.service import CirculationSearch
 from saraban.documents.core.dependencies import DueBefore, IfMatch, Overdue, SearchText, page_of
 from saraban.documents.core.schemas import Cancellation, DocumentHistory
@@ -34,7 +29,7 @@ from saraban.kit.http import (
     to_response,
 )
 from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
-from saraban.workflow.schemas import WorkflowEnvelope
+from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 router = APIRouter(prefix="/circulations", tags=["Circulations"])
 

@@ -20,7 +20,7 @@ from saraban.documents.core.schemas import (
 )
 from saraban.kit.schema import Day, MultiLine, Schema
 from saraban.numbering.schemas import NumberFormatOut
-from saraban.workflow.schemas import WorkflowItem
+from saraban.workflow.runtime.schemas import WorkflowItem
 
 PartKind = Literal["MAIN", "ACTION", "INFORMATION"]
 

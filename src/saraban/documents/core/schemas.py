@@ -10,9 +10,9 @@ from pydantic import Field
 
 from saraban.kit.schema import Day, MultiLine, Schema, SingleLine
 from saraban.numbering.schemas import NumberFormatOut
-from saraban.workflow.schemas import HistoryFileOut, LabelOut, WorkflowItem
-from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
-from saraban.workflow.schemas.values import BroughtOut
+from saraban.workflow.runtime.schemas import HistoryFileOut, LabelOut, WorkflowItem
+from saraban.workflow.runtime.schemas.interventions import ReassignedOut, VersionsOut
+from saraban.workflow.runtime.schemas.step_data import ChangedValueOut
 
 Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]
 RecipientType = Literal["TO", "CC"]
@@ -251,7 +251,7 @@ class HistoryEntry(Schema):
     reassigned: ReassignedOut | None = None
     migrated: VersionsOut | None = None
     attachments: list[HistoryFileOut] = Field(default_factory=list)
-    values: list[BroughtOut] = Field(default_factory=list, description="What came with a step.")
+    values: list[ChangedValueOut] = Field(default_factory=list, description="What came with a step.")
     details: dict[str, Any] = Field(default_factory=dict)
 
 

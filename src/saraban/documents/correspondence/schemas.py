@@ -4,7 +4,7 @@ from typing import Literal
 
 from saraban.documents.core.schemas import DocumentSummary, NewDocument
 from saraban.kit.schema import Schema
-from saraban.workflow.schemas import WorkflowItem
+from saraban.workflow.runtime.schemas import WorkflowItem
 
 GeneralType = Literal["LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "NOTICE", "OTHER"]
 

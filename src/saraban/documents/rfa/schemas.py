@@ -6,7 +6,7 @@ from pydantic import Field
 
 from saraban.documents.core.schemas import CodeAnswer, DocumentAnswer, DocumentSummary, MasterCode, NewDocument
 from saraban.kit.schema import Schema
-from saraban.workflow.schemas import WorkflowItem
+from saraban.workflow.runtime.schemas import WorkflowItem
 
 
 class NewRfa(NewDocument):

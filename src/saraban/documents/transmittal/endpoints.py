@@ -12,7 +12,7 @@ from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, to_response
 from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
-from saraban.workflow.schemas import WorkflowEnvelope
+from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 router = register_routes(
     TRANSMITTAL, page=TransmittalPage, words=RouteTexts("Transmittals", "transmittals", "transmittal")

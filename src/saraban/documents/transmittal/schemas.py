@@ -14,7 +14,7 @@ from saraban.documents.core.schemas import (
     RevisionList,
 )
 from saraban.kit.schema import Schema, SingleLine
-from saraban.workflow.schemas import WorkflowItem
+from saraban.workflow.runtime.schemas import WorkflowItem
 
 Purpose = Literal["FOR_APPROVAL", "FOR_INFORMATION", "FOR_REVIEW", "OTHER"]
 

@@ -13,7 +13,7 @@ from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.identity.models import Organization, User
 from saraban.notifications.models import ReminderPlan, ReminderSent
-from saraban.workflow.models import WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from saraban.identity.domain.caller import Caller
 from saraban.notifications import repository
 from saraban.notifications.domain.notices import Notice
 from saraban.notifications.repository import DocumentParties
+from saraban.workflow.domain.awaiting import ACTS, Stand
+from saraban.workflow.runtime.service.notification_audience import NotificationAudience, audience_of
 from saraban.workflow.service import Subjects
-from saraban.workflow.service.hearing import ACTS, Hearing, Stand, hearing
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class AudienceDirectory:
     users: Mapping[UUID, int]
     authors: Mapping[UUID, int]
     parties: Mapping[UUID, DocumentParties]
-    hearing: Hearing
+    hearing: NotificationAudience
     callers: Mapping[UUID, Caller] = field(default_factory=dict)
 
     def readers(self, notice: Notice) -> list[int]:
@@ -89,7 +90,7 @@ async def directory(session: AsyncSession, notices: Sequence[Notice], *, subject
     )
     keys = frozenset(organizations.values()).union(*(one.originator | one.recipients for one in parties.values()))
     stands = {stand for one in notices if (stand := stand_of(one, parties)) is not None}
-    heard = await hearing(session, stands, subjects=subjects)
+    heard = await audience_of(session, stands, subjects=subjects)
     members = await identity.members_of_each(session, keys, _permissions(notices, heard))
     users = await repository.user_keys(session, public_ids={one for notice in notices for one in notice.audience.users})
     authors = await repository.public_ids_of(session, user_ids={key for one in parties.values() for key in one.author})
@@ -98,7 +99,7 @@ async def directory(session: AsyncSession, notices: Sequence[Notice], *, subject
     return AudienceDirectory(organizations, members, users, authors, parties, heard, callers)
 
 
-def _permissions(notices: Sequence[Notice], heard: Hearing) -> frozenset[str] | None:
+def _permissions(notices: Sequence[Notice], heard: NotificationAudience) -> frozenset[str] | None:
     """Of which every member has one who can come into question; None where a step asks some who need none."""
     found = {ACTS}
     for one in notices:

@@ -21,8 +21,8 @@ from saraban.notifications.service import mail_queue
 from saraban.notifications.service.audience import AudienceDirectory, directory
 from saraban.notifications.service.mail_queue import MailSettings
 from saraban.notifications.service.preferences import preferences_of
+from saraban.workflow.runtime.service.delegated_rights import Delegates, delegates_of
 from saraban.workflow.service import Subjects
-from saraban.workflow.service.standing import StandIns, stand_ins
 
 NOTICE = "notification.created"
 # What a step brought about, or still waits for.
@@ -102,9 +102,11 @@ async def _deputies(
     steps = [(event, people) for event, _, people in concerned if event.name in OF_STEPS]
     moments = [event.created_at for event, _ in steps]
     found = (
-        await stand_ins(session, {one for _, people in steps for one in people}, first=min(moments), last=max(moments))
+        await delegates_of(
+            session, {one for _, people in steps for one in people}, first=min(moments), last=max(moments)
+        )
         if steps
-        else StandIns()
+        else Delegates()
     )
 
     def deputies(event: Event, notice: Notice, people: Sequence[int]) -> list[int]:

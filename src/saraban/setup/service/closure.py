@@ -14,7 +14,7 @@ from saraban.setup import repository
 from saraban.setup.domain.comparison import Difference
 from saraban.setup.service.apply_context import REASON, ApplyContext
 from saraban.setup.service.configuration import choice_place, format_there, place_of, seated
-from saraban.workflow.service import choosing
+from saraban.workflow.administration.service import workflow_assignment
 
 
 async def close(saving: ApplyContext, one: Difference) -> bool:
@@ -41,7 +41,7 @@ async def _by_service(saving: ApplyContext, one: Difference) -> None:
     match one.path:
         case ("assignments", _):
             place = choice_place(saving, values)
-            await choosing.take_back(session, caller=saving.caller, place=place, **acted)
+            await workflow_assignment.unassign(session, caller=saving.caller, place=place, **acted)
         case ("calendar", "days", _):
             await projects.remove_day(session, **given, day=date.fromisoformat(values["date"]))
         case ("reviewTeams", code):

@@ -17,7 +17,7 @@ from saraban.setup import repository
 from saraban.setup.domain.comparison import ChangeType, Difference
 from saraban.setup.service.apply_context import REASON, ApplyContext, fill
 from saraban.setup.service.current_project import WEEKDAY_OF
-from saraban.workflow.service import choosing
+from saraban.workflow.administration.service import workflow_assignment
 
 
 async def save_people(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -154,15 +154,17 @@ async def format_there(saving: ApplyContext, values: Mapping[str, Any]) -> Numbe
     return next((row[0] for row in rows if (row.type_code, repository.narrowing(row[0])) == wanted), None)
 
 
-def choice_place(saving: ApplyContext, values: Mapping[str, Any]) -> choosing.Place:
+def choice_place(saving: ApplyContext, values: Mapping[str, Any]) -> workflow_assignment.AssignmentTarget:
     """Name the documents that a workflow is assigned to."""
-    return choosing.Place(values["kind"].lower(), values.get("type"), saving.project_row.public_id)
+    return workflow_assignment.AssignmentTarget(
+        values["kind"].lower(), values.get("type"), saving.project_row.public_id
+    )
 
 
 async def save_assignments(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         with saving.placed(one.at, {"workflowCode": "workflow", "typeCode": "type"}):
-            await choosing.choose(
+            await workflow_assignment.assign(
                 saving.session,
                 caller=saving.caller,
                 place=choice_place(saving, one.values),

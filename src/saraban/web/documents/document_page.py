@@ -28,19 +28,12 @@ from saraban.web.shell.forms import FormErrors, await_first_answer, form_errors,
 from saraban.web.shell.page import CurrentPage, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.workflow import service as workflow
-from saraban.workflow.dependencies import RegisteredSubjects, TakesSteps
-from saraban.workflow.schemas import TransitionIn
-from saraban.workflow.schemas.review import BranchAnswerIn
-from saraban.workflow.service import (
-    Command,
-    ConditionNotMet,
-    InboxItem,
-    StaleInstance,
-    Subjects,
-    VersionConflict,
-    review,
-)
-from saraban.workflow.service.values import values_of
+from saraban.workflow.runtime.dependencies import InstanceTransitions, RegisteredSubjects
+from saraban.workflow.runtime.schemas import TransitionIn
+from saraban.workflow.runtime.schemas.review import BranchAnswerIn
+from saraban.workflow.runtime.service import review
+from saraban.workflow.runtime.service.step_data import step_data_of
+from saraban.workflow.service import Command, ConditionNotMet, StaleInstance, Subjects, Task, VersionConflict
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
@@ -124,9 +117,11 @@ async def _show(
 
 async def _next_task(
     page: PageRequest, session: AsyncSession, subjects: Subjects, public_id: UUID, clock: Clock
-) -> InboxItem | None:
+) -> Task | None:
     """What waits for the reader beside the document in hand."""
-    found = await workflow.inbox(session, caller=page.caller, subjects=subjects, cursor=None, limit=2, now=clock.now())
+    found = await workflow.list_tasks(
+        session, caller=page.caller, subjects=subjects, cursor=None, limit=2, now=clock.now()
+    )
     return next((one for one in found.items if one.envelope.facts.public_id != public_id), None)
 
 
@@ -185,7 +180,7 @@ async def act(
     page: CurrentPage,
     db: Db,
     subjects: RegisteredSubjects,
-    steps: TakesSteps,
+    transitions: InstanceTransitions,
     clock: Now,
     request: Request,
 ) -> Response:
@@ -197,7 +192,7 @@ async def act(
         async with db.reading() as session:
             found = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
             instance = await instance_of(session, shelf, page, public_id, clock)
-            values = await values_of(session, public_id=instance)
+            values = await step_data_of(session, public_id=instance)
         if needs_files(shelf.web, found.data, found.workflow) and not (
             text(form, "withoutFiles") or texts(form, "attachment")
         ):
@@ -222,7 +217,7 @@ async def act(
             on_behalf_of=order.on_behalf_of,
         )
         await await_first_answer(
-            lambda: steps.perform(
+            lambda: transitions.take(
                 caller=page.caller,
                 public_id=instance,
                 command=command,
@@ -261,7 +256,7 @@ async def answer(
             "onBehalfOf": text(form, "onBehalfOf"),
         }
         order: BranchAnswerIn = validated(request, BranchAnswerIn, asked)
-        reply = review.Reply(
+        reply = review.BranchAnswer(
             order.answer,
             order.comment or None,
             tuple(order.attachment_public_ids),

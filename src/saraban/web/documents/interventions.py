@@ -18,10 +18,11 @@ from saraban.web.documents.shelves import pages_at
 from saraban.web.shell.forms import await_first_answer, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
-from saraban.workflow.dependencies import RegisteredSubjects
-from saraban.workflow.schemas.steering import ForceIn, ReassignmentIn, TerminationIn
-from saraban.workflow.service import Command, Subjects, steering
-from saraban.workflow.service.perform import Asking
+from saraban.workflow.administration.schemas.interventions import ForceIn, ReassignmentIn, TerminationIn
+from saraban.workflow.administration.service import interventions
+from saraban.workflow.runtime.dependencies import RegisteredSubjects
+from saraban.workflow.runtime.service.instance_requests import InstanceRequest
+from saraban.workflow.service import Command, Subjects
 
 InterventionOrder = TypeVar("InterventionOrder", ForceIn, TerminationIn, ReassignmentIn)
 
@@ -47,7 +48,7 @@ class InterventionForm:
         order: InterventionOrder = validated(self.request, kind, shared | more)
         return order
 
-    async def asking(self, action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> Asking:
+    async def asking(self, action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> InstanceRequest:
         """:raises NotFound: also for a document without a workflow"""
         async with self.db.reading() as session:
             instance = await instance_of(session, self.shelf, self.page, self.public_id, self.clock)
@@ -55,7 +56,7 @@ class InterventionForm:
         command = Command(action, order.reason, client_version_no=order.client_version_no)
         # The key stands for this one form, so that what else it says need not be compared.
         kept = {"form": {name: text(self.said, name) for name in ("way", "userPublicId")}}
-        return Asking(self.page.caller, self.subjects, instance, command, now, key, kept)
+        return InstanceRequest(self.page.caller, self.subjects, instance, command, now, key, kept)
 
     async def done(self, work: Callable[[], Awaitable[None]], dialog: str) -> Response:
         return await submit_on_page(
@@ -79,9 +80,9 @@ async def force(form: CurrentIntervention) -> Response:
     async def work() -> None:
         action, _, to = (text(form.said, "way") or "").partition(":")
         order = form.order(ForceIn, action=action or None, to=to or None)
-        asking = await form.asking(order.action or steering.FORCE, order)
+        asking = await form.asking(order.action or interventions.FORCE, order)
         await await_first_answer(
-            lambda: steering.force(form.db, asking, action=order.action, to=order.to, address=form.page.address)
+            lambda: interventions.force(form.db, asking, action=order.action, to=order.to, address=form.page.address)
         )
 
     return await form.done(work, "force")
@@ -92,8 +93,8 @@ async def terminate(form: CurrentIntervention) -> Response:
     """The end of the workflow without an outcome."""
 
     async def work() -> None:
-        asking = await form.asking(steering.TERMINATE, form.order(TerminationIn))
-        await await_first_answer(lambda: steering.terminate(form.db, asking, address=form.page.address))
+        asking = await form.asking(interventions.TERMINATE, form.order(TerminationIn))
+        await await_first_answer(lambda: interventions.terminate(form.db, asking, address=form.page.address))
 
     return await form.done(work, "terminate")
 
@@ -104,9 +105,11 @@ async def reassign(form: CurrentIntervention) -> Response:
 
     async def work() -> None:
         order = form.order(ReassignmentIn, userPublicId=text(form.said, "userPublicId") or "")
-        asking = await form.asking(steering.REASSIGN, order)
+        asking = await form.asking(interventions.REASSIGN, order)
         await await_first_answer(
-            lambda: steering.reassign(form.db, asking, user_public_id=order.user_public_id, address=form.page.address)
+            lambda: interventions.reassign(
+                form.db, asking, user_public_id=order.user_public_id, address=form.page.address
+            )
         )
 
     return await form.done(work, "reassign")

@@ -12,13 +12,14 @@ from saraban.kit.errors import Text
 from saraban.web.documents.document_pages import DocumentDetails, DocumentPages, OpenActions, state_of
 from saraban.web.shell.document_kinds import WebKind
 from saraban.workflow import service as workflow
+from saraban.workflow.administration.service import interventions
+from saraban.workflow.administration.service.interventions import NO_INTERVENTIONS, PermittedInterventions
 from saraban.workflow.domain.past_tense import past_tense
 from saraban.workflow.domain.registers import DRAFT
 from saraban.workflow.domain.steering import CANCEL, PERMISSION, TERMINATE
-from saraban.workflow.schemas import WorkflowOut
-from saraban.workflow.service import Subjects, TakenStep, steering
-from saraban.workflow.service.steering import NOTHING, Steerable
-from saraban.workflow.service.values import NO_VALUES, Values, values_of
+from saraban.workflow.runtime.schemas import WorkflowOut
+from saraban.workflow.runtime.service.step_data import NO_STEP_DATA, StepData, step_data_of
+from saraban.workflow.service import HistoryStep, Subjects
 
 
 def needs_files(web: WebKind, document: Any, flow: WorkflowOut | None) -> bool:
@@ -35,11 +36,11 @@ class DocumentView:
     workflow: WorkflowOut | None
     state: str
     around: DocumentDetails
-    taken: tuple[TakenStep, ...]
+    taken: tuple[HistoryStep, ...]
     ahead: tuple[Text, ...]
-    steering: Steerable = NOTHING
+    steering: PermittedInterventions = NO_INTERVENTIONS
     people: tuple[Caller, ...] = ()
-    values: Values = NO_VALUES
+    values: StepData = NO_STEP_DATA
 
     @property
     def history(self) -> list[Any]:
@@ -58,14 +59,14 @@ class DocumentView:
             last.action in {CANCEL, TERMINATE} or past_tense(last.action_label).th == last.to_label.th
         )
 
-    def since(self, version: int) -> tuple[TakenStep, ...]:
+    def since(self, version: int) -> tuple[HistoryStep, ...]:
         """What was done after a version of the workflow that the reader saw, as far as it counts in steps."""
         flow = self.workflow
         steps = flow.version_no - version if flow is not None and version else 0
         return self.taken[-min(steps, len(self.taken)) :] if steps > 0 and self.taken else ()
 
     @property
-    def returned(self) -> TakenStep | None:
+    def returned(self) -> HistoryStep | None:
         """The step by which the document came back to be revised, where it stands so now."""
         flow = self.workflow
         if flow is None or self.state == "cancelled" or not self.taken:
@@ -80,7 +81,7 @@ class DocumentView:
         return needs_files(self.web, self.document, self.workflow)
 
     @property
-    def answers(self) -> list[TakenStep]:
+    def answers(self) -> list[HistoryStep]:
         """What was answered, the latest first; sheets show the answers of each person by themselves."""
         return [] if self.around.people else [one for one in reversed(self.taken) if one.action == "respond"]
 
@@ -107,18 +108,20 @@ async def read_view(
     """
     found = await shelf.read(session, caller=caller, public_id=public_id, clock=clock)
     document, flow = found.data, found.workflow
-    taken: tuple[TakenStep, ...] = ()
+    taken: tuple[HistoryStep, ...] = ()
     coming: tuple[Text, ...] = ()
     if flow is not None:
         instance = flow.instance_public_id
         taken = await workflow.history(session, caller=caller, subjects=subjects, public_id=instance)
-        coming = await workflow.ahead(session, public_id=instance)
+        coming = await workflow.states_ahead(session, public_id=instance)
     around = await shelf.around(session, caller=caller, document=document, clock=clock)
     seen = DocumentView(shelf.web, document, flow, state_of(found), around, taken, coming)
     if flow is not None:
-        seen = replace(seen, values=await values_of(session, public_id=flow.instance_public_id))
+        seen = replace(seen, values=await step_data_of(session, public_id=flow.instance_public_id))
     if flow is None or not caller.may_anywhere(PERMISSION):
         return seen
     asked = {"caller": caller, "subjects": subjects, "public_id": flow.instance_public_id}
-    open_to = await steering.find(session, **asked)
-    return replace(seen, steering=open_to, people=await steering.people(session, **asked) if open_to.reassign else ())
+    open_to = await interventions.find(session, **asked)
+    return replace(
+        seen, steering=open_to, people=await interventions.people(session, **asked) if open_to.reassign else ()
+    )

@@ -11,7 +11,7 @@ from saraban.web.shell.forms import read_json, text
 from saraban.workflow.domain.giving import same
 from saraban.workflow.domain.schema.fields import Field, figure, written
 from saraban.workflow.domain.subject import Value
-from saraban.workflow.service.values import Values
+from saraban.workflow.runtime.service.step_data import StepData
 
 PREFIX: Final = "payload."
 TAKES: Final = "takes"  # names what a form asks for: it may be another action's by the time that it is sent again
@@ -87,7 +87,7 @@ class StepForm:
         return json.dumps([row.field.name for row in self.rows], ensure_ascii=False)
 
 
-def step_form(values: Values, form: Mapping[str, Any], action: str) -> StepForm:
+def step_form(values: StepData, form: Mapping[str, Any], action: str) -> StepForm:
     """Return the fields of an action's form, filled in as they were when it was refused."""
     offered = values.of(action)
     if len(offered) > MOST:
@@ -104,7 +104,7 @@ def step_form(values: Values, form: Mapping[str, Any], action: str) -> StepForm:
     )
 
 
-def payload_of_step(values: Values, form: Any) -> dict[str, Any]:
+def payload_of_step(values: StepData, form: Any) -> dict[str, Any]:
     """
     Return the payload that a form stands for, and nothing where it says what the document remembers anyway.
 

@@ -17,9 +17,9 @@ from saraban.web.shell.document_kinds import BY_NAME
 from saraban.web.shell.forms import FormErrors, form_errors, read_form, submit, text, texts, validated
 from saraban.web.shell.page import CurrentPage, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
-from saraban.workflow.schemas.delegations import DelegationIn
-from saraban.workflow.service import delegating
-from saraban.workflow.service.delegating import Wanted
+from saraban.workflow.runtime.schemas.delegations import DelegationIn
+from saraban.workflow.runtime.service import delegations
+from saraban.workflow.runtime.service.delegations import NewDelegation
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/delegations")
 
@@ -61,7 +61,7 @@ async def colleagues(
     page: CurrentPage, session: ReadSession, q: Annotated[str, Query(max_length=100)] = ""
 ) -> Response:
     """The choices of the form that fit what was typed."""
-    found = await delegating.colleagues(session, caller=page.caller, text=q)
+    found = await delegations.colleagues(session, caller=page.caller, text=q)
     return page.show("people/parts/people_options.html", people=found, chosen="")
 
 
@@ -71,8 +71,8 @@ async def delegate(page: CurrentPage, db: Db, clock: Now, request: Request) -> R
 
     async def work(session: AsyncSession) -> None:
         order: DelegationIn = validated(request, DelegationIn, _payload(form))
-        wanted = Wanted(**order.model_dump())
-        await delegating.delegate(
+        wanted = NewDelegation(**order.model_dump())
+        await delegations.delegate(
             session, caller=page.caller, wanted=wanted, now=clock.now(), zone=clock.zone, address=page.address
         )
 
@@ -86,7 +86,7 @@ async def delegate(page: CurrentPage, db: Db, clock: Now, request: Request) -> R
 async def revoke(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Response:
     """Takes a delegation back at once."""
     await db.transact(
-        lambda session: delegating.revoke(
+        lambda session: delegations.revoke(
             session, caller=page.caller, public_id=public_id, if_match=None, now=clock.now(), address=page.address
         )
     )
@@ -118,7 +118,7 @@ async def _show(
     error: DomainError | None = None,
 ) -> Response:
     now = clock.now()
-    found = await delegating.listing(session, caller=page.caller, cursor=cursor, limit=ROWS, now=now)
+    found = await delegations.listing(session, caller=page.caller, cursor=cursor, limit=ROWS, now=now)
     mine = page.caller.public_id
     return page.show(
         "people/delegations.html",
@@ -127,8 +127,8 @@ async def _show(
         received=[one for one in found.items if one.delegator.public_id != mine],
         next_cursor=found.next_cursor,
         older=cursor is not None,
-        people=await delegating.colleagues(session, caller=page.caller),
-        codes=await delegating.known_workflows(session),
+        people=await delegations.colleagues(session, caller=page.caller),
+        codes=await delegations.known_workflows(session),
         places=await projects.projects_of(session, caller=page.caller),
         name_of=name_of,
         states=PERIOD_STATES,

@@ -9,7 +9,7 @@ from saraban.web.shell.document_kinds import BY_NAME
 from saraban.web.shell.page import CurrentPage
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.workflow import service as workflow
-from saraban.workflow.dependencies import RegisteredSubjects
+from saraban.workflow.runtime.dependencies import RegisteredSubjects
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
@@ -26,7 +26,9 @@ async def inbox(
 ) -> Response:
     """The whole page, or for htmx the list alone or its next rows (`cursor`)."""
     now = clock.now()
-    found = await workflow.inbox(session, caller=page.caller, subjects=subjects, cursor=cursor, limit=ROWS, now=now)
+    found = await workflow.list_tasks(
+        session, caller=page.caller, subjects=subjects, cursor=cursor, limit=ROWS, now=now
+    )
     template = "people/my_tasks.html"
     if page.is_fragment:
         template = "people/parts/task_rows.html" if cursor else "people/parts/task_list.html"

@@ -16,14 +16,14 @@ from saraban.web.shell.page import CurrentPage, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.web.workflows.workflow_assignment import assignment_label, rfa_types_named
 from saraban.workflow import service as workflow
-from saraban.workflow.dependencies import Definitions
+from saraban.workflow.administration.dependencies import Definitions
+from saraban.workflow.administration.service import versions, workflow_assignment
+from saraban.workflow.administration.service.workflow_assignment import AssignedKind, AssignedKinds
 from saraban.workflow.domain import dsl, layout
 from saraban.workflow.domain.definition import Definition, Require, Transition
 from saraban.workflow.domain.review import FELL, LABELS
 from saraban.workflow.domain.schema import payload_fields
 from saraban.workflow.domain.writing import written
-from saraban.workflow.service import catalogue, choosing
-from saraban.workflow.service.choosing import Starter, Starters
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows")
 
@@ -72,8 +72,8 @@ class ActionSummary:
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(VIEW)
-    found = await catalogue.workflows(session)
-    starters = await choosing.starters(session, caller=page.caller)
+    found = await versions.workflows(session)
+    starters = await workflow_assignment.assigned_kinds(session, caller=page.caller)
     return page.show(
         "workflows/definitions.html",
         workflows=found,
@@ -94,14 +94,14 @@ async def show(
 ) -> Response:
     page.caller.require_somewhere(VIEW)
     may_manage = page.caller.may_anywhere(MANAGE)
-    known = await catalogue.workflow(session, code=code)
+    known = await versions.workflow(session, code=code)
     found = await workflow.find_definition(session, code=code, version=version)
     line = next(one for one in known.versions if one.version == version)
     older = [one.version for one in known.versions if one.version < version]
     before = against if against is not None else next(iter(older), None)
     changes = await workflow.compare_versions(session, code=code, before=before, after=version) if before else []
     definition = dsl.read(found.dsl, published=True)
-    starters = (await choosing.starters(session, caller=page.caller)).get(code, Starters())
+    starters = (await workflow_assignment.assigned_kinds(session, caller=page.caller)).get(code, AssignedKinds())
     return page.show(
         "workflows/definition.html",
         workflow=known,
@@ -115,7 +115,7 @@ async def show(
         changes=[(one, abbreviated(one.before), abbreviated(one.after)) for one in changes],
         starters=starters,
         words_of_starter=await _naming(page, session, starters),
-        under_way=await catalogue.under_way(session, public_id=found.public_id),
+        under_way=await versions.running_on(session, public_id=found.public_id),
         done=done,
         may_manage=may_manage,
         refused=await workflow.refused_today(session, code=code, version=version) if may_manage else (),
@@ -159,7 +159,7 @@ async def _set_active(page: PageRequest, db: Any, clock: Any, code: str, version
     await db.transact(work)
 
 
-async def _naming(page: PageRequest, session: AsyncSession, *several: Starters) -> Callable[[Starter], Text]:
+async def _naming(page: PageRequest, session: AsyncSession, *several: AssignedKinds) -> Callable[[AssignedKind], Text]:
     """What names the documents that start on workflows, RFA types by what projects call them."""
     named = await rfa_types_named(session, page.caller, [one for starters in several for one in starters.seen])
     return partial(assignment_label, rfa_types=named)

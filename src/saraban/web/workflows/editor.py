@@ -18,12 +18,12 @@ from saraban.web.shell.page import CurrentPage, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.web.workflows.definitions import MANAGE
 from saraban.workflow import service as workflow
-from saraban.workflow.dependencies import Definitions
+from saraban.workflow.administration.dependencies import Definitions
+from saraban.workflow.administration.schemas.definitions import DefinitionIn, DefinitionText
+from saraban.workflow.administration.service import versions
 from saraban.workflow.domain import dsl, layout
 from saraban.workflow.domain.difference import difference
 from saraban.workflow.domain.writing import written
-from saraban.workflow.schemas import DefinitionIn, DefinitionText
-from saraban.workflow.service import catalogue
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/new")
 
@@ -130,7 +130,7 @@ def _pointer(fault: FieldProblem) -> str:
 async def _ready(page: PageRequest, session: AsyncSession, raw: dict[str, Any]) -> dict[str, Any]:
     """What publishing would make of it."""
     definition = dsl.read(raw, published=True)  # its faults have been looked for
-    known = [one for one in await catalogue.workflows(session) if one.code == definition.code]
+    known = [one for one in await versions.workflows(session) if one.code == definition.code]
     newest = known[0].versions[0] if known else None
     changes = None
     if newest is not None:

@@ -18,12 +18,12 @@ from saraban.web.shell.page import CurrentPage, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.web.workflows.definitions import MANAGE, Code, Version
 from saraban.workflow import service as workflow
-from saraban.workflow.dependencies import RegisteredSubjects
+from saraban.workflow.administration.service import migration
+from saraban.workflow.administration.service.migration import MigratedInstance, MigrationPlan
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.migrating import WORDS, Outcome
-from saraban.workflow.service import migrating
-from saraban.workflow.service.migrating import Line, Plan
+from saraban.workflow.runtime.dependencies import RegisteredSubjects
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}/migration")
 
@@ -50,7 +50,7 @@ class MigrationResult:
     going: int
     looked_at: int
     counts: Sequence[tuple[Text, int]]
-    lines: Sequence[tuple[Line, Text]]
+    lines: Sequence[tuple[MigratedInstance, Text]]
 
 
 @router.get("")
@@ -70,11 +70,11 @@ async def migrate(
     moves = text(form, "do") == "move"
     result, fault = None, None
     try:
-        batches = migrating.migrate(
+        batches = migration.migrate(
             db,
             caller=page.caller,
             subjects=subjects,
-            plan=Plan(code, version, mapping, dry_run=not moves),
+            plan=MigrationPlan(code, version, mapping, dry_run=not moves),
             now=clock.now(),
             address=page.address,
             most=AT_ONCE,
@@ -90,13 +90,13 @@ async def migrate(
 
 async def _mapping(db: Any, form: FormData, code: str) -> dict[str, str]:
     async with db.reading() as session:
-        standing = await migrating.standings(session, code=code)
+        standing = await migration.running_instances(session, code=code)
     names = sorted({state for one in standing for state in one.states})
     chosen = {name: text(form, f"to-{name}") for name in names}
     return {name: to for name, to in chosen.items() if to}
 
 
-def _result(batches: Sequence[migrating.Batch], *, moved: bool) -> MigrationResult:
+def _result(batches: Sequence[migration.MigrationBatch], *, moved: bool) -> MigrationResult:
     lines = [line for batch in batches for line in batch.lines]
     counts = Counter(line.found.outcome for line in lines)
     return MigrationResult(
@@ -137,7 +137,7 @@ async def _show(
 async def _places(session: AsyncSession, definition: Definition, code: str, version: int) -> list[OccupiedState]:
     counts: Counter[str] = Counter()
     labels: dict[str, Text] = {}
-    for one in sorted(await migrating.standings(session, code=code), key=lambda each: each.version):
+    for one in sorted(await migration.running_instances(session, code=code), key=lambda each: each.version):
         if one.version == version or not one.states:
             continue
         counts.update(one.states)

@@ -14,7 +14,7 @@ from saraban.web.shell.forms import NOT_JSON, TOO_DEEP, number_or_text, text, va
 from saraban.web.shell.labels import PRIORITIES
 from saraban.workflow.domain import giving, lines
 from saraban.workflow.domain.definition import Definition
-from saraban.workflow.schemas import Payload
+from saraban.workflow.runtime.schemas import Payload
 from saraban.workflow.service import line_of
 
 # Both are asked whatever the conditions read: they are what documents are told apart by.

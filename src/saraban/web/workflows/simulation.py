@@ -20,12 +20,12 @@ from saraban.web.shell.session_renewal import PageRoute
 from saraban.web.workflows.definitions import MANAGE, ORGANIZATIONS, Code, Version
 from saraban.web.workflows.simulated_facts import CHOICES, NAMES, facts_read, simulated_facts, typed_facts
 from saraban.workflow import service as workflow
-from saraban.workflow.dependencies import RegisteredSubjects
+from saraban.workflow.administration.schemas.simulation import ReplayIn, SimulatedActionIn
+from saraban.workflow.administration.service import versions
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.schema import payload_fields
-from saraban.workflow.schemas import RehearsedStepIn, ReplayIn
-from saraban.workflow.service import catalogue
+from saraban.workflow.runtime.dependencies import RegisteredSubjects
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}")
 
@@ -64,7 +64,7 @@ async def play(code: Code, version: Version, page: CurrentPage, session: ReadSes
     try:
         around = simulated_facts(request, definition, facts)
         tries = [_try(request, definition, row, index) for index, row in enumerate(rows)]
-        played = await workflow.rehearse(
+        played = await workflow.simulate(
             session, code=code, version=version, tries=tries, document=around.document, context=around.context
         )
     except DomainError as error:
@@ -100,9 +100,9 @@ def _first(definition: Definition) -> dict[str, str]:
 
 def _try(request: Request, definition: Definition, row: Mapping[str, str], index: int) -> workflow.Try:
     action, response, branch = (*row["what"].split("|"), "", "", "")[:3]
-    order: RehearsedStepIn = validated(
+    order: SimulatedActionIn = validated(
         request,
-        RehearsedStepIn,
+        SimulatedActionIn,
         {
             "actor": {
                 "roles": [row["role"]] if row["role"] else [],
@@ -202,7 +202,7 @@ async def _show(
         choices=simulation_choices(definition, page.language),
         takes=values_taken(definition, page.language),
         names={one.value: one.label for _, some in simulation_choices(definition, page.language) for one in some},
-        roles=[(name, role_words(name)) for name in await catalogue.role_names(session)],
+        roles=[(name, role_words(name)) for name in await versions.role_names(session)],
         organizations=ORGANIZATIONS,
         faults=form_errors(error, page.language) if error else FormErrors(),
     )

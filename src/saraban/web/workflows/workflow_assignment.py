@@ -23,10 +23,15 @@ from saraban.web.shell.document_kinds import BY_NAME
 from saraban.web.shell.forms import FormErrors, Work, form_errors, id_of, project_in, read_form, submit, text, validated
 from saraban.web.shell.page import CurrentPage, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
+from saraban.workflow.administration.schemas.workflow_assignments import WorkflowAssignmentIn
+from saraban.workflow.administration.service import workflow_assignment
+from saraban.workflow.administration.service.workflow_assignment import (
+    AssignableWorkflow,
+    AssignedKind,
+    AssignmentTarget,
+    WorkflowAssignmentView,
+)
 from saraban.workflow.domain.registers import REGISTERS
-from saraban.workflow.schemas.choices import ChoiceIn
-from saraban.workflow.service import choosing
-from saraban.workflow.service.choosing import ChoiceView, Offer, Place, Starter
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/choices")
 
@@ -51,7 +56,7 @@ class AssignmentRow:
     kind: str
     type_code: str | None
     code: str
-    choice: ChoiceView | None
+    choice: WorkflowAssignmentView | None
     own: bool
 
 
@@ -74,9 +79,9 @@ async def choose(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
     async def work(session: AsyncSession) -> None:
         names = ("kind", "typeCode", "workflowCode")
         typed = {name: value for name in names if (value := text(form, name))}
-        order: ChoiceIn = validated(request, ChoiceIn, typed | {"projectPublicId": project})
-        place = Place(order.kind, order.type_code, order.project_public_id)
-        await choosing.choose(
+        order: WorkflowAssignmentIn = validated(request, WorkflowAssignmentIn, typed | {"projectPublicId": project})
+        place = AssignmentTarget(order.kind, order.type_code, order.project_public_id)
+        await workflow_assignment.assign(
             session,
             caller=page.caller,
             place=place,
@@ -92,10 +97,12 @@ async def choose(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
 async def take_back(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
     form = await read_form(request)
     project = _project_of(form)
-    place = Place(text(form, "kind") or "", text(form, "typeCode"), project)
+    place = AssignmentTarget(text(form, "kind") or "", text(form, "typeCode"), project)
 
     async def work(session: AsyncSession) -> None:
-        await choosing.take_back(session, caller=page.caller, place=place, now=clock.now(), address=page.address)
+        await workflow_assignment.unassign(
+            session, caller=page.caller, place=place, now=clock.now(), address=page.address
+        )
 
     return await _done(page, db, form, work, project, "taken")
 
@@ -110,7 +117,7 @@ def documents_label(kind: str, type_code: str | None, *, rfa_types: Mapping[str,
     return Text(f"{plural.th}: {name.th}", f"{plural.en}: {name.en}")
 
 
-def assignment_label(one: Starter, *, rfa_types: Mapping[str, Text]) -> Text:
+def assignment_label(one: AssignedKind, *, rfa_types: Mapping[str, Text]) -> Text:
     """Return which documents start on a workflow, and where."""
     what = documents_label(one.kind, one.type_code, rfa_types=rfa_types)
     if one.project_code is not None:
@@ -129,7 +136,10 @@ async def rfa_types(session: AsyncSession, caller: Caller, places: Iterable[Proj
 
 
 async def rfa_types_named(
-    session: AsyncSession, caller: Caller, named: Iterable[AssignmentRow | Starter], known: Mapping[str, Text] = _NONE
+    session: AsyncSession,
+    caller: Caller,
+    named: Iterable[AssignmentRow | AssignedKind],
+    known: Mapping[str, Text] = _NONE,
 ) -> Mapping[str, Text]:
     """Return what RFA types are called that lines name; the other projects are asked only for unknown ones."""
     codes = {one.type_code for one in named if one.type_code is not None and REGISTERS[one.kind].by_rfa_type}
@@ -138,7 +148,7 @@ async def rfa_types_named(
     return await rfa_types(session, caller, await projects.projects_of(session, caller=caller)) | dict(known)
 
 
-def assignment_rows(found: Sequence[ChoiceView], project: UUID | None) -> Iterator[AssignmentRow]:
+def assignment_rows(found: Sequence[WorkflowAssignmentView], project: UUID | None) -> Iterator[AssignmentRow]:
     """Return what counts in a place: each kind, and each type of it for which anything was chosen."""
     known = {(one.project.public_id if one.project else None, one.kind, one.type_code): one for one in found}
     for kind, register in REGISTERS.items():
@@ -186,8 +196,12 @@ async def _show(
     kind = kind if kind in REGISTERS else FIRST
     places = list(page.projects or await projects.projects_of(session, caller=page.caller))
     here = _here(page, places, project)
-    offers = await choosing.offers(session)
-    found = list(assignment_rows(await choosing.listing(session, caller=page.caller), here.public_id if here else None))
+    offers = await workflow_assignment.assignable_workflows(session)
+    found = list(
+        assignment_rows(
+            await workflow_assignment.listing(session, caller=page.caller), here.public_id if here else None
+        )
+    )
     own = await rfa_types(session, page.caller, [here] if here else places)
     named = await rfa_types_named(session, page.caller, found, own)
     return page.show(
@@ -205,7 +219,7 @@ async def _show(
         words_of=partial(documents_label, rfa_types=named),
         form=form if form is not None else {},
         done=done,
-        may_choose=choosing.may_choose(page.caller, here),
+        may_choose=workflow_assignment.may_assign(page.caller, here),
         faults=form_errors(error, page.language) if error else FormErrors(),
     )
 
@@ -225,7 +239,7 @@ def _here(page: PageRequest, places: Sequence[ProjectRef], asked: str) -> Projec
     return found or next(iter(places), None)
 
 
-def _fitting(offers: Sequence[Offer], kind: str) -> list[Offer]:
+def _fitting(offers: Sequence[AssignableWorkflow], kind: str) -> list[AssignableWorkflow]:
     return [one for one in offers if kind in one.kinds]
 
 

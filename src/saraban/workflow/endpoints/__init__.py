@@ -2,8 +2,9 @@
 
 from fastapi import APIRouter
 
-from saraban.workflow.endpoints import choices, definitions, delegations, instances, review, steering
+from saraban.workflow.administration.endpoints import definitions, interventions, workflow_assignments
+from saraban.workflow.runtime.endpoints import delegations, instances, review
 
 router = APIRouter(tags=["workflow"])
-for subject in (choices, definitions, delegations, instances, review, steering):
+for subject in (workflow_assignments, definitions, delegations, instances, review, interventions):
     router.include_router(subject.router)

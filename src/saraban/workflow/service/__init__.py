@@ -5,14 +5,17 @@ What is moved is known by `SubjectPort` alone; documents implement it and `boots
 """
 
 from saraban.kit.errors import DomainError as Refusal
-from saraban.workflow.domain.dsl import WorkflowNotValid
-from saraban.workflow.domain.engine import ActionForbidden, ConditionNotMet, Step, TransitionNotPossible
-from saraban.workflow.domain.rehearsal import Actor, Tried, Try
-from saraban.workflow.domain.subject import ActionChoice, Envelope, StepFile, SubjectFacts
-from saraban.workflow.service.definitions import (
+from saraban.workflow.administration.service.simulation import (
+    DifferingInstance,
+    ReplayReport,
+    diagram,
+    replay,
+    simulate,
+)
+from saraban.workflow.administration.service.simulation import compare as compare_versions
+from saraban.workflow.administration.service.versions import (
     DefinitionRaced,
     DefinitionView,
-    WorkflowNotDefined,
     create,
     line_of,
     refused_today,
@@ -22,62 +25,62 @@ from saraban.workflow.service.definitions import (
     validate,
     validate_text,
 )
-from saraban.workflow.service.definitions import (
-    find as find_definition,
-)
-from saraban.workflow.service.definitions import (
-    listing as list_definitions,
-)
-from saraban.workflow.service.instances import envelopes, lock, refresh_waiting, start, terminate
-from saraban.workflow.service.news import TRANSITIONED
-from saraban.workflow.service.subjects import Applied, Move, SubjectPort, Subjects
-from saraban.workflow.service.together import Steps
-from saraban.workflow.service.transition import Command, Seen, StaleInstance, VersionConflict, look, transition
-from saraban.workflow.service.versions import Differing, Replayed, diagram, rehearse, replay
-from saraban.workflow.service.versions import compare as compare_versions
-from saraban.workflow.service.views import (
-    InboxItem,
-    TakenStep,
-    ahead,
+from saraban.workflow.administration.service.versions import find as find_definition
+from saraban.workflow.administration.service.versions import listing as list_definitions
+from saraban.workflow.domain.dsl import WorkflowNotValid
+from saraban.workflow.domain.engine import ActionForbidden, ConditionNotMet, Step, TransitionNotPossible
+from saraban.workflow.domain.rehearsal import Actor, Tried, Try
+from saraban.workflow.domain.subject import ActionChoice, Envelope, StepFile, SubjectFacts
+from saraban.workflow.runtime.service.definitions import WorkflowNotDefined
+from saraban.workflow.runtime.service.instances import cancel, envelopes, lock, renew_pending, start
+from saraban.workflow.runtime.service.subjects import AppliedSteps, SubjectPort, Subjects, SubjectStep
+from saraban.workflow.runtime.service.tasks import (
+    HistoryStep,
+    Task,
     find,
     history,
-    inbox,
-    reads_step_file,
+    list_tasks,
+    may_read_step_file,
+    states_ahead,
     steps_of,
 )
+from saraban.workflow.runtime.service.transition_batch import Transitions
+from saraban.workflow.runtime.service.transition_request import Command, StaleInstance, VersionConflict
+from saraban.workflow.runtime.service.transitions import InstanceSnapshot, snapshot, transition
+from saraban.workflow.runtime.service.workflow_events import TRANSITIONED
 
 __all__ = [
     "TRANSITIONED",
     "ActionChoice",
     "ActionForbidden",
     "Actor",
-    "Applied",
+    "AppliedSteps",
     "Command",
     "ConditionNotMet",
     "DefinitionRaced",
     "DefinitionView",
-    "Differing",
+    "DifferingInstance",
     "Envelope",
-    "InboxItem",
-    "Move",
+    "HistoryStep",
+    "InstanceSnapshot",
     "Refusal",
-    "Replayed",
-    "Seen",
+    "ReplayReport",
     "StaleInstance",
     "Step",
     "StepFile",
-    "Steps",
     "SubjectFacts",
     "SubjectPort",
+    "SubjectStep",
     "Subjects",
-    "TakenStep",
+    "Task",
     "TransitionNotPossible",
+    "Transitions",
     "Tried",
     "Try",
     "VersionConflict",
     "WorkflowNotDefined",
     "WorkflowNotValid",
-    "ahead",
+    "cancel",
     "compare_versions",
     "create",
     "diagram",
@@ -85,22 +88,22 @@ __all__ = [
     "find",
     "find_definition",
     "history",
-    "inbox",
     "line_of",
     "list_definitions",
+    "list_tasks",
     "lock",
-    "look",
-    "reads_step_file",
-    "refresh_waiting",
+    "may_read_step_file",
     "refused_today",
-    "rehearse",
+    "renew_pending",
     "replay",
     "seed_definitions",
     "set_active",
     "shipped",
+    "simulate",
+    "snapshot",
     "start",
+    "states_ahead",
     "steps_of",
-    "terminate",
     "transition",
     "validate",
     "validate_text",

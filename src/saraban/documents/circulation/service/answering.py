@@ -20,7 +20,7 @@ from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text,
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.workflow import service as workflow
 from saraban.workflow.domain import acting
-from saraban.workflow.service.standing import standing_for
+from saraban.workflow.runtime.service.delegated_rights import delegators_of
 
 
 class NotRouting(DomainError):
@@ -124,7 +124,7 @@ async def _respond(
     await take_answer(session, part, status=response.status, comment=response.comment, now=now)
     row = (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
     fresh = (await repository.parts(session, sheet_ids=[row.sheet.id]))[row.sheet.id]
-    await workflow.refresh_waiting(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row, fresh), now=now)
+    await workflow.renew_pending(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row, fresh), now=now)
     details: dict[str, object] = {"status": response.status, "comment": response.comment}
     if seat is not caller:
         details["onBehalfOfPublicId"] = str(seat.public_id)
@@ -146,7 +146,7 @@ async def _whose(
     own = part_for(caller, parts)
     if named == caller.public_id or (named is None and own is not None and domain.is_open(part_of(own))):
         return caller, _checked(caller, row, own)
-    seats = await standing_for(session, caller, workflow_code=workflow_code, project_id=row.sheet.project_id, now=now)
+    seats = await delegators_of(session, caller, workflow_code=workflow_code, project_id=row.sheet.project_id, now=now)
     if named is not None:
         seat = acting.seat_of(seats, named)
         return seat, _checked(seat, row, part_for(seat, parts))

@@ -26,7 +26,7 @@ from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
-from saraban.workflow.schemas import WorkflowEnvelope
+from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 _COLUMNS = {
     "subject": "circulation_subject",
@@ -210,7 +210,7 @@ async def _end(
     )
     waiting = [one.user.public_id for one in parts if one.user is not None and domain.is_open(part_of(one))]
     await close_parts(session, parts, reason=reason, now=now)
-    await workflow.terminate(
+    await workflow.cancel(
         session,
         entity_type=domain.ENTITY_TYPE,
         entity_id=str(row.sheet.public_id),

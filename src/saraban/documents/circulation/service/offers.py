@@ -14,7 +14,7 @@ from saraban.documents.circulation.service.reading import find
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.workflow.domain.subject import Represented
-from saraban.workflow.service.standing import standing_for
+from saraban.workflow.runtime.service.delegated_rights import delegators_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ async def _others(
 ) -> tuple[Represented, ...]:
     if not any(domain.is_open(part_of(one)) for one in parts):
         return ()
-    seats = await standing_for(session, caller, workflow_code=workflow_code, project_id=row.sheet.project_id, now=now)
+    seats = await delegators_of(session, caller, workflow_code=workflow_code, project_id=row.sheet.project_id, now=now)
     return tuple(
         Represented(seat.public_id, seat.display_name)
         for seat in seats

@@ -20,7 +20,7 @@ from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
 from saraban.projects.domain.master_data import CIRCULATION_STATUSES
 from saraban.workflow import service as workflow
-from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
+from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 
 def reach(caller: Caller) -> CirculationReach:

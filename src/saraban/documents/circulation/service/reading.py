@@ -18,7 +18,7 @@ from saraban.kit.clock import local_date
 from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
-from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
+from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

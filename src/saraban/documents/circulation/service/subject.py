@@ -40,12 +40,12 @@ class CirculationSubject:
             found |= await self.facts(session, caller=caller, entity_ids=[key])
         return found
 
-    async def moved(self, session: AsyncSession, moves: Sequence[workflow.Move]) -> workflow.Applied:
+    async def moved(self, session: AsyncSession, moves: Sequence[workflow.SubjectStep]) -> workflow.AppliedSteps:
         for move in moves:
             await self._moved(session, move)
-        return workflow.Applied([move.entity_id for move in moves])  # who has still to answer is another
+        return workflow.AppliedSteps([move.entity_id for move in moves])  # who has still to answer is another
 
-    async def _moved(self, session: AsyncSession, move: workflow.Move) -> None:
+    async def _moved(self, session: AsyncSession, move: workflow.SubjectStep) -> None:
         step, now = move.step, move.now
         row = (await repository.visible(session, reach=None, public_ids=[UUID(move.entity_id)]))[0]
         parts = (await repository.parts(session, sheet_ids=[row.sheet.id]))[row.sheet.id]

@@ -13,7 +13,7 @@ from saraban.kit.http import OrjsonResponse, async_dependency
 from saraban.kit.pagination import Page
 from saraban.kit.schema import Day
 from saraban.kit.text import control_character
-from saraban.workflow.schemas import WorkflowEnvelope
+from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 IfMatch = Annotated[
     str | None,

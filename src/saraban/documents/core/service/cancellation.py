@@ -100,7 +100,7 @@ async def _cancel(
         values={"cancelled_at": now, "cancelled_by": caller.user_id, "cancel_reason": reason},
     )
     await show_status(session, register, row=row, state=CANCELLED, now=now, zone=zone)
-    await workflow.terminate(
+    await workflow.cancel(
         session,
         entity_type=register.kind.entity_type,
         entity_id=str(row.revision.public_id),

@@ -33,7 +33,7 @@ from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
-from saraban.workflow.schemas import WorkflowEnvelope
+from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 _REQUIRED = ("subject", "priority")
 _PLAIN = ("subject", "body", "description", "remarks", "document_date", "sender_number", "sender_date", "priority")
@@ -129,7 +129,7 @@ async def edit(
     row = await find(session, register.kind, caller=caller, public_id=public_id)
     if related:
         facts = (await facts_of(session, register.kind, rows=[row], zone=zone))[str(row.revision.public_id)]
-        await workflow.refresh_waiting(session, entity_type=register.kind.entity_type, facts=facts, now=now)
+        await workflow.renew_pending(session, entity_type=register.kind.entity_type, facts=facts, now=now)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
     await record(
         session,

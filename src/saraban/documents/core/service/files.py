@@ -19,4 +19,4 @@ async def document_files(session: AsyncSession, caller: Caller, attachment_id: i
 
 def step_files(subjects: Subjects) -> AccessRule:
     """Return the rule for files that came with a workflow step: whoever sees its subject may read them."""
-    return partial(workflow.reads_step_file, subjects=subjects)
+    return partial(workflow.may_read_step_file, subjects=subjects)

@@ -13,9 +13,9 @@ from saraban.documents.core.service.presentation import person, reach
 from saraban.documents.core.service.queries import find
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
-from saraban.workflow.schemas import HistoryFileOut, LabelOut
-from saraban.workflow.schemas.deeds import ReassignedOut, VersionsOut
-from saraban.workflow.schemas.values import BroughtOut
+from saraban.workflow.runtime.schemas import HistoryFileOut, LabelOut
+from saraban.workflow.runtime.schemas.interventions import ReassignedOut, VersionsOut
+from saraban.workflow.runtime.schemas.step_data import ChangedValueOut
 
 _PAGE = 100
 _ABSENT = "onBehalfOfPublicId"
@@ -82,7 +82,7 @@ async def _names(session: AsyncSession, public_ids: Collection[UUID]) -> dict[UU
     return {public_id: person(user) for public_id, user in found.items()}
 
 
-def _step(step: workflow.TakenStep, label: str | None) -> HistoryEntry:
+def _step(step: workflow.HistoryStep, label: str | None) -> HistoryEntry:
     return HistoryEntry(
         at=step.created_at,
         source="workflow",
@@ -101,7 +101,7 @@ def _step(step: workflow.TakenStep, label: str | None) -> HistoryEntry:
         reassigned=ReassignedOut.model_validate(step.reassigned) if step.reassigned else None,
         migrated=VersionsOut.model_validate(step.migrated) if step.migrated else None,
         attachments=[HistoryFileOut.model_validate(file) for file in step.attachments],
-        values=[BroughtOut.model_validate(value) for value in step.values],
+        values=[ChangedValueOut.model_validate(value) for value in step.values],
     )
 
 

@@ -24,7 +24,7 @@ from saraban.documents.core.schemas import (
 from saraban.identity.domain.caller import Caller
 from saraban.kit.pipeline import SqlStatement
 from saraban.workflow.domain.outcome import NOTHING, Meaning
-from saraban.workflow.schemas import WorkflowEnvelope
+from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 Extras = Callable[[AsyncSession, Sequence[DocumentRow], Reach], Awaitable[Mapping[int, Mapping[str, Any]]]]
 Revised = Callable[[AsyncSession, DocumentRevision], Awaitable[None]]

@@ -40,7 +40,7 @@ from saraban.numbering.schemas import NumberFormatOut
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES, MasterCode, name_of
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope
-from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
+from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 DOWNLOAD = "/api/v1/attachments/{public_id}/content"
 

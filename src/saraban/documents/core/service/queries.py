@@ -33,7 +33,7 @@ from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES
-from saraban.workflow.schemas import WorkflowEnvelope, WorkflowItem
+from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

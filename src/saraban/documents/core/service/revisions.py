@@ -86,7 +86,7 @@ async def _withdraw(
     if not await is_draft_revision(session, row=row, envelope=envelope):
         raise NoDraftRevision
     await show_status(session, register, row=row, state=CANCELLED, now=now, zone=zone)
-    await workflow.terminate(
+    await workflow.cancel(
         session,
         entity_type=register.kind.entity_type,
         entity_id=str(row.revision.public_id),

@@ -21,7 +21,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
 from saraban.kit.pipeline import SqlStatement, send
 from saraban.workflow.domain.subject import SubjectFacts
-from saraban.workflow.service.subjects import Applied, Move
+from saraban.workflow.runtime.service.subjects import AppliedSteps, SubjectStep
 
 _READ = "saraban_documents_read"
 
@@ -67,7 +67,7 @@ class DocumentSubject:
             if may_see(reaches[id(callers[key])], placement(one))
         }
 
-    async def moved(self, session: AsyncSession, moves: Sequence[Move]) -> Applied:
+    async def moved(self, session: AsyncSession, moves: Sequence[SubjectStep]) -> AppliedSteps:
         """One statement for all that come to the same status."""
         known: dict[str, SubjectContext] = session.info.get(_READ, {})
         unread = [UUID(move.entity_id) for move in moves if move.entity_id not in known]
@@ -96,7 +96,7 @@ class DocumentSubject:
             due += await workflow_subject.status_update(session, revision_ids=revisions, code=code, issued_at=issued_at)
         for there, revisions in reached.items():
             due += await self.register.moved(session, revisions, there)
-        return Applied(due=due)
+        return AppliedSteps(due=due)
 
     async def _read(
         self, session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID]

@@ -93,7 +93,7 @@ async def take_action(
             return await _revise(stage, caller, document, script, now)
         case "cancel":
             return await _cancel(stage, caller, document, script, deed.comment or "", now)
-    answer = await stage.steps.perform(
+    answer = await stage.steps.take(
         caller=caller,
         public_id=UUID(document["workflow"]["instancePublicId"]),
         command=Command(deed.action, deed.comment, client_version_no=document["workflow"]["versionNo"]),

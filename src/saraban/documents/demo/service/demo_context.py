@@ -17,7 +17,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.numbering.service import Allocator
 from saraban.projects import service as projects
-from saraban.workflow.service import Steps, Subjects
+from saraban.workflow.service import Subjects, Transitions
 
 PROJECT = "LCBP3-C2"
 ADDRESS = "demo"
@@ -43,7 +43,7 @@ class DemoServices:
     storage: Storage
     uploads: UploadRules
     subjects: Subjects
-    steps: Steps
+    steps: Transitions
     followers: Followers
     zone: ZoneInfo
 

@@ -15,7 +15,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.workflow import service as workflow
-from saraban.workflow.service import InboxItem, TakenStep
+from saraban.workflow.service import HistoryStep, Task
 
 _PAGE = 100
 
@@ -34,7 +34,7 @@ class WalkthroughDocument:
 
     script: DemoDocument
     document: demo_actions.DocumentJson
-    steps: Sequence[TakenStep]
+    steps: Sequence[HistoryStep]
     trail: Sequence[AuditRecord]
 
 
@@ -86,14 +86,16 @@ async def _own_label(stage: DemoServices, caller: Caller, document: demo_actions
     return {action.code: action.label for action in view.actions}[act.action]
 
 
-async def _waiting(stage: DemoServices, caller: Caller, public_id: UUID) -> InboxItem:
+async def _waiting(stage: DemoServices, caller: Caller, public_id: UUID) -> Task:
     """
     :raises NotInInbox: when the document does not wait for the caller
     """
     cursor: str | None = None
     while True:
         async with stage.db.reading() as session:
-            page = await workflow.inbox(session, caller=caller, subjects=stage.subjects, cursor=cursor, limit=_PAGE)
+            page = await workflow.list_tasks(
+                session, caller=caller, subjects=stage.subjects, cursor=cursor, limit=_PAGE
+            )
         for item in page.items:
             if item.envelope.facts.public_id == public_id:
                 return item

@@ -1,0 +1,23 @@
+"""What the endpoints of definitions fetch from the application: the definition cache, and keys that a body has twice."""
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from saraban.kit.errors import FieldProblem
+from saraban.kit.http import async_dependency
+from saraban.workflow.administration.service.definition_cache import DefinitionCache
+from saraban.workflow.domain import lines
+
+
+def definition_cache(request: Request) -> DefinitionCache:
+    return request.app.state.definition_cache  # type: ignore[no-any-return]
+
+
+async def written_twice(request: Request) -> tuple[FieldProblem, ...]:
+    """Name the keys that the body of the request has twice, which its reader does not see any more."""
+    return lines.twice_in(await request.body())
+
+
+Definitions = Annotated[DefinitionCache, Depends(async_dependency(definition_cache))]
+WrittenTwice = Annotated[tuple[FieldProblem, ...], Depends(written_twice)]

@@ -1,0 +1,65 @@
+"""`/workflow/choices`: which workflow documents start on."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from saraban.identity.dependencies import CurrentCaller, guarded
+from saraban.kit.http import Address, Db, Now, ReadSession
+from saraban.workflow.administration.endpoints.definitions import MAY_VIEW
+from saraban.workflow.administration.schemas import workflow_assignments as schemas
+from saraban.workflow.administration.service import workflow_assignment as service
+from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
+
+router = APIRouter(prefix="/workflow/choices")
+
+
+@router.get("", dependencies=[guarded(MAY_VIEW)], summary="Which workflow documents start on")
+async def list_choices(
+    caller: CurrentCaller,
+    session: ReadSession,
+    project: Annotated[
+        UUID | None, Query(alias="projectPublicId", description="Of this project and the whole installation alone.")
+    ] = None,
+) -> schemas.WorkflowAssignmentList:
+    """
+    The most specific choice counts: the project's before the installation's, within either one for a type before one for
+    all. Where nothing is chosen, the workflow that ships for the kind.
+    """
+    found = await service.listing(session, caller=caller, project_public_id=project)
+    return schemas.WorkflowAssignmentList(items=[schemas.WorkflowAssignmentOut.model_validate(one) for one in found])
+
+
+@router.put("", summary="Choose the workflow that documents start on")
+async def choose_workflow(
+    body: schemas.WorkflowAssignmentIn, caller: CurrentCaller, db: Db, now: Now, address: Address
+) -> schemas.WorkflowAssignmentOut:
+    """
+    For the next documents of the kind; those that run keep what they began with. What was chosen there before is replaced.
+    For a project it takes `project.edit` or `workflow.manage_definitions` in it, for the whole installation the latter.
+    """
+    place = AssignmentTarget(body.kind, body.type_code, body.project_public_id)
+    made = await db.transact(
+        lambda session: service.assign(
+            session, caller=caller, place=place, workflow_code=body.workflow_code, now=now.now(), address=address
+        )
+    )
+    return schemas.WorkflowAssignmentOut.model_validate(made)
+
+
+@router.delete("", status_code=204, summary="Take a choice back")
+async def take_back_choice(
+    kind: Annotated[schemas.Kind, Query()],
+    caller: CurrentCaller,
+    db: Db,
+    now: Now,
+    address: Address,
+    type_code: Annotated[str | None, Query(alias="typeCode", max_length=50)] = None,
+    project: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
+) -> None:
+    """Then the next less specific choice counts again."""
+    place = AssignmentTarget(kind, type_code, project)
+    await db.transact(
+        lambda session: service.unassign(session, caller=caller, place=place, now=now.now(), address=address)
+    )

@@ -1,0 +1,113 @@
+"""
+Versions of definitions for those who read them, in Redis for an hour, under the specification's keys:
+`wf:def:{code}:{version}` holds a version, which never changes; `wf:def:{code}:active` the number of the active one.
+
+For reading only: what an instance starts on, and what it runs on, comes from the database (ruling W5).
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from saraban.kit.clock import stopwatch
+from saraban.kit.db import Database
+from saraban.workflow.administration.service import versions
+from saraban.workflow.administration.service.versions import DefinitionView
+from saraban.workflow.domain import dsl
+
+log = structlog.get_logger(__name__)
+
+LIFETIME = 3600  # seconds
+_BARRED = (
+    60  # seconds for which a deleted pointer cannot be written: longer than a slow reader takes, who read the old one
+)
+
+
+class DefinitionCache:
+    """
+    One for each process. A Redis that fails costs a read of the database, and one wait in `rest` seconds.
+
+    :param redis: None where there is none
+    """
+
+    def __init__(self, db: Database, redis: Redis | None, *, rest: float = 5.0) -> None:
+        self._db, self._redis, self._rest = db, redis, rest
+        self._closed_until = 0.0
+
+    async def version(self, *, code: str, version: int) -> DefinitionView:
+        """
+        :raises NotFound: when there is no such version
+        """
+        cached = await self._read(code, version)
+        if cached is not None:
+            return cached
+        async with self._db.reading() as session:
+            view = await versions.find(session, code=code, version=version)
+        await self._write(view)
+        return view
+
+    async def active(self, *, code: str) -> DefinitionView:
+        """
+        Return the version that was active a moment ago.
+
+        :raises NotFound: when none is
+        """
+        cached = await self._read(code)
+        if cached is not None:
+            return cached
+        async with self._db.reading() as session:
+            view = await versions.find_active(session, code=code)
+        await self._write(view)
+        return view
+
+    async def delete(self, *, code: str, version: int | None = None) -> None:
+        """Delete the pointer, and one version; call it after the commit that published, activated or deactivated it."""
+        self._closed_until = 0.0  # a reader's trouble of a moment ago is no reason to leave the old pointer there
+        await self._ask(lambda redis: redis.set(_key(code), b"", ex=_BARRED))
+        # A version never changes, but after a database was restored another one may have its number.
+        if version is not None:
+            await self._ask(lambda redis: redis.delete(_key(code, version)))
+
+    async def _read(self, code: str, version: int | None = None) -> DefinitionView | None:
+        pointer = await self._ask(lambda redis: redis.get(_key(code)))
+        if not pointer or not pointer.isdigit():
+            return None
+        number = version or int(pointer)
+        text = await self._ask(lambda redis: redis.get(_key(code, number)))
+        return _view(text, is_active=number == int(pointer)) if text else None
+
+    async def _write(self, view: DefinitionView) -> None:
+        text = orjson.dumps([view.public_id, view.code, view.version, view.created_at, view.dsl])
+        await self._ask(lambda redis: redis.set(_key(view.code, view.version), text, ex=LIFETIME))
+        if view.is_active:
+            await self._ask(lambda redis: redis.set(_key(view.code), b"%d" % view.version, ex=LIFETIME, nx=True))
+
+    async def _ask(self, command: Callable[[Redis], Awaitable[Any]]) -> Any:
+        if self._redis is None or stopwatch() < self._closed_until:
+            return None
+        try:
+            return await command(self._redis)
+        except (RedisError, OSError, TimeoutError) as fault:
+            self._closed_until = stopwatch() + self._rest
+            log.warning("definition_cache.failed", error=f"{type(fault).__name__}: {fault}"[:300])
+            return None
+
+
+def _key(code: str, version: int | None = None) -> str:
+    return f"wf:def:{code}:{version or 'active'}"
+
+
+def _view(text: bytes, *, is_active: bool) -> DefinitionView | None:
+    """Return what is written there; None for what another version of this program has written in another way."""
+    try:
+        public_id, code, version, created_at, raw = orjson.loads(text)
+        created = datetime.fromisoformat(created_at)
+        return DefinitionView(UUID(public_id), code, version, dsl.described(raw), is_active, created, raw)
+    except (ValueError, TypeError, AttributeError):
+        return None

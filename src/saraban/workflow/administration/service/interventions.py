@@ -1,0 +1,313 @@
+"""
+What an administrator does to a running instance: a step by force, an end without an outcome, another person.
+
+The choreography is that of every transition (ruling W1); what differs is who may, and what the record says.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.errors import Forbidden, Invalid, NotFound, Text, invalid
+from saraban.kit.idempotency import OperationResult
+from saraban.workflow.domain import steering
+from saraban.workflow.domain.answering import BranchClosed
+from saraban.workflow.domain.awaiting import Waiting
+from saraban.workflow.domain.awaiting import waiting as waiting_of
+from saraban.workflow.domain.definition import Definition, State
+from saraban.workflow.domain.engine import Step
+from saraban.workflow.domain.steering import FORCE, REASSIGN, TERMINATE
+from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.models import Instance
+from saraban.workflow.runtime.models.review import PENDING
+from saraban.workflow.runtime.repository import branch_rows
+from saraban.workflow.runtime.service import assignees, branches, definitions
+from saraban.workflow.runtime.service.instance_requests import InstanceRequest, run_once
+from saraban.workflow.runtime.service.persist_transition import HeldInstance, StepRecord, persist_transition
+from saraban.workflow.runtime.service.subject_facts import seen
+from saraban.workflow.runtime.service.subjects import Subjects
+from saraban.workflow.runtime.service.transition_request import VersionLost
+from saraban.workflow.runtime.service.transitions import InstanceSnapshot, check_running, hold
+
+ENDED = "TERMINATED"
+MOST_PEOPLE = 200
+Decide = Callable[[AsyncSession, HeldInstance], Awaitable[tuple[Step, StepRecord]]]
+
+
+class InterventionForbidden(Forbidden):
+    """The caller may see the document, and is not one who may take its workflow out of its course."""
+
+    code = "WORKFLOW_STEERING_FORBIDDEN"
+    says = Text(
+        "คุณไม่มีสิทธิ์บังคับเปลี่ยนขั้นตอน ยุติกระบวนงาน หรือมอบหมายให้ผู้อื่น",
+        "You do not have permission to override, terminate or reassign this workflow.",
+    )
+    recovery = (
+        Text(
+            "ให้เจ้าหน้าที่ควบคุมเอกสารของเจ้าของงาน หรือขององค์กรที่ขั้นตอนนี้อยู่ เป็นผู้ดำเนินการ",
+            "Ask the document controller of the owner, or of the organization this step is pending with.",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ForcibleAction:
+    """One way on that can be forced; `targets` are where it can lead."""
+
+    code: str
+    label: Text
+    targets: tuple[State, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PermittedInterventions:
+    """What a caller may do to an instance besides its actions; of a parallel review single branches are given away."""
+
+    actions: tuple[ForcibleAction, ...] = ()
+    states: tuple[State, ...] = ()
+    terminate: bool = False
+    reassign: bool = False
+    reassign_branches: bool = False
+
+
+NO_INTERVENTIONS = PermittedInterventions()
+
+
+async def force(
+    db: Database, asking: InstanceRequest, *, action: str | None, to: str | None, address: str
+) -> OperationResult:
+    """
+    Take an action in place of those who should, or put the instance into a state of its definition.
+
+    :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
+    """
+    reason = steering.checked_reason(asking.command.comment or "")
+
+    async def decide(_session: AsyncSession, held: HeldInstance) -> tuple[Step, StepRecord]:
+        _require(held, anywhere=action is None)
+        step = steering.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
+        return step, StepRecord("workflow.force_proceed", "WARN", {"forced": True, "reason": reason})
+
+    return await _done(db, asking, decide, door="force", address=address)
+
+
+async def terminate(db: Database, asking: InstanceRequest, *, address: str) -> OperationResult:
+    """
+    End an instance without an outcome; its subject stays, and shows that it was ended.
+
+    :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
+    """
+    reason = steering.checked_reason(asking.command.comment or "")
+
+    async def decide(_session: AsyncSession, held: HeldInstance) -> tuple[Step, StepRecord]:
+        _require(held, anywhere=True)
+        step = steering.terminated(held.definition, held.row.current_state, reason=reason)
+        values = {"status": ENDED}
+        return step, StepRecord("workflow.terminate", "WARN", {"terminated": True, "reason": reason}, values)
+
+    return await _done(db, asking, decide, door="terminate", address=address)
+
+
+async def reassign(
+    db: Database, asking: InstanceRequest, *, user_public_id: UUID, branch_public_id: UUID | None = None, address: str
+) -> OperationResult:
+    """
+    Return the present state to one person, in the place of whomever it waits for; he is told, and finds it in
+    his inbox.
+
+    :param branch_public_id: in a parallel review, the branch that shall ask this person
+    :raises SteeringForbidden, TransitionNotPossible, BranchClosed, Invalid, VersionConflict, StaleInstance: nothing
+        happened
+    """
+    reason = steering.checked_reason(asking.command.comment or "")
+
+    async def decide(session: AsyncSession, held: HeldInstance) -> tuple[Step, StepRecord]:
+        _require(held, anywhere=False)
+        person = (await identity.load_callers(session, [user_public_id])).get(user_public_id)
+        if person is None or person.is_service:
+            raise invalid("/userPublicId", "unknown", "ไม่พบผู้ใช้นี้", "There is no such person.")
+        if branch_public_id is not None:
+            return await _give_branch(session, held, branch_public_id, person, reason=reason, now=asking.now)
+        row = held.row
+        if row.assigned_user_id == person.user_id:
+            raise _same_person()
+        step = steering.reassigned(held.definition, row.current_state, person=person, facts=held.facts, reason=reason)
+        told = {"before": await _in_charge(session, held), "after": _named(person)}
+        return step, _kept_reassignment(held, told, reason=reason, assigned_user_id=person.user_id)
+
+    return await _done(db, asking, decide, door="reassign", address=address)
+
+
+def _same_person() -> Invalid:
+    th, en = "ขั้นตอนนี้เป็นของบุคคลนี้อยู่แล้ว", "It waits for this person already."
+    return invalid("/userPublicId", "same_person", th, en)
+
+
+def _kept_reassignment(
+    held: HeldInstance, told: dict[str, Any], *, reason: str, assigned_user_id: int | None, asks: int | None = None
+) -> StepRecord:
+    values = {"assigned_user_id": assigned_user_id, "due_on": held.row.due_on}
+    return StepRecord(
+        "workflow.reassign", "WARN", {"reassigned": told, "reason": reason}, values, applies=False, asks=asks
+    )
+
+
+async def _give_branch(
+    session: AsyncSession, held: HeldInstance, branch_public_id: UUID, person: Caller, *, reason: str, now: datetime
+) -> tuple[Step, StepRecord]:
+    """The branch asks the person from here on; the rest of the step finds it so."""
+    row, project = held.row, held.facts.scope.project
+    branch = await branch_rows.branch(session, instance_id=row.id, public_id=branch_public_id)
+    if branch is None:
+        th, en = "ไม่พบสายพิจารณานี้", "The instance has no such branch."
+        raise invalid("/branchPublicId", "unknown", th, en)
+    if branch.status != PENDING:
+        raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
+    asked = branches.assignee_of(branch)
+    if asked.kind == "user" and asked.name == str(person.public_id):
+        raise _same_person()
+    known = await branches.seats_of(session, user_ids=[person.user_id], project_ids=[project] if project else [])
+    seats = known.get((person.user_id, project or 0), frozenset())
+    step = steering.reassigned_branch(
+        row.current_state, asked, person=person, subject=held.facts, seats=seats, reason=reason
+    )
+    values = {"assignee_kind": "user", "assignee_name": str(person.public_id), "updated_at": now}
+    if not await branch_rows.change(session, public_id=branch.id, expected=branch.version_no, values=values):
+        raise VersionLost("The branch changed between the lock and the update.")
+    before = (await identity.load_callers(session, [UUID(asked.name)])).values() if asked.kind == "user" else ()
+    told = {"before": next((_named(one) for one in before), None), "after": _named(person), "branch": branch.name}
+    return step, _kept_reassignment(
+        held, told, reason=reason, assigned_user_id=row.assigned_user_id, asks=person.user_id
+    )
+
+
+async def _in_charge(session: AsyncSession, held: HeldInstance) -> dict[str, str] | None:
+    """The one person for whom it has waited: to whom it was given, or whom the definition names; None for organizations."""
+    waiting = waiting_of(held.definition, held.row.current_state, held.facts)
+    keys = [key for key in (held.row.assigned_user_id,) if key is not None]
+    named = list((await repository.user_public_ids(session, keys)).values()) or sorted(waiting.named)
+    if len(named) != 1:
+        return None
+    person = (await identity.load_callers(session, named)).get(named[0])
+    return _named(person) if person else {"publicId": str(named[0]), "displayName": "–"}
+
+
+def _named(person: Caller) -> dict[str, str]:
+    return {"publicId": str(person.public_id), "displayName": person.display_name}
+
+
+async def people(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> tuple[Caller, ...]:
+    """
+    Return those to whom the present state can be given, by name; none for those who may not give it.
+
+    :raises NotFound: when there is none, or the caller may not see what it moves
+    """
+    row, facts = await _read(session, caller=caller, subjects=subjects, public_id=public_id)
+    definition = await definitions.load(session, row.definition_id)
+    waiting = waiting_of(definition, row.current_state, facts)
+    here = definition.state(row.current_state)
+    if here.terminal or here.review is not None or not steering.may_push(caller, facts, waiting):
+        return ()
+    places = waiting.organizations or facts.scope.organizations
+    members = await identity.users_of(session, places)
+    found = await identity.load_callers(session, [one.public_id for one in members][:MOST_PEOPLE])
+    found |= {one.public_id: one for one in (await assignees.people(session, waiting.holders, facts=facts)).values()}
+    able = [
+        person
+        for person in found.values()
+        if person.user_id != row.assigned_user_id
+        and steering.may_take_over(definition, row.current_state, person, facts)
+    ]
+    return tuple(sorted(able, key=lambda person: person.display_name))
+
+
+async def _done(db: Database, asking: InstanceRequest, decide: Decide, *, door: str, address: str) -> OperationResult:
+    command = asking.command
+
+    async def step(session: AsyncSession, seen: InstanceSnapshot) -> Envelope:
+        held = await hold(
+            session, caller=asking.caller, subjects=asking.subjects, public_id=asking.public_id, command=command
+        )
+        await check_running(session, held, command=command, seen=seen)
+        taken, kept = await decide(session, held)
+        return await persist_transition(
+            session, held, taken, command=command, now=asking.now, address=address, kept=kept
+        )
+
+    return await run_once(db, asking, door=door, step=step)
+
+
+def _require(held: HeldInstance, *, anywhere: bool) -> None:
+    waiting = waiting_of(held.definition, held.row.current_state, held.facts)
+    allowed = (
+        steering.may_steer(held.caller, held.facts) if anywhere else steering.may_push(held.caller, held.facts, waiting)
+    )
+    if not allowed:
+        raise InterventionForbidden(f"The permission {steering.PERMISSION} is needed in a place that counts here.")
+
+
+async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> PermittedInterventions:
+    """
+    Return what a caller may do to an instance besides its actions.
+
+    :raises NotFound: when there is none, or the caller may not see what it moves
+    """
+    row, facts = await _read(session, caller=caller, subjects=subjects, public_id=public_id)
+    definition = await definitions.load(session, row.definition_id)
+    if definition.state(row.current_state).terminal:
+        return NO_INTERVENTIONS
+    waiting = waiting_of(definition, row.current_state, facts)
+    return _offered(definition, row.current_state, caller, facts, waiting)
+
+
+async def _read(
+    session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID
+) -> tuple[Instance, SubjectFacts]:
+    row = await repository.instance(session, public_id)
+    facts = await seen(session, row, caller=caller, subjects=subjects) if row is not None else None
+    if row is None or facts is None:
+        raise NotFound(f"There is no workflow instance {public_id}.")
+    return row, facts
+
+
+def _offered(
+    definition: Definition, state: str, caller: Caller, facts: SubjectFacts, waiting: Waiting
+) -> PermittedInterventions:
+    here = definition.state(state)
+    pushes = steering.may_push(caller, facts, waiting)
+    steers = steering.may_steer(caller, facts)
+    ways = tuple(
+        ForcibleAction(step.action, step.label, tuple(definition.states[name] for name in step.targets))
+        for step in here.on.values()
+    )
+    elsewhere = tuple(each for each in definition.states.values() if each.name != state)
+    return PermittedInterventions(
+        ways if pushes else (),
+        elsewhere if steers else (),
+        terminate=steers,
+        reassign=pushes and here.review is None,
+        reassign_branches=pushes and here.review is not None,
+    )
+
+
+__all__ = [
+    "FORCE",
+    "REASSIGN",
+    "TERMINATE",
+    "ForcibleAction",
+    "InterventionForbidden",
+    "PermittedInterventions",
+    "find",
+    "force",
+    "people",
+    "reassign",
+    "terminate",
+]

@@ -1,0 +1,376 @@
+"""
+Running instances moved to another version of their workflow: looked at first, then moved in batches.
+
+Each batch is a transaction of its own, so a run that is broken off has moved whole batches and nothing by halves; what
+it has moved is not met again, so it can simply be run once more.
+"""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.errors import NotFound
+from saraban.kit.ids import new_id
+from saraban.workflow.administration.repository import migration as rows
+from saraban.workflow.administration.repository.versions import version_of
+from saraban.workflow.administration.service import review_migration
+from saraban.workflow.administration.service.review_migration import Round
+from saraban.workflow.domain import migrating, steering
+from saraban.workflow.domain.awaiting import waiting as waiting_of
+from saraban.workflow.domain.carrying import Barrier
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.engine import Step
+from saraban.workflow.domain.migrating import Found, Outcome, Standing
+from saraban.workflow.domain.moment import not_before
+from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.models import Instance, WorkflowHistory
+from saraban.workflow.runtime.repository import branch_rows
+from saraban.workflow.runtime.service import assignees, assignment, branches, definitions, instances
+from saraban.workflow.runtime.service.persist_transition import HeldInstance, StepRecord, persist_transition
+from saraban.workflow.runtime.service.step_rules import due_on
+from saraban.workflow.runtime.service.subject_facts import facts_of
+from saraban.workflow.runtime.service.subjects import Subjects
+from saraban.workflow.runtime.service.transition_request import Command, VersionLost
+
+PERMISSION = "workflow.manage_definitions"
+BATCH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationPlan:
+    """
+    What is asked for.
+
+    :param mapping: old state to new state, for those that the version does not have, or that shall go elsewhere
+    :param dry_run: only say what would become of each instance
+    """
+
+    code: str
+    version: int
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    dry_run: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MigratedInstance:
+    """One instance, and what became of it or would."""
+
+    instance_public_id: UUID
+    number: str | None
+    from_version: int
+    state: str
+    found: Found
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationBatch:
+    """What one transaction did; an instance that ended or moved meanwhile is looked at and has no line."""
+
+    lines: list[MigratedInstance]
+    looked_at: int
+    last: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class RunningInstances:
+    """How many instances run in a state of a version."""
+
+    code: str
+    version: int
+    is_active: bool
+    states: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _Run:
+    """What a run has learnt: the version, and who works for which organization."""
+
+    plan: MigrationPlan
+    caller: Caller
+    subjects: Subjects
+    definition_id: UUID
+    definition: Definition
+    now: datetime
+    address: str
+    people: dict[int, tuple[Caller, ...]] = field(default_factory=dict)
+
+
+async def running_instances(session: AsyncSession, *, code: str | None = None) -> list[RunningInstances]:
+    """Return how many instances run on each version, by state."""
+    found: dict[tuple[str, int], RunningInstances] = {}
+    for workflow, version, is_active, state, count in await rows.running_by_state(session, code=code):
+        line = found.setdefault((workflow, version), RunningInstances(workflow, version, is_active, {}))
+        if state is not None:
+            line.states[state] = count  # type: ignore[index]  # filled here, and read only by everybody else
+    return list(found.values())
+
+
+async def remaining(db: Database, *, plan: MigrationPlan) -> int:
+    """Return how many instances run on other versions of the workflow."""
+    async with db.reading() as session:
+        row = await _version(session, plan)
+        return await rows.count(session, code=plan.code, definition_id=row[0])
+
+
+async def migrate(
+    db: Database,
+    *,
+    caller: Caller,
+    subjects: Subjects,
+    plan: MigrationPlan,
+    now: datetime,
+    address: str,
+    after: UUID | None = None,
+    most: int | None = None,
+    size: int = BATCH,
+) -> AsyncIterator[MigrationBatch]:
+    """
+    Go through the instances that run on other versions, batch by batch, and return what became of each.
+
+    :param after: go on behind this instance
+    :param most: how many to look at, all when left out
+    :raises Forbidden: when the caller may not manage definitions
+    :raises NotFound: when there is no such version
+    :raises Invalid: for a mapping of states that no version has, to states that this one does not have, or to its ends
+    """
+    caller.require_somewhere(PERMISSION)
+    async with db.reading() as session:
+        definition_id, definition = await _version(session, plan)
+        known = await rows.states(session, code=plan.code) if plan.mapping else frozenset()
+    migrating.check_mapping(definition, plan.mapping, known=known)
+    run = _Run(plan, caller, subjects, definition_id, definition, now, address)
+    left = most
+    while left is None or left > 0:
+        limit = size if left is None else min(size, left)
+        async with db.reading() as session:
+            places = await rows.page(session, code=plan.code, definition_id=definition_id, after=after, limit=limit)
+            lines = await _look(session, run, dict(places)) if plan.dry_run else []
+        if not places:
+            return
+        if not plan.dry_run:
+            lines = await _moved(db, run, dict(places))
+        after = places[-1][0]
+        left = None if left is None else left - len(places)
+        yield MigrationBatch(lines, len(places), after)
+
+
+async def _moved(db: Database, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
+    return await db.transact(lambda session: _move(session, run, versions))
+
+
+async def _version(session: AsyncSession, plan: MigrationPlan) -> tuple[UUID, Definition]:
+    row = await version_of(session, plan.code, plan.version)
+    if row is None:
+        raise NotFound(f"There is no version {plan.version} of {plan.code}.")
+    return row.id, await definitions.load(session, row.id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    """One instance with what was found of it."""
+
+    row: Instance
+    standing: Standing
+    round: Round
+    found: Found
+
+
+async def _look(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
+    found = await rows.instances(session, versions, lock=False)
+    return [_line(one, versions) for one in await _examined(session, run, found)]
+
+
+async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
+    """One batch under its row locks: each is looked at again as it stands now, and moved or left alone."""
+    locked = await rows.instances(session, versions, lock=True)
+    still = [row for row in locked if row.status == instances.ACTIVE and row.definition_id != run.definition_id]
+    lines = []
+    for one in await _examined(session, run, still):
+        if one.found.goes and one.found.to is not None and one.standing.facts is not None:
+            await _go(session, run, one, one.standing.facts, versions[one.row.id])
+        lines.append(_line(one, versions))
+    gone = sum(1 for line in lines if line.found.goes)
+    if gone:
+        await _note(session, run, gone)
+    return lines
+
+
+def _line(one: _Examined, versions: Mapping[UUID, int]) -> MigratedInstance:
+    number = one.standing.facts.number if one.standing.facts else None
+    return MigratedInstance(one.row.id, number, versions[one.row.id], one.row.current_state, one.found)
+
+
+async def _examined(session: AsyncSession, run: _Run, found: Sequence[Instance]) -> list[_Examined]:
+    system = await identity.system_caller(session)
+    facts = await facts_of(session, found, caller=system, subjects=run.subjects)
+    known = {row.definition_id: await definitions.load(session, row.definition_id) for row in found}
+    rounds = await review_migration.rounds(session, found, known)
+    secret = await branches.hidden_answers(session, [branch for round_ in rounds.values() for branch in round_])
+    examined = []
+    for row in found:
+        round_ = rounds.get(row.id, [])
+        standing = Standing(
+            known[row.definition_id],
+            row.current_state,
+            row.context or {},
+            facts.get((row.entity_type, row.entity_id)),
+            row.assigned_user_id,
+            review_migration.asked(round_, secret),
+        )
+        examined.append(_Examined(row, standing, round_, await _found(session, run, standing)))
+    return examined
+
+
+async def _found(session: AsyncSession, run: _Run, standing: Standing) -> Found:
+    """Whom it would wait for is asked for only as far as that matters."""
+    definition, mapping, facts = run.definition, run.plan.mapping, standing.facts
+    to = migrating.target(definition, standing.state, mapping)
+    people: list[Caller] = []
+    silent = False
+    if to is not None and facts is not None:
+        carried = migrating.carry(definition, standing, to)
+        if definition.states[to].review is None:
+            people = await _people(session, run, to, facts, standing.assigned_user_id)
+        elif not isinstance(carried, Barrier):
+            silent = await review_migration.silent(session, carried, facts=facts, state=to)
+    return migrating.examine(definition, standing, mapping, people, silent=silent)
+
+
+async def _people(
+    session: AsyncSession, run: _Run, to: str, facts: SubjectFacts, assigned_user_id: int | None
+) -> list[Caller]:
+    """Those whom the instance would wait for: the people of the organizations, those who are named, and who hold what is asked."""
+    waiting = waiting_of(run.definition, to, facts)
+    found = [one for key in sorted(waiting.organizations) for one in await _members(session, run, key)]
+    keys = waiting.users | ({assigned_user_id} - {None})
+    named = set(waiting.named) | set((await repository.user_public_ids(session, _keys(keys))).values())
+    holding = (await assignees.people(session, waiting.holders, facts=facts)).values()
+    return [*found, *(await identity.load_callers(session, sorted(named))).values(), *holding]
+
+
+def _keys(keys: Collection[int | None]) -> list[int]:
+    return sorted(key for key in keys if key is not None)
+
+
+async def _members(session: AsyncSession, run: _Run, organization: int) -> tuple[Caller, ...]:
+    if organization not in run.people:
+        members = await identity.users_of(session, frozenset({organization}))
+        callers = await identity.load_callers(session, [one.public_id for one in members])
+        run.people[organization] = tuple(callers.values())
+    return run.people[organization]
+
+
+async def _go(session: AsyncSession, run: _Run, one: _Examined, facts: SubjectFacts, version: int) -> None:
+    row, found = one.row, one.found
+    versions = {"before": version, "after": run.plan.version}
+    if found.outcome is Outcome.MOVES and found.to is not None:
+        if one.round:  # the step itself closes branches only where the new version knows of reviews
+            await branches.close(session, instance_id=row.id, now=not_before(row.updated_at, run.now))
+        held = HeldInstance(row, run.subjects.port(row.entity_type), facts, run.definition, run.caller)
+        step = Step(row.current_state, steering.MIGRATE, found.to, terminal=False)
+        kept = StepRecord(
+            "workflow.migrate", details={"migrated": versions}, values={"definition_id": run.definition_id}
+        )
+        command = Command(steering.MIGRATE)
+        await persist_transition(session, held, step, command=command, now=run.now, address=run.address, kept=kept)
+        return
+    assigned, now = row.assigned_user_id if found.keeps_person else None, not_before(row.updated_at, run.now)
+    values: dict[str, Any] = {
+        "definition_id": run.definition_id,
+        "assigned_user_id": assigned,
+        "due_on": await _due_on(session, run, row, one.standing.definition, facts),
+        "updated_at": now,
+    }
+    if not await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values):
+        raise VersionLost("The version changed between the lock and the update.")
+    session.add(_history(run, one, versions, now))
+    await session.flush()
+    row.assigned_user_id = assigned
+    await _review_on(session, run, one, now)
+    await _wait_on(session, run, row, facts, now)
+
+
+async def _review_on(session: AsyncSession, run: _Run, one: _Examined, now: datetime) -> None:
+    """The branches of its state are those of the new version; a review that is the same goes on untouched."""
+    state = one.row.current_state
+    before, after = (which.states[state].review for which in (one.standing.definition, run.definition))
+    if before == after:
+        return
+    if after is None:
+        await branches.close(session, instance_id=one.row.id, now=now)
+    elif one.found.carried is not None:
+        await review_migration.carry(session, one.row, after, one.round, one.found.carried, now=now)
+
+
+async def _wait_on(session: AsyncSession, run: _Run, row: Instance, facts: SubjectFacts, now: datetime) -> None:
+    """It has waited since its last step, and goes on doing so; whom a branch asks from now on is asked from now on."""
+    state = run.definition.states[row.current_state]
+    if assignees.is_first_draft(row, run.definition):
+        return
+    here = instances.EnteredState(row, run.definition, facts, row.last_transition_at)
+    if state.review is None:
+        await instances.renew_work_items(session, here)
+        return
+    waiting = waiting_of(run.definition, state.name, facts)
+    await branch_rows.await_organizations(
+        session, instance_id=row.id, state=state.name, organizations=waiting.organizations, since=here.at
+    )
+    await assignment.renew_people(session, row=row, definition=run.definition, facts=facts, now=now)
+
+
+async def _due_on(
+    session: AsyncSession, run: _Run, row: Instance, before: Definition, facts: SubjectFacts
+) -> date | None:
+    """By the days of the new version, from when the instance came to its state; where they are the same the day stands."""
+    here = run.definition.states[row.current_state]
+    if here.due_days == before.states[row.current_state].due_days:
+        return row.due_on
+    return await due_on(session, state=here, facts=facts, now=row.last_transition_at)
+
+
+def _history(run: _Run, one: _Examined, versions: Mapping[str, int], now: datetime) -> WorkflowHistory:
+    row = one.row
+    return WorkflowHistory(
+        id=new_id(),
+        instance_id=row.id,
+        from_state=row.current_state,
+        to_state=row.current_state,
+        action=steering.MIGRATE,
+        action_by_user_id=run.caller.user_id,
+        action_by_user_uuid=str(run.caller.public_id),
+        comment=None,
+        details={
+            "migrated": dict(versions),
+            "versionNo": row.version_no + 1,
+            **review_migration.told(one.found.carried),
+        },
+        created_at=now,
+    )
+
+
+async def _note(session: AsyncSession, run: _Run, gone: int) -> None:
+    await audit.write(
+        session,
+        action="workflow.migrate",
+        caller=run.caller,
+        entity_type="workflow_definition",
+        entity_id=str(run.definition_id),
+        details={
+            "workflowCode": run.plan.code,
+            "version": run.plan.version,
+            "instances": gone,
+            "mapping": dict(run.plan.mapping),
+        },
+        address=run.address,
+        now=run.now,
+        severity="WARN",
+    )

@@ -1,0 +1,380 @@
+"""The workflows there are, each with its versions: what an administrator chooses from."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+import orjson
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.identity.service.callers import display_name
+from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
+from saraban.kit.ids import new_id
+from saraban.kit.pagination import Page, page_of
+from saraban.workflow.administration.repository import versions as repository
+from saraban.workflow.administration.repository import workflow_assignments
+from saraban.workflow.domain import dsl, lines
+from saraban.workflow.domain.definition import Definition, compiled
+from saraban.workflow.domain.dsl import WorkflowNotValid
+from saraban.workflow.domain.registers import REGISTERS, misfits, starting_on
+from saraban.workflow.runtime.models import WorkflowDefinition
+from saraban.workflow.runtime.repository import active_id
+from saraban.workflow.runtime.repository import definition as definition_row
+from saraban.workflow.runtime.service.definitions import load
+
+
+@dataclass(frozen=True, slots=True)
+class VersionSummary:
+    """One version; `published_by` is None for what ships with the product."""
+
+    public_id: UUID
+    code: str
+    version: int
+    description: Text | None
+    is_active: bool
+    published_at: datetime
+    published_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowVersions:
+    """A code with all its versions, the newest first."""
+
+    code: str
+    versions: Sequence[VersionSummary]
+
+    @property
+    def active(self) -> VersionSummary | None:
+        return next((one for one in self.versions if one.is_active), None)
+
+    @property
+    def description(self) -> Text | None:
+        return (self.active or self.versions[0]).description
+
+
+async def workflows(session: AsyncSession) -> list[WorkflowVersions]:
+    """Return every workflow, by its code."""
+    rows = [_line(row) for row in await repository.summaries(session, code=None)]
+    return [WorkflowVersions(code, tuple(some)) for code, some in groupby(rows, key=lambda line: line.code)]
+
+
+async def workflow(session: AsyncSession, *, code: str) -> WorkflowVersions:
+    """
+    :raises NotFound: when no version of it was ever published
+    """
+    rows = tuple(_line(row) for row in await repository.summaries(session, code=code))
+    if not rows:
+        raise NotFound(f"There is no workflow {code}.")
+    return WorkflowVersions(code, rows)
+
+
+async def running_on(session: AsyncSession, *, public_id: UUID) -> int:
+    """Return how many documents run on a version."""
+    return await repository.running_on(session, public_id)
+
+
+async def role_names(session: AsyncSession) -> list[str]:
+    """Return the roles that a definition may name."""
+    roles, _ = await repository.known_names(session)
+    return sorted(roles)
+
+
+def _line(row: Any) -> VersionSummary:
+    return VersionSummary(
+        row.id,
+        row.workflow_code,
+        row.version,
+        dsl.said_of(row.description),
+        row.is_active,
+        row.created_at,
+        display_name(row) if row.username is not None else None,
+    )
+
+
+class DefinitionRaced(DomainError):
+    """Two people published a version of the same workflow at the same time."""
+
+    kind, code = ErrorKind.CONFLICT, "WORKFLOW_DEFINITION_CONFLICT"
+    says = Text("มีผู้อื่นบันทึก Workflow นี้ในเวลาเดียวกัน", "Somebody else published this workflow at the same time.")
+    recovery = (RETRY,)
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionView:
+    """One version as people see it; `dsl` is None in lists."""
+
+    public_id: UUID
+    code: str
+    version: int
+    description: Text | None
+    is_active: bool
+    created_at: datetime
+    dsl: dict[str, Any] | None = None
+
+
+async def validate(session: AsyncSession, *, raw: Any) -> tuple[FieldProblem, ...]:
+    """Return what `create` would refuse, and save nothing."""
+    return await _problems(session, raw)
+
+
+async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[FieldProblem, ...], dict[str, int]]:
+    """Do the same for a text, and return the line of each of its parts by JSON pointer."""
+    try:
+        found = lines.written(text)
+    except lines.NotJson as fault:
+        words = Text(
+            "ข้อความนี้ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "Not valid JSON: line {line}, character {column}."
+        )
+        return (FieldProblem("/text", "not_json", words, {"line": fault.line, "column": fault.column}),), {
+            "": fault.line
+        }
+    except lines.TooDeep:
+        deep = Text("นิยามใหญ่หรือซ้อนลึกเกินไป", "The definition is too large or too deeply nested.")
+        return (FieldProblem("/text", "too_large", deep),), {"": 1}
+    faults = found.twice("/text") or await _problems(session, found.value, root="/text")
+    return faults, dict(found.places)
+
+
+def line_of(fault: FieldProblem, places: Mapping[str, int]) -> int | None:
+    """Return the line of a fault, or of the nearest part around it that stands in the text."""
+    pointer = fault.pointer.removeprefix("/text")
+    while pointer and pointer not in places:
+        pointer = pointer.rpartition("/")[0]
+    return places.get(pointer)
+
+
+async def create(
+    session: AsyncSession,
+    *,
+    caller: Caller | None,
+    raw: dict[str, Any],
+    activate: bool,
+    now: datetime,
+    address: str,
+) -> DefinitionView:
+    """
+    Keep a definition as the next version of its code.
+
+    :param caller: None for the definitions that ship with the product, which no upgrade may fail on
+    :raises WorkflowNotValid: when it cannot be published, or does not fit the documents that start on it
+    """
+    definition = dsl.read(raw, known=await _known(session, raw))
+    versions = await repository.locked_versions(session, definition.code)
+    version = versions[-1].version + 1 if versions else 1
+    if raw.get("version", version) != version:
+        th, en = "เวอร์ชันถัดไปคือ {next}", "The next version is {next}; leave this out, or say so."
+        raise invalid("/dsl/version", "not_next", th, en, next=version)
+    if caller is not None:
+        await check_fit(session, definition)
+    row = WorkflowDefinition(
+        id=new_id(),
+        workflow_code=definition.code,
+        version=version,
+        description=definition.description.en if definition.description else None,
+        dsl=raw,
+        compiled=compiled(definition),
+        is_active=False,
+        created_by_user_id=caller.user_id if caller else None,
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(row)
+    try:
+        await session.flush()
+    except IntegrityError as fault:
+        raise DefinitionRaced from fault
+    await _note(session, "workflow.publish", row, caller=caller, now=now, address=address)
+    if activate:
+        await _activate(session, row, [*versions, row], caller=caller, now=now, address=address)
+    return _view(row)
+
+
+async def set_active(
+    session: AsyncSession, *, caller: Caller, code: str, version: int, is_active: bool, now: datetime, address: str
+) -> DefinitionView:
+    """
+    Make one version the only active one of its code, or stop new instances from starting on it.
+
+    Running instances keep their version (ruling W5).
+
+    :raises WorkflowNotValid: when it does not fit the documents that start on it
+    """
+    versions = await repository.locked_versions(session, code)
+    row = next((each for each in versions if each.version == version), None)
+    if row is None:
+        raise NotFound(f"There is no version {version} of {code}.")
+    if is_active:
+        # It may have been published before documents came to start on it.
+        await check_fit(session, await load(session, row.id), published=True)
+        await _activate(session, row, versions, caller=caller, now=now, address=address)
+    elif row.is_active:
+        row.is_active, row.updated_at = False, now
+        await _note(session, "workflow.deactivate", row, caller=caller, now=now, address=address)
+    return _view(row)
+
+
+async def refused_today(session: AsyncSession, *, code: str, version: int) -> tuple[FieldProblem, ...]:
+    """
+    Return what publishing would refuse of a version that is published: checks have grown stricter, or what it names is gone.
+
+    :raises NotFound: when there is no such version
+    """
+    return await _problems(session, (await find(session, code=code, version=version)).dsl, root="")
+
+
+async def find(session: AsyncSession, *, code: str, version: int) -> DefinitionView:
+    """
+    :raises NotFound: when there is no such version
+    """
+    row = await repository.version_of(session, code, version)
+    if row is None:
+        raise NotFound(f"There is no version {version} of {code}.")
+    return _view(row)
+
+
+async def find_active(session: AsyncSession, *, code: str) -> DefinitionView:
+    """
+    :raises NotFound: when no version is active
+    """
+    definition_id = await active_id(session, code)
+    row = await definition_row(session, definition_id) if definition_id else None
+    if row is None:
+        raise NotFound(f"No version of {code} is active.")
+    return _view(row)
+
+
+async def version(session: AsyncSession, *, code: str, version: int) -> Definition:
+    """
+    Return a version to be worked with.
+
+    :raises NotFound: when there is no such version
+    """
+    row = await repository.version_of(session, code, version)
+    if row is None:
+        raise NotFound(f"There is no version {version} of {code}.")
+    return await load(session, row.id)
+
+
+async def listing(session: AsyncSession, *, code: str | None, cursor: str | None, limit: int) -> Page[DefinitionView]:
+    """Return versions newest first, without their text."""
+    rows = await repository.definitions(session, code=code, cursor=cursor, limit=limit)
+    said = await repository.descriptions(session, [row.id for row in rows])
+    views = [_view(row, {"description": said[row.id]}, with_dsl=False) for row in rows]
+    return page_of(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
+
+
+def shipped() -> Iterator[dict[str, Any]]:
+    """Return the definitions that come with the product."""
+    folder = files("saraban.workflow.domain") / "shipped"
+    for file in sorted(folder.iterdir(), key=lambda each: each.name):
+        if file.name.endswith(".json"):
+            yield orjson.loads(file.read_bytes())
+
+
+async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
+    """
+    Publish each shipped definition that is new or has changed; running it again changes nothing.
+
+    It is activated in the place of an earlier one that shipped and is in force, or as the very first version, unless
+    documents start on the workflow that it does not fit: what administrators put in force or out of force stays so.
+    """
+    for raw in shipped():
+        versions = await repository.locked_versions(session, raw["workflow"])
+        if any(each.dsl == raw for each in versions):
+            continue
+        in_force = next((each for each in versions if each.is_active), None)
+        ours = in_force.created_by_user_id is None if in_force else not versions
+        ours = ours and not await unfit(session, dsl.read(raw))
+        await create(session, caller=None, raw=raw, activate=ours, now=now, address="")
+
+
+async def _problems(session: AsyncSession, raw: Any, *, root: str = "/dsl") -> tuple[FieldProblem, ...]:
+    try:
+        definition = dsl.read(raw, known=await _known(session, raw), root=root)
+    except dsl.WorkflowNotValid as fault:
+        return tuple(fault.fields)
+    return await unfit(session, definition, root=root)
+
+
+async def _known(session: AsyncSession, raw: Any) -> dsl.Known:
+    roles, permissions = await repository.known_names(session)
+    people = await identity.load_callers(session, dsl.assigned(raw))
+    return dsl.Known(roles, permissions, people.keys())
+
+
+async def _activate(
+    session: AsyncSession,
+    row: WorkflowDefinition,
+    versions: Sequence[WorkflowDefinition],
+    *,
+    caller: Caller | None,
+    now: datetime,
+    address: str,
+) -> None:
+    if row.is_active:
+        return
+    for each in versions:
+        if each.is_active:
+            each.is_active, each.updated_at = False, now
+    row.is_active, row.updated_at = True, now
+    await _note(session, "workflow.activate", row, caller=caller, now=now, address=address)
+
+
+async def _note(
+    session: AsyncSession,
+    action: str,
+    row: WorkflowDefinition,
+    *,
+    caller: Caller | None,
+    now: datetime,
+    address: str,
+) -> None:
+    await audit.write(
+        session,
+        action=action,
+        caller=caller,
+        entity_type="workflow_definition",
+        entity_id=str(row.id),
+        details={"workflowCode": row.workflow_code, "version": row.version},
+        address=address,
+        now=now,
+    )
+
+
+def _view(row: WorkflowDefinition, said: Mapping[str, Any] | None = None, *, with_dsl: bool = True) -> DefinitionView:
+    return DefinitionView(
+        public_id=row.id,
+        code=row.workflow_code,
+        version=row.version,
+        description=dsl.described(row.dsl if said is None else said),
+        is_active=row.is_active,
+        created_at=row.created_at,
+        dsl=row.dsl if with_dsl else None,
+    )
+
+
+async def unfit(
+    session: AsyncSession, definition: Definition, *, root: str = "/dsl", published: bool = False
+) -> tuple[FieldProblem, ...]:
+    """Return why the documents that start on this workflow could not run on a version of it."""
+    chosen = await workflow_assignments.matters_of(session, definition.code)
+    registers = starting_on(definition.code)
+    registers += [REGISTERS[kind].of_type(type_code) for kind, type_code in chosen]
+    return misfits(definition, list(dict.fromkeys(registers)), root=root, published=published)
+
+
+async def check_fit(session: AsyncSession, definition: Definition, *, published: bool = False) -> None:
+    """
+    :raises WorkflowNotValid: naming each place that does not fit the documents which start on it
+    """
+    faults = await unfit(session, definition, published=published)
+    if faults:
+        raise WorkflowNotValid(fields=faults)

@@ -1,0 +1,54 @@
+"""What the endpoints of instances fetch from the application: subjects, transitions, and versions from `If-Match`."""
+
+from typing import Annotated
+
+from fastapi import Depends, Header, Request
+
+from saraban.kit import etags
+from saraban.kit.errors import invalid
+from saraban.kit.http import async_dependency
+from saraban.workflow.runtime.service.subjects import Subjects
+from saraban.workflow.runtime.service.transition_batch import Transitions
+
+
+def subjects(request: Request) -> Subjects:
+    return request.app.state.subjects  # type: ignore[no-any-return]
+
+
+def transitions(request: Request) -> Transitions:
+    return request.app.state.transitions  # type: ignore[no-any-return]
+
+
+def if_match(
+    if_match: Annotated[
+        str | None,
+        Header(
+            max_length=200,
+            description="`versionNo` of the workflow in quotes, which is the `ETag` of the instance. "
+            "The `ETag` of a document is another thing, and refused.",
+            examples=['"3"'],
+        ),
+    ] = None,
+) -> frozenset[str] | None:
+    """
+    Return the version numbers of an `If-Match` header, `*` among them if it is there.
+
+    A weak tag keeps its `W/`, so that it is no version's and the answer is 412 (RFC 9110 compares strongly here).
+    """
+    if if_match is None:
+        return None
+    tags = frozenset(tag.replace('"', "") for tag in etags.tags_in(if_match))
+    numbers = {tag.removeprefix("W/") for tag in tags - {etags.ANY}}
+    if not all(tag.isascii() and tag.isdigit() for tag in numbers):
+        raise invalid(
+            "header:If-Match",
+            "malformed",
+            'If-Match ที่นี่คือ versionNo ของ Workflow ในเครื่องหมายคำพูด เช่น "3" ไม่ใช่ ETag ของเอกสาร',
+            'If-Match here is the versionNo of the workflow in quotes, such as "3", not the ETag of a document.',
+        )
+    return tags
+
+
+InstanceTransitions = Annotated[Transitions, Depends(async_dependency(transitions))]
+RegisteredSubjects = Annotated[Subjects, Depends(async_dependency(subjects))]
+IfMatch = Annotated[frozenset[str] | None, Depends(async_dependency(if_match))]

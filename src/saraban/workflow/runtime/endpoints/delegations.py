@@ -1,0 +1,106 @@
+"""`/delegations`: who acts for whom while away."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
+from saraban.kit.idempotency import OperationResult, Remember, answer_once
+from saraban.workflow.runtime.schemas import delegations as schemas
+from saraban.workflow.runtime.service import delegations as service
+
+router = APIRouter(prefix="/delegations")
+
+IfMatch = Annotated[
+    str | None,
+    Header(alias="If-Match", max_length=100, description="The `ETag` of the delegation as you have seen it."),
+]
+
+
+@router.get("", summary="What you have lent and were lent")
+async def list_delegations(
+    caller: CurrentCaller,
+    session: ReadSession,
+    now: Now,
+    person: Annotated[
+        UUID | None, Query(alias="userPublicId", description="Somebody else, for whoever manages that account.")
+    ] = None,
+    cursor: PageCursor = None,
+    limit: PageLimit = 50,
+) -> schemas.DelegationPage:
+    """Newest first, those that are over or were taken back included."""
+    page = await service.listing(session, caller=caller, person=person, cursor=cursor, limit=limit, now=now.now())
+    return schemas.DelegationPage(items=[_out(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.post("", status_code=201, response_model=schemas.DelegationOut, summary="Delegate while you are away")
+async def delegate(
+    body: schemas.DelegationIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
+) -> Response:
+    """
+    The delegate may take the steps that you may take, and nothing else: no reading, editing or managing. Both names stand in
+    the history. What is lent to you cannot be lent on.
+    """
+    moment, wanted = now.now(), service.NewDelegation(**body.model_dump())
+
+    async def work(session: AsyncSession, remember: Remember) -> OperationResult:
+        view = await service.delegate(session, caller=caller, wanted=wanted, now=moment, zone=now.zone, address=address)
+        place = f"/api/v1/delegations/{view.public_id}"
+        answer = OperationResult(
+            201, _out(view).model_dump(mode="json", by_alias=True), {"Location": place, "ETag": view.etag}
+        )
+        await remember(session, answer)
+        return answer
+
+    answer = await answer_once(
+        db,
+        key=key,
+        user=caller.public_id,
+        operation="POST /delegations",
+        payload=body.model_dump(mode="json", by_alias=True),
+        now=moment,
+        run=lambda remember: db.transact(lambda session: work(session, remember)),
+    )
+    return to_response(answer)
+
+
+@router.get("/colleagues", summary="Whom you can delegate to")
+async def list_colleagues(
+    caller: CurrentCaller,
+    session: ReadSession,
+    q: Annotated[str, Query(max_length=100, description="A part of the name.")] = "",
+) -> schemas.ColleagueList:
+    """The active people of your organizations, at most a hundred."""
+    found = await service.colleagues(session, caller=caller, text=q)
+    return schemas.ColleagueList(items=[schemas.DelegationPersonOut.model_validate(one) for one in found])
+
+
+@router.get("/{publicId}", summary="One delegation")
+async def read_delegation(
+    public_id: PathId, caller: CurrentCaller, session: ReadSession, now: Now, response: Response
+) -> schemas.DelegationOut:
+    """For both people, and for whoever manages the delegator's account."""
+    view = await service.read(session, caller=caller, public_id=public_id, now=now.now())
+    response.headers["ETag"] = view.etag
+    return _out(view)
+
+
+@router.delete("/{publicId}", status_code=204, summary="Take a delegation back")
+async def revoke_delegation(
+    public_id: PathId, caller: CurrentCaller, db: Db, now: Now, address: Address, if_match: IfMatch = None
+) -> None:
+    """At once. Steps that were taken stay, with both names. For the delegator and whoever manages that account."""
+    moment = now.now()
+    await db.transact(
+        lambda session: service.revoke(
+            session, caller=caller, public_id=public_id, if_match=if_match, now=moment, address=address
+        )
+    )
+
+
+def _out(view: service.DelegationView) -> schemas.DelegationOut:
+    return schemas.DelegationOut.model_validate(view)

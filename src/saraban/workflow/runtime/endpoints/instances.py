@@ -1,0 +1,100 @@
+"""`/workflow/instances` and `/inbox`: where documents stand, transitions, histories, what waits."""
+
+from fastapi import APIRouter, Response
+from starlette.responses import Response as RawResponse
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.http import Address, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
+from saraban.workflow.runtime import schemas
+from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
+from saraban.workflow.runtime.service import tasks
+from saraban.workflow.runtime.service.transition_request import Command
+
+router = APIRouter()
+
+
+@router.get("/workflow/instances/{publicId}", response_model=schemas.InstanceEnvelope)
+async def read_instance(
+    public_id: PathId,
+    caller: CurrentCaller,
+    session: ReadSession,
+    subjects: RegisteredSubjects,
+    clock: Now,
+    response: Response,
+) -> schemas.InstanceEnvelope:
+    """Where it stands, what you may do, and what it is about."""
+    found = await tasks.find(session, caller=caller, subjects=subjects, public_id=public_id, now=clock.now())
+    response.headers["ETag"] = f'"{found.version_no}"'
+    return schemas.instance_answer(found)
+
+
+@router.post("/workflow/instances/{publicId}/transitions", response_model=schemas.InstanceEnvelope)
+async def take_step(
+    public_id: PathId,
+    body: schemas.TransitionIn,
+    caller: CurrentCaller,
+    transitions: InstanceTransitions,
+    clock: Now,
+    address: Address,
+    key: IdempotencyKey,
+    if_match: IfMatch,
+) -> RawResponse:
+    """
+    Takes one action. Send the `workflow.versionNo` you saw, as `clientVersionNo` or in quotes as `If-Match`, so that you
+    approve what you read. The `ETag` of a document guards its editing and is not taken here.
+    """
+    command = Command(
+        action=body.action,
+        comment=body.comment or None,
+        payload=body.payload,
+        attachment_public_ids=tuple(body.attachment_public_ids),
+        client_version_no=body.client_version_no,
+        if_match=if_match,
+        response_code=body.response_code,
+        on_behalf_of=body.on_behalf_of,
+    )
+    answer = await transitions.take(
+        caller=caller,
+        public_id=public_id,
+        command=command,
+        now=clock.now(),
+        address=address,
+        key=key,
+    )
+    return to_response(answer)
+
+
+@router.get("/workflow/instances/{publicId}/history", response_model=schemas.WorkflowHistoryList)
+async def read_history(
+    public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects
+) -> schemas.WorkflowHistoryList:
+    """Every step that was taken, the newest last."""
+    steps = await tasks.history(session, caller=caller, subjects=subjects, public_id=public_id)
+    return schemas.WorkflowHistoryList(items=[schemas.HistoryOut.model_validate(step) for step in steps])
+
+
+@router.get("/inbox", response_model=schemas.InboxPage)
+async def read_inbox(
+    caller: CurrentCaller,
+    session: ReadSession,
+    subjects: RegisteredSubjects,
+    clock: Now,
+    cursor: PageCursor = None,
+    limit: PageLimit = 20,
+) -> schemas.InboxPage:
+    """What waits for you, newest first. A page may be short; go on while there is a `nextCursor`."""
+    page = await tasks.list_tasks(
+        session, caller=caller, subjects=subjects, cursor=cursor, limit=limit, now=clock.now()
+    )
+    items = [
+        schemas.WorkflowItem.around(
+            schemas.InboxItemOut(
+                subject=schemas.subject_of(item.envelope),
+                waiting_since=item.since,
+                on_behalf_of=[schemas.RepresentedOut.model_validate(person) for person in item.on_behalf_of],
+            ),
+            item.envelope,
+        )
+        for item in page.items
+    ]
+    return schemas.InboxPage(items=items, next_cursor=page.next_cursor)

@@ -1,0 +1,240 @@
+"""
+Rows of definitions, instances, histories and work items; decides nothing.
+
+An instance is handed out detached from the session: it changes by compare-and-set alone, never by a flush.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from saraban.attachments.models import Attachment
+from saraban.identity.models import Organization, User
+from saraban.kit.pagination import Cursor
+from saraban.kit.statements import PreparedStatement
+from saraban.workflow.runtime.models import (
+    Instance,
+    UuidText,
+    WorkflowDefinition,
+    WorkflowHistory,
+    WorkflowInstance,
+    WorkflowWorkItem,
+)
+
+NO_STATE_SYNC = {"synchronize_session": False}
+
+# The statements of every transition are made once: making one takes as long as a fifth of its execution.
+_KEY = sa.bindparam("key", type_=UuidText())
+_INSTANCE = sa.select(WorkflowInstance).where(WorkflowInstance.id == _KEY)
+_LOCKED = _INSTANCE.with_for_update()
+_STAND = sa.select(
+    WorkflowInstance.entity_type,
+    WorkflowInstance.entity_id,
+    WorkflowInstance.definition_id,
+    WorkflowInstance.current_state,
+    WorkflowInstance.version_no,
+).where(WorkflowInstance.id == _KEY)
+
+
+_NUMBERS: Any = sa.bindparam("keys", expanding=True)
+_ORGANIZATIONS = PreparedStatement(
+    sa.select(Organization.id, Organization.public_id, Organization.organization_code).where(
+        Organization.id.in_(_NUMBERS)
+    )
+)
+_USERS = sa.select(User.user_id, User.public_id).where(User.user_id.in_(_NUMBERS))
+
+
+def _latest_with_files() -> Any:
+    place = sa.func.row_number().over(
+        partition_by=WorkflowHistory.instance_id,
+        order_by=(WorkflowHistory.created_at.desc(), WorkflowHistory.id.desc()),
+    )
+    ranked = (
+        sa.select(WorkflowHistory.instance_id, WorkflowHistory.id, WorkflowHistory.from_state, place.label("place"))
+        .where(WorkflowHistory.instance_id.in_(sa.bindparam("instances", expanding=True)))
+        .subquery()
+    )
+    with_files = sa.exists().where(Attachment.workflow_history_id == ranked.c.id)
+    return (
+        sa.select(ranked.c.instance_id, ranked.c.id, ranked.c.from_state)
+        .where(ranked.c.place <= sa.bindparam("each"), with_files)
+        .order_by(ranked.c.instance_id, ranked.c.place)
+    )
+
+
+_LATEST_WITH_FILES = PreparedStatement(_latest_with_files())
+
+
+async def definition(session: AsyncSession, definition_id: UUID) -> WorkflowDefinition | None:
+    return await session.get(WorkflowDefinition, definition_id)
+
+
+async def active_id(session: AsyncSession, code: str) -> UUID | None:
+    statement = (
+        sa.select(WorkflowDefinition.id)
+        .where(WorkflowDefinition.workflow_code == code, WorkflowDefinition.is_active)
+        .order_by(WorkflowDefinition.version.desc())
+        .limit(1)
+    )
+    return await session.scalar(statement)
+
+
+async def instance(session: AsyncSession, public_id: UUID, *, lock: bool = False) -> Instance | None:
+    row = await session.scalar(_LOCKED if lock else _INSTANCE, {"key": public_id})
+    return None if row is None else Instance.detached(session, row)
+
+
+async def stand(session: AsyncSession, public_id: UUID) -> Any | None:
+    """(entity type, entity, definition, state, version) of an instance at this moment, None when there is none."""
+    return (await session.execute(_STAND, {"key": public_id})).one_or_none()
+
+
+async def instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[Instance]:
+    rows = (await session.scalars(sa.select(WorkflowInstance).where(WorkflowInstance.id.in_(ids)))).all()
+    return [Instance.detached(session, row) for row in rows]
+
+
+async def instances_of(
+    session: AsyncSession, entity_type: str, entity_ids: Collection[str], *, lock: bool = False
+) -> dict[str, Instance]:
+    """The newest instance of each entity."""
+    statement = (
+        sa.select(WorkflowInstance)
+        .where(WorkflowInstance.entity_type == entity_type, WorkflowInstance.entity_id.in_(entity_ids))
+        .order_by(WorkflowInstance.created_at, WorkflowInstance.id)
+    )
+    rows = (await session.scalars(statement.with_for_update() if lock else statement)).all()
+    return {row.entity_id: Instance.detached(session, row) for row in rows}
+
+
+async def compare_and_set(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, Any]) -> bool:
+    """Write `values` and the next version number, unless somebody else has moved the instance since."""
+    statement = (
+        sa.update(WorkflowInstance)
+        .where(WorkflowInstance.id == public_id, WorkflowInstance.version_no == expected)
+        .values(version_no=expected + 1, **values)
+        .execution_options(**NO_STATE_SYNC)
+    )
+    return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
+
+
+async def latest_step(session: AsyncSession, instance_id: UUID) -> WorkflowHistory | None:
+    statement = (
+        sa.select(WorkflowHistory)
+        .where(WorkflowHistory.instance_id == instance_id)
+        .order_by(WorkflowHistory.created_at.desc(), WorkflowHistory.id.desc())
+        .limit(1)
+    )
+    return await session.scalar(statement)
+
+
+async def latest_steps_with_files(
+    session: AsyncSession, instance_ids: Collection[UUID], *, each: int
+) -> Sequence[tuple[UUID, UUID, str]]:
+    """(instance, history, state that was left) of those among the newest `each` steps that have files, newest first."""
+    if not instance_ids:
+        return []
+    rows = await _LATEST_WITH_FILES.rows(session, instances=list(instance_ids), each=each)
+    return [tuple(row) for row in rows]
+
+
+async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[Any]:
+    """
+    Rows of (history, actor's public id, first name, last name, user name, organization code), oldest first; then the same
+    but the organization of the person in whose place the actor acted.
+    """
+    absent = aliased(User)
+    statement = (
+        sa.select(
+            WorkflowHistory,
+            User.public_id,
+            User.first_name,
+            User.last_name,
+            User.username,
+            Organization.organization_code,
+            absent.public_id.label("absent_public_id"),
+            absent.first_name.label("absent_first_name"),
+            absent.last_name.label("absent_last_name"),
+            absent.username.label("absent_username"),
+        )
+        .outerjoin(User, User.user_id == WorkflowHistory.action_by_user_id)
+        .outerjoin(absent, absent.user_id == WorkflowHistory.on_behalf_of_user_id)
+        .outerjoin(Organization, Organization.id == User.primary_organization_id)
+        .where(WorkflowHistory.instance_id.in_(instance_ids))
+        .order_by(WorkflowHistory.created_at, WorkflowHistory.id)
+        .limit(limit)
+    )
+    return (await session.execute(statement)).all()
+
+
+async def bare_steps(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[WorkflowHistory]:
+    """The steps of several instances, oldest first."""
+    statement = (
+        sa.select(WorkflowHistory)
+        .where(WorkflowHistory.instance_id.in_(instance_ids))
+        .order_by(WorkflowHistory.created_at, WorkflowHistory.id)
+    )
+    return (await session.scalars(statement)).all()
+
+
+async def inbox_page(
+    session: AsyncSession, *, users: Collection[int], organizations: Collection[int], after: Cursor | None, limit: int
+) -> Sequence[tuple[datetime, UUID]]:
+    """
+    (since, instance) of what waits for some people or for organizations, newest first, at most `limit`.
+
+    Each person and each organization is a branch of its own, so that each reads `limit` rows along its index and no more.
+    """
+    branches = [_branch(WorkflowWorkItem.user_id == key, after, limit) for key in sorted(users)]
+    branches += [_branch(WorkflowWorkItem.organization_id == key, after, limit) for key in sorted(organizations)]
+    merged = sa.union(*branches).subquery()  # not ALL: one instance can wait for several of the caller's organizations
+    statement = (
+        sa.select(merged.c.created_at, merged.c.instance_id)
+        .order_by(merged.c.created_at.desc(), merged.c.instance_id.desc())
+        .limit(limit)
+    )
+    return [tuple(row) for row in (await session.execute(statement)).all()]
+
+
+def _branch(mine: sa.ColumnElement[bool], after: Cursor | None, limit: int) -> sa.Select[Any]:
+    at, key = WorkflowWorkItem.created_at, WorkflowWorkItem.instance_id
+    inner = sa.select(at, key).where(mine)
+    if after is not None:
+        inner = inner.where(sa.or_(at < after.at, sa.and_(at == after.at, key < after.public_id)))
+    part = inner.order_by(at.desc(), key.desc()).limit(limit).subquery()
+    return sa.select(part.c.created_at, part.c.instance_id)
+
+
+async def organizations(session: AsyncSession, ids: Collection[int]) -> dict[int, tuple[UUID, str]]:
+    rows = await _ORGANIZATIONS.rows(session, keys=list(ids)) if ids else []
+    return {key: (public_id, code) for key, public_id, code in rows}
+
+
+async def user_public_ids(session: AsyncSession, ids: Collection[int]) -> dict[int, UUID]:
+    rows = (await session.execute(_USERS, {"keys": list(ids)})).all() if ids else []
+    return {row.user_id: row.public_id for row in rows}
+
+
+async def user_ids(session: AsyncSession, public_ids: Collection[UUID]) -> frozenset[int]:
+    if not public_ids:
+        return frozenset()
+    statement = sa.select(User.user_id).where(User.public_id.in_(public_ids), User.is_active)
+    return frozenset((await session.scalars(statement)).all())
+
+
+async def instance_of_file(session: AsyncSession, attachment_id: int) -> Instance | None:
+    """The instance in one of whose steps a file was attached."""
+    statement = (
+        sa.select(WorkflowInstance)
+        .join(WorkflowHistory, WorkflowHistory.instance_id == WorkflowInstance.id)
+        .join(Attachment, Attachment.workflow_history_id == WorkflowHistory.id)
+        .where(Attachment.id == attachment_id)
+    )
+    row = await session.scalar(statement)
+    return None if row is None else Instance.detached(session, row)

@@ -1,0 +1,136 @@
+"""Rows of delegations; whom they concern is read by their indices, by people and the end of the last day."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from saraban.identity.models import User
+from saraban.kit.pagination import newest_first
+from saraban.projects.models import Project
+from saraban.workflow.runtime.models import WorkflowDefinition
+from saraban.workflow.runtime.models.delegations import DelegationRow
+
+
+async def to_person(session: AsyncSession, *, user_id: int, moment: datetime) -> Sequence[tuple[DelegationRow, UUID]]:
+    """What counts for a person at a moment, each with the delegator's public id."""
+    statement = (
+        sa.select(DelegationRow, User.public_id)
+        .join(User, User.user_id == DelegationRow.delegator_user_id)
+        .where(
+            DelegationRow.delegate_user_id == user_id,
+            DelegationRow.ends_before > moment,
+            DelegationRow.starts_at <= moment,
+            DelegationRow.revoked_at.is_(None),
+        )
+        .order_by(DelegationRow.id)
+    )
+    return [(row, public_id) for row, public_id in (await session.execute(statement)).all()]
+
+
+async def of_people(session: AsyncSession, *, user_ids: Collection[int], after: datetime) -> Sequence[DelegationRow]:
+    """What is not over and not taken back, to or from any of the people."""
+    statement = sa.select(DelegationRow).where(
+        sa.or_(DelegationRow.delegator_user_id.in_(user_ids), DelegationRow.delegate_user_id.in_(user_ids)),
+        DelegationRow.ends_before > after,
+        DelegationRow.revoked_at.is_(None),
+    )
+    return (await session.scalars(statement.order_by(DelegationRow.id))).all()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRow:
+    """A delegation with both people, and its project if it has one."""
+
+    row: DelegationRow
+    delegator: User
+    delegate: User
+    project: Project | None
+
+
+async def one(session: AsyncSession, *, public_id: UUID, locked: bool = False) -> NamedRow | None:
+    if locked:
+        # By itself: MariaDB has no FOR UPDATE OF, and would lock both people and the project too.
+        await session.execute(sa.select(DelegationRow.id).where(DelegationRow.public_id == public_id).with_for_update())
+    statement = _named().where(DelegationRow.public_id == public_id)
+    found = (await session.execute(statement.execution_options(populate_existing=True))).one_or_none()
+    return None if found is None else NamedRow(*found)
+
+
+async def page(session: AsyncSession, *, user_id: int, cursor: str | None, limit: int) -> list[NamedRow]:
+    """What a person has lent and was lent, newest first, one more than `limit`."""
+    mine = sa.or_(DelegationRow.delegator_user_id == user_id, DelegationRow.delegate_user_id == user_id)
+    statement = newest_first(
+        _named().where(mine),
+        at=DelegationRow.created_at,
+        public_id=DelegationRow.public_id,
+        cursor=cursor,
+        limit=limit,
+    )
+    return [NamedRow(*found) for found in (await session.execute(statement)).all()]
+
+
+async def hold_people(session: AsyncSession, user_ids: Collection[int]) -> None:
+    """Lock people, always in the same order, so that what two of them do at once happens one after the other."""
+    statement = sa.select(User.user_id).where(User.user_id.in_(user_ids)).order_by(User.user_id).with_for_update()
+    await session.execute(statement)
+
+
+async def codes(session: AsyncSession) -> Sequence[str]:
+    """The codes of all workflows that are in use."""
+    statement = sa.select(WorkflowDefinition.workflow_code).where(WorkflowDefinition.is_active).distinct()
+    return (await session.scalars(statement.order_by(WorkflowDefinition.workflow_code))).all()
+
+
+@dataclass(frozen=True, slots=True)
+class LentRow:
+    """A delegation with the public ids of both people, and of its project if it has one."""
+
+    row: DelegationRow
+    delegator: UUID
+    delegate: UUID
+    project: UUID | None
+
+
+async def lent_by(
+    session: AsyncSession, *, user_ids: Collection[int], first: datetime, last: datetime
+) -> list[LentRow]:
+    """What these people have lent and counts at some moment from `first` to `last`."""
+    asked = {"users": list(user_ids), "first": first, "last": last}
+    return [LentRow(*found) for found in (await session.execute(_lent_by(), asked)).all()]
+
+
+@cache
+def _lent_by() -> Any:
+    """Built once: every event that is told of asks."""
+    delegator, delegate = aliased(User), aliased(User)
+    users: Any = sa.bindparam("users", expanding=True)
+    return (
+        sa.select(DelegationRow, delegator.public_id, delegate.public_id, Project.public_id)
+        .join(delegator, delegator.user_id == DelegationRow.delegator_user_id)
+        .join(delegate, delegate.user_id == DelegationRow.delegate_user_id)
+        .outerjoin(Project, Project.id == DelegationRow.project_id)
+        .where(
+            DelegationRow.delegator_user_id.in_(users),
+            DelegationRow.ends_before > sa.bindparam("first"),
+            DelegationRow.starts_at <= sa.bindparam("last"),
+            DelegationRow.revoked_at.is_(None),
+        )
+        .order_by(DelegationRow.id)
+    )
+
+
+def _named() -> Any:
+    delegator, delegate = aliased(User), aliased(User)
+    return (
+        sa.select(DelegationRow, delegator, delegate, Project)
+        .join(delegator, delegator.user_id == DelegationRow.delegator_user_id)
+        .join(delegate, delegate.user_id == DelegationRow.delegate_user_id)
+        .outerjoin(Project, Project.id == DelegationRow.project_id)
+    )

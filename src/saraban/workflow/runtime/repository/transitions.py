@@ -1,0 +1,132 @@
+"""What taking steps reads under its locks and writes: instances, histories and work items, many of each in one statement."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments.models import Attachment
+from saraban.kit.db import table_of
+from saraban.kit.ids import new_id
+from saraban.kit.pipeline import (
+    DriverConnection,
+    SqlStatement,
+    delete_statement,
+    flush_pending,
+    insert_mappings_statement,
+    update_statement,
+)
+from saraban.kit.statements import PreparedStatement
+from saraban.workflow.runtime.models import Instance, UuidText, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+
+
+@dataclass(frozen=True, slots=True)
+class WorkItems:
+    """Whom an instance waits for in its state, by key, and since when."""
+
+    instance_id: UUID
+    state: str
+    organizations: Collection[int]
+    users: Collection[int]
+    since: datetime
+
+
+_KEYS = sa.bindparam("keys", type_=UuidText(), expanding=True)
+_HAS_FILES = (
+    sa.exists()
+    .where(WorkflowHistory.instance_id == WorkflowInstance.id, Attachment.workflow_history_id == WorkflowHistory.id)
+    .correlate(WorkflowInstance)
+)
+# Whoever is held by another transaction is left out: the others need not wait for it.
+_FREE = PreparedStatement(
+    sa.select(*(table_of(WorkflowInstance).columns[name] for name in Instance.__slots__), _HAS_FILES.label("files"))
+    .where(WorkflowInstance.id.in_(_KEYS))
+    .order_by(WorkflowInstance.id)
+    .with_for_update(skip_locked=True)
+    # There is an index on the key and the version too, and weighing it takes MariaDB as long as reading the rows.
+    .with_hint(WorkflowInstance, "USE INDEX (PRIMARY)", "mariadb")
+)
+_HISTORIES = table_of(WorkflowHistory)
+_INSTANCES = table_of(WorkflowInstance)
+_WRITTEN = (
+    "definition_id",
+    "current_state",
+    "status",
+    "context",
+    "due_on",
+    "assigned_user_id",
+    "last_transition_at",
+    "updated_at",
+)
+_ITEMS = table_of(WorkflowWorkItem)
+
+
+async def free_instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[tuple[Instance, bool]]:
+    """Those of some instances that nobody holds, locked until the transaction ends; whether a step of each has files."""
+    rows = await _FREE.rows(session, keys=list(ids))
+    return [(Instance(*row[:-1]), bool(row[-1])) for row in rows]
+
+
+def instance_updates(driver: DriverConnection, rows: Sequence[Instance]) -> list[SqlStatement]:
+    """
+    Return the compare-and-sets of `version_no` that write what steps have changed.
+
+    One statement for all that come to the same state at the same version; together they must change every row.
+
+    :param rows: as they stand after the step, the new version number included
+    """
+    alike: dict[tuple[Any, ...], list[Instance]] = {}
+    for row in rows:
+        new = (orjson.dumps(value) if name == "context" else value for name, value in _new(row).items())
+        alike.setdefault((row.version_no, *new), []).append(row)
+    return [
+        update_statement(
+            driver,
+            _INSTANCES,
+            {"version_no": those[0].version_no, **_new(those[0])},
+            where={"id": [row.id for row in those], "version_no": [those[0].version_no - 1]},
+            by_key=True,
+        )
+        for those in alike.values()
+    ]
+
+
+def _new(row: Instance) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _WRITTEN}
+
+
+def history_insertion(driver: DriverConnection, histories: Sequence[Mapping[str, Any]]) -> SqlStatement:
+    """Return the statement that writes rows of histories; the values are by column."""
+    return insert_mappings_statement(driver, _HISTORIES, histories)
+
+
+def work_item_statements(driver: DriverConnection, awaited: Sequence[WorkItems]) -> list[SqlStatement]:
+    """Return the statements that make the work items of instances exactly these."""
+    if not awaited:
+        return []
+    rows = [row for one in awaited for row in _items(one)]
+    removal = delete_statement(driver, _ITEMS, where={"instance_id": [one.instance_id for one in awaited]})
+    return [removal, insert_mappings_statement(driver, _ITEMS, rows)] if rows else [removal]
+
+
+async def write_work_items(session: AsyncSession, one: WorkItems) -> None:
+    """Make the work items of an instance exactly these."""
+    await flush_pending(session)
+    driver = await DriverConnection.of(session)
+    await driver.run(work_item_statements(driver, [one]))
+
+
+def _items(one: WorkItems) -> list[dict[str, Any]]:
+    common = {"instance_id": str(one.instance_id), "state": one.state, "created_at": one.since}
+    return [
+        *(
+            {"id": str(new_id()), **common, "organization_id": key, "user_id": None}
+            for key in sorted(one.organizations)
+        ),
+        *({"id": str(new_id()), **common, "organization_id": None, "user_id": key} for key in sorted(one.users)),
+    ]

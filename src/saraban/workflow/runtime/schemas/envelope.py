@@ -1,0 +1,125 @@
+"""The envelope in which every workflow-aware answer comes (ADR-021): what it is about, where that stands, its step's files."""
+
+from datetime import date, datetime
+from typing import Any, Generic, Literal, Self, TypeVar
+from uuid import UUID
+
+from pydantic import Field
+
+from saraban.kit.schema import Schema
+from saraban.workflow.domain.outcome import Outcome
+from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.runtime.schemas.labels import LabelOut, ResponseOut
+from saraban.workflow.runtime.schemas.pending import WaitingForOut
+from saraban.workflow.runtime.schemas.review import BranchOut
+
+T = TypeVar("T")
+
+
+class RepresentedOut(Schema):
+    """Somebody who is away, and in whose place you may act."""
+
+    public_id: UUID
+    display_name: str
+
+
+class ActionOut(Schema):
+    """
+    One action the caller may take now.
+
+    Where there are `responses`, one of them comes as `responseCode`; without it the `usual` one counts, if there is one.
+    """
+
+    code: str
+    label: LabelOut
+    comment_required: bool
+    attachments: bool
+    attachments_required: bool = False
+    responses: list[ResponseOut] = Field(default_factory=list)
+    help: LabelOut | None = None
+    in_own_right: bool = Field(default=True, description="Whether you may take it without standing in for anybody.")
+    on_behalf_of: list[RepresentedOut] = Field(
+        default_factory=list, description="In whose place you may take it; name one as `onBehalfOf`.", examples=[[]]
+    )
+    fields: list[str] | None = Field(
+        None,
+        description="The values that its `payload` can have, also where they were stated before; null for those that "
+        "nobody has stated yet.",
+        examples=[["amount"]],
+    )
+
+
+class WorkflowOut(Schema):
+    """Where it stands; `availableActions` is for this caller, now; `dueOn` is the day of this state, if it has one."""
+
+    instance_public_id: UUID
+    workflow_code: str
+    status: Literal["ACTIVE", "COMPLETED", "CANCELLED", "TERMINATED"]
+    current_state: str
+    state_label: LabelOut
+    terminal: bool
+    available_actions: list[str]
+    actions: list[ActionOut]
+    can_edit: bool
+    last_transition_at: datetime
+    version_no: int
+    state_help: LabelOut | None = None
+    due_on: date | None = None
+    branches: list[BranchOut] = Field(default_factory=list, description="Of the latest parallel review.")
+    outcome: Outcome | None = Field(
+        None, description="What it means to have ended in this state, whatever it is called; null while it goes on."
+    )
+    waiting_for: WaitingForOut
+
+
+class StepAttachmentOut(Schema):
+    """A file of the present or the previous step."""
+
+    public_id: UUID
+    file_name: str
+    step_code: str
+    download_url: str
+
+
+def _name_of(shape: Any) -> str:
+    return str(getattr(shape, "__name__", shape))
+
+
+class WorkflowEnvelope(Schema, Generic[T]):
+    """
+    Something, where it stands in its workflow, and the files of its present or previous step (ADR-021).
+
+    `workflow` is null only where there is no instance.
+    """
+
+    data: T
+    workflow: WorkflowOut | None
+    step_attachments: list[StepAttachmentOut]
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        return f"{_name_of(params[0])}Envelope"
+
+    @classmethod
+    def around(cls, data: T, envelope: Envelope | None) -> Self:
+        files = envelope.step_attachments if envelope else ()
+        return cls(
+            data=data,
+            workflow=None if envelope is None else WorkflowOut.model_validate(envelope),
+            step_attachments=[StepAttachmentOut.model_validate(file) for file in files],
+        )
+
+
+class WorkflowItem(Schema, Generic[T]):
+    """One of a list, and where it stands in its workflow, which is null only where there is no instance."""
+
+    data: T
+    workflow: WorkflowOut | None
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        return f"{_name_of(params[0])}Item"
+
+    @classmethod
+    def around(cls, data: T, envelope: Envelope | None) -> Self:
+        return cls(data=data, workflow=None if envelope is None else WorkflowOut.model_validate(envelope))

@@ -1,0 +1,153 @@
+"""
+The people whom an instance waits for because of what they are or hold: written again with each answer of a review, and when
+teams, roles or accounts change.
+
+Nobody is missed between the two: `branches.people` and `holders.asked_by_person` keep the rights by which they read whom to
+ask until that is committed, and whoever changes teams, roles or accounts waits for it (`identity.service.rights_lock`). So by the
+time a change is heard of here, every step that was taken by the rights of before is there to be found.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.events.service import Event, Handlers
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.projects import service as projects
+from saraban.workflow.domain import answering, awaiting
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.runtime.models import Instance
+from saraban.workflow.runtime.models.review import WorkflowBranch
+from saraban.workflow.runtime.repository import assignees as holding
+from saraban.workflow.runtime.repository import branch_rows as repository
+from saraban.workflow.runtime.service import assignees, branches, definitions, instances
+from saraban.workflow.runtime.service.subject_facts import facts_of
+from saraban.workflow.runtime.service.subjects import Subjects
+
+
+async def renew_people(
+    session: AsyncSession, *, row: Instance, definition: Definition, facts: SubjectFacts, now: datetime
+) -> None:
+    """Make those who may still answer, beside those of its actions, the people whom an instance waits for."""
+    ahead = await instances.pending_in(session, instances.EnteredState(row, definition, facts, now))
+    await repository.await_people(session, instance_id=row.id, state=row.current_state, users=ahead.users, now=now)
+
+
+def subscribe(handlers: Handlers, *, subjects: Subjects) -> None:
+    """Let steps ask who belongs to a team now, and who has a role now; called once, in `bootstrap`."""
+
+    async def team_changed(session: AsyncSession, event: Event) -> None:
+        await renew_for_teams(
+            session, subjects=subjects, project_public_id=UUID(event.payload["projectPublicId"]), now=event.created_at
+        )
+
+    async def account_changed(session: AsyncSession, event: Event) -> None:
+        await renew_for_person(
+            session, subjects=subjects, public_id=UUID(event.payload["userPublicId"]), now=event.created_at
+        )
+
+    handlers.add(projects.TEAM_CHANGED, team_changed)
+    handlers.add(identity.ACCOUNT_CHANGED, account_changed)
+
+
+async def renew_for_teams(session: AsyncSession, *, subjects: Subjects, project_public_id: UUID, now: datetime) -> None:
+    """Rewrite whom the open reviews of a project wait for, after its teams have changed."""
+    project = await projects.find_project(session, public_id=project_public_id, pointer="")
+    known = await _known(session, subjects, await repository.asking_teams(session))
+    # Only this project's are held up by a change of its teams.
+    here = {key: facts for key, facts in known.items() if facts.scope.project == project.id}
+    await _ask_anew(session, here, now=now)
+
+
+async def renew_for_person(session: AsyncSession, *, subjects: Subjects, public_id: UUID, now: datetime) -> None:
+    """
+    Rewrite whom instances wait for, where they ask somebody since his roles or his account have changed, or did
+    until then.
+    """
+    person = (await identity.load_callers(session, [public_id])).get(public_id)
+    await _ask_to_answer(session, subjects, public_id, person, now=now)
+    await _ask_to_act(session, subjects, public_id, person, now=now)
+
+
+async def _ask_to_act(
+    session: AsyncSession, subjects: Subjects, public_id: UUID, person: Caller | None, *, now: datetime
+) -> None:
+    """Steps that ask people by name or for what they hold."""
+    there = await holding.waiting_for(session, public_id=public_id)
+    asks = person is not None and not person.is_service
+    more = await holding.in_states(session, await assignees.places_of(session, person)) if person and asks else ()
+    rows = {row.id: row for row in (*there, *more)}
+    known = {row.id: await definitions.load(session, row.definition_id) for row in rows.values()}
+    rows = {
+        key: row
+        for key, row in rows.items()
+        if awaiting.by_person(known[key], row.current_state) and not assignees.is_first_draft(row, known[key])
+    }
+    facts = await _known(session, subjects, rows.values())
+    asked = frozenset(
+        key
+        for key, one in facts.items()
+        if person is not None and asks and awaiting.asks_for_himself(known[key], rows[key].current_state, person, one)
+    )
+    changed = asked ^ ({row.id for row in there} & rows.keys())
+    held = await holding.hold(session, instance_ids=changed & facts.keys()) if changed & facts.keys() else ()
+    for row in held:
+        definition = await definitions.load(session, row.definition_id)
+        if not assignees.is_first_draft(row, definition):
+            await renew_people(session, row=row, definition=definition, facts=facts[row.id], now=now)
+
+
+async def _ask_to_answer(
+    session: AsyncSession, subjects: Subjects, public_id: UUID, person: Caller | None, *, now: datetime
+) -> None:
+    """Reviews under way."""
+    there = await repository.waiting_for(session, public_id=public_id)
+    asking = await repository.asking(session, person=person) if person is not None and not person.is_service else ()
+    rows = {row.id: row for row in (*there, *(instance for instance, _ in asking))}
+    known = await _known(session, subjects, rows.values())
+    asked = await _asked(session, person, asking, known) if person is not None else frozenset()
+    # Where he was asked and still is, nothing has changed for anybody.
+    changed = asked ^ {row.id for row in there}
+    await _ask_anew(session, {key: known[key] for key in changed & known.keys()}, now=now)
+
+
+async def _asked(
+    session: AsyncSession,
+    person: Caller,
+    asking: Sequence[tuple[Instance, WorkflowBranch]],
+    known: Mapping[UUID, SubjectFacts],
+) -> frozenset[UUID]:
+    """The instances among those `asking` that he may see and answer for, as he is now."""
+    places = {facts.scope.project for facts in known.values()} - {None}
+    seats = await branches.seats_of(
+        session, user_ids=[person.user_id], project_ids=[key for key in places if key is not None]
+    )
+    return frozenset(
+        row.id
+        for row, branch in asking
+        if (facts := known.get(row.id)) is not None
+        and facts.seen_by(person, row.current_state)
+        and answering.may_answer(
+            branches.assignee_of(branch),
+            person,
+            facts,
+            seats.get((person.user_id, facts.scope.project or 0), frozenset()),
+        )
+    )
+
+
+async def _known(session: AsyncSession, subjects: Subjects, rows: Collection[Instance]) -> dict[UUID, SubjectFacts]:
+    caller = await identity.system_caller(session)
+    facts = await facts_of(session, rows, caller=caller, subjects=subjects)
+    return {row.id: facts[key] for row in rows if (key := (row.entity_type, row.entity_id)) in facts}
+
+
+async def _ask_anew(session: AsyncSession, known: Mapping[UUID, SubjectFacts], *, now: datetime) -> None:
+    """Makes those who may answer now the people whom instances wait for, as far as they ask still when they are locked."""
+    for row in await repository.hold_asking(session, instance_ids=known) if known else ():
+        definition = await definitions.load(session, row.definition_id)
+        await renew_people(session, row=row, definition=definition, facts=known[row.id], now=now)

@@ -1,0 +1,360 @@
+"""
+The branches of a parallel review as rows: opened when a state is entered, closed when it is left, shown to who may see them.
+
+What an answer does is `review`'s business.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.identity.service import rights_lock
+from saraban.kit.errors import Text
+from saraban.kit.ids import new_id
+from saraban.projects import service as projects
+from saraban.workflow.domain.answering import Seat, may_answer
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.review import ANSWER, Asked, Assignee, BranchView, Kind, Offered, Person, Review
+from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.runtime.models import Instance, WorkflowHistory
+from saraban.workflow.runtime.models.review import ANSWERED, PENDING, WorkflowBranch
+from saraban.workflow.runtime.repository import assignees
+from saraban.workflow.runtime.repository import assignees as holding
+from saraban.workflow.runtime.repository import branch_rows as repository
+from saraban.workflow.runtime.service.pending import name_of
+from saraban.workflow.runtime.service.subject_facts import readers
+
+SEATED = ("team", "discipline")
+
+
+async def open_round(session: AsyncSession, *, instance: Instance, definition: Definition, now: datetime) -> None:
+    """
+    Close what the state before asked, and open what the present state of an instance asks.
+
+    :param instance: as it stands after the step
+    """
+    if not definition.reviews:
+        return
+    await repository.close(session, instance_id=instance.id, now=now)
+    review = definition.state(instance.current_state).review
+    if review is not None and instance.status == "ACTIVE":
+        opened = instance.version_no
+        await repository.add(session, [row_of(instance, opened, each, review, now) for each in review.branches])
+
+
+async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> None:
+    """Tell that an instance asks nobody any more; what was answered stays."""
+    await repository.close(session, instance_id=instance_id, now=now)
+
+
+def row_of(instance: Instance, opened_version: int, name: str, review: Review, now: datetime) -> dict[str, Any]:
+    """Return a branch as it is opened in a round."""
+    assignee = review.branches[name].assignee
+    return {
+        "id": new_id(),
+        "instance_id": instance.id,
+        "state": instance.current_state,
+        "opened_version": opened_version,
+        "position": list(review.branches).index(name),
+        "name": name,
+        "assignee_kind": assignee.kind,
+        "assignee_name": assignee.name,
+        "status": PENDING,
+        "version_no": 1,
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFacts) -> dict[Assignee, frozenset[int]]:
+    """
+    Return, for each who is asked by a branch that still waits, everybody who may see the subject and answer; for
+    those who write it down: what people may do is not changed until the transaction ends.
+
+    Who submitted it is among them only where a branch names him.
+    """
+    waiting = await repository.pending(session, instance_id=instance_id)
+    if not waiting:
+        return {}
+    await rights_lock.hold_shared(session)
+    asked = [assignee_of(row) for row in waiting]
+    return await answerers(session, asked, facts=facts, state=waiting[0].state)
+
+
+async def answerers(
+    session: AsyncSession, asked: Collection[Assignee], *, facts: SubjectFacts, state: str
+) -> dict[Assignee, frozenset[int]]:
+    """Return everybody who may see the subject in a state and is one of those who are asked, for each of these."""
+    named: dict[str, set[str]] = {}
+    for one in asked:
+        named.setdefault(one.kind, set()).add(one.name)
+    scope = facts.scope
+    roles = named.get("role", ())
+    in_role = await holding.holders(session, roles=roles, permissions=(), scope=scope) if roles else ()
+    seats: dict[int, set[Seat]] = {}
+    if scope.project is not None and not named.keys().isdisjoint(SEATED):
+        for seat in await projects.memberships(session, project_ids=[scope.project]):
+            if seat.team in named.get("team", ()) or seat.discipline in named.get("discipline", ()):
+                seats.setdefault(seat.user_id, set()).add(Seat(seat.team, seat.discipline))
+    by_name = (UUID(key) for key in named.get("user", ()))
+    people = await readers(session, seats.keys(), named=(*by_name, *in_role), facts=facts, state=state)
+    return {
+        one: frozenset(
+            person.user_id for person in people if may_answer(one, person, facts, seats.get(person.user_id, ()))
+        )
+        for one in asked
+    }
+
+
+async def seats_of(
+    session: AsyncSession, *, user_ids: Collection[int], project_ids: Collection[int]
+) -> dict[tuple[int, int], frozenset[Seat]]:
+    """Return where people sit, by (person, project)."""
+    found: dict[tuple[int, int], set[Seat]] = {}
+    for seat in await projects.memberships(session, project_ids=project_ids, user_ids=user_ids):
+        found.setdefault((seat.user_id, seat.project_id), set()).add(Seat(seat.team, seat.discipline))
+    return {key: frozenset(value) for key, value in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedInstance:
+    """
+    An instance with what its branches are judged by.
+
+    :param seats: in whose place the caller may answer
+    """
+
+    row: Instance
+    definition: Definition
+    facts: SubjectFacts
+    seats: Sequence[Caller] = ()
+
+
+async def visible_branches(
+    session: AsyncSession, *, caller: Caller, instances: Sequence[ReviewedInstance]
+) -> dict[UUID, tuple[BranchView, ...]]:
+    """
+    Return the branches of the latest round of each instance as the caller may see them, in a fixed number of queries.
+
+    Instances whose definition asks for no review cost none.
+    """
+    reviewed = {each.row.id: each for each in instances if each.definition.reviews}
+    if not reviewed:
+        return {}
+    rows = await repository.latest_rounds(session, list(reviewed))
+    rounds: dict[UUID, list[Any]] = {}
+    for row in rows:
+        rounds.setdefault(row.WorkflowBranch.instance_id, []).append(row)
+    asking = [
+        key
+        for key, each in rounds.items()
+        if any(row.WorkflowBranch.assignee_kind in SEATED and row.WorkflowBranch.status == PENDING for row in each)
+    ]
+    places = {reviewed[key].facts.scope.project for key in asking} - {None}
+    waited = await _waited_for(session, rows)
+    people = {caller.user_id} | {seat.user_id for key in asking for seat in reviewed[key].seats}
+    people |= {person.user_id for key in asking for person in waited.get(key, ())}
+    seats = await seats_of(session, user_ids=people, project_ids=[key for key in places if key is not None])
+    kept = await hidden_answers(session, [row.WorkflowBranch for row in rows])
+    names = await _names(session, [row.WorkflowBranch for row in rows])
+    return {
+        key: tuple(_views(reviewed[key], each, caller, seats, _Words(kept, names, waited.get(key, ()))))
+        for key, each in rounds.items()
+    }
+
+
+async def _waited_for(session: AsyncSession, rows: Sequence[Any]) -> dict[UUID, list[Caller]]:
+    """Who is asked in person while branches wait, by instance."""
+    open_ = {row.WorkflowBranch.instance_id for row in rows if row.WorkflowBranch.status == PENDING}
+    pairs = await assignees.waited_for(session, open_) if open_ else ()
+    callers = await identity.load_callers(session, {person for _, person in pairs}) if pairs else {}
+    found: dict[UUID, list[Caller]] = {}
+    for instance_id, public_id in pairs:
+        if public_id in callers:
+            found.setdefault(instance_id, []).append(callers[public_id])
+    return found
+
+
+async def _names(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> dict[str, str]:
+    """What people are called whom branches ask by name."""
+    asked = {UUID(row.assignee_name) for row in rows if row.assignee_kind == "user"}
+    found = await assignees.names(session, asked) if asked else ()
+    return {str(row.public_id): name_of(row) for row in found}
+
+
+def _views(
+    standing: ReviewedInstance,
+    rows: Sequence[Any],
+    caller: Caller,
+    seats: Mapping[tuple[int, int], frozenset[Seat]],
+    words: "_Words",
+) -> list[BranchView]:
+    state = standing.definition.states.get(rows[0].WorkflowBranch.state)
+    review = state.review if state is not None else None
+    project = standing.facts.scope.project or 0
+    views = []
+
+    def may(branch: WorkflowBranch, person: Caller, deputy: Caller | None = None) -> bool:
+        his = seats.get((person.user_id, project), frozenset())
+        return may_answer(assignee_of(branch), person, standing.facts, his, deputy=deputy)
+
+    for row in rows:
+        branch: WorkflowBranch = row.WorkflowBranch
+        able = [
+            person
+            for person in (caller, *standing.seats)
+            if may(branch, person, deputy=caller if person is not caller else None)
+        ]
+        nobody = branch.status == PENDING and not any(may(branch, person) for person in words.waited)
+        view = _view(row, review, caller, able, hidden=words.kept.hides(branch))
+        views.append(replace(view, assignee=words.of(branch), nobody=nobody))
+    return views
+
+
+def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Caller], *, hidden: bool) -> BranchView:
+    row: WorkflowBranch = found.WorkflowBranch
+    asked = review.branches.get(row.name) if review is not None else None
+    offers = review is not None and row.status == PENDING and bool(able)
+    own = caller.user_id in (row.answered_by_user_id, row.on_behalf_of_user_id)
+    seen = row.status == ANSWERED and (own or not hidden)
+    return BranchView(
+        public_id=row.id,
+        name=row.name,
+        label=asked.label if asked is not None else Text(row.name, row.name),
+        assignee=Asked(assignee_of(row).kind, row.assignee_name, row.assignee_name),
+        status=row.status,
+        version_no=row.version_no,
+        may_answer=offers,
+        attachments=review is not None and not review.hidden,
+        in_own_right=offers and caller in able,
+        in_place_of=tuple(Person(one.public_id, one.display_name) for one in able if offers and one is not caller),
+        choices=_offered(review) if offers and review is not None else (),
+        answer=row.answer if seen else None,
+        answer_label=_answer_label(review, row.answer) if seen else None,
+        comment=row.comment if seen else None,
+        answered_by=_person(found, "by") if seen else None,
+        on_behalf_of=_person(found, "behalf") if seen else None,
+        answered_at=row.answered_at if seen else None,
+    )
+
+
+def _offered(review: Review) -> tuple[Offered, ...]:
+    return tuple(Offered(code, choice.label, choice.comment_required) for code, choice in review.answers.items())
+
+
+def _answer_label(review: Review | None, code: str | None) -> Text | None:
+    if code is None:
+        return None
+    choice = review.answers.get(code) if review is not None else None
+    return choice.label if choice is not None else Text(code, code)
+
+
+def _person(found: Any, who: str) -> Person | None:
+    public_id = getattr(found, f"{who}_public_id")
+    if public_id is None:
+        return None
+    first, last = getattr(found, f"{who}_first_name"), getattr(found, f"{who}_last_name")
+    return Person(public_id, " ".join(filter(None, (first, last))) or getattr(found, f"{who}_username"))
+
+
+def assignee_of(row: WorkflowBranch) -> Assignee:
+    kind: Kind = row.assignee_kind  # type: ignore[assignment]  # written from an Assignee
+    return Assignee(kind, row.assignee_name)
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenAnswers:
+    """
+    Which answers are kept from readers: those given hidden, in rounds that came to no verdict (yet, or at all).
+
+    What was promised when an answer was given holds, whatever the definition says since.
+    """
+
+    unsaid: frozenset[UUID]
+    decided: frozenset[tuple[UUID, int]]
+
+    def hides(self, row: WorkflowBranch) -> bool:
+        return row.history_id in self.unsaid and (row.instance_id, row.opened_version) not in self.decided
+
+
+async def hidden_answers(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> HiddenAnswers:
+    """Return which answers of whole rounds are kept from readers."""
+    answered = {row.instance_id for row in rows if row.history_id is not None}
+    words = await repository.words_of(session, answered) if answered else []
+    rounds: dict[UUID, set[int]] = {}
+    for row in rows:
+        rounds.setdefault(row.instance_id, set()).add(row.opened_version)
+    decided = set()
+    for word in words:
+        if word.action != ANSWER:
+            # A verdict is of the last round that was opened before the version it made.
+            before = [opened for opened in rounds[word.instance_id] if opened < word.details["versionNo"]]
+            decided |= {(word.instance_id, max(before))} if before else set()
+    unsaid = {word.id for word in words if word.action == ANSWER and "answer" not in (word.details or {})}
+    return HiddenAnswers(frozenset(unsaid), frozenset(decided))
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """
+    What the branches of one instance are told with.
+
+    :param names: of people, by their public ids
+    :param waited: who is asked in person
+    """
+
+    kept: HiddenAnswers
+    names: Mapping[str, str]
+    waited: Sequence[Caller]
+
+    def of(self, row: WorkflowBranch) -> Asked:
+        return Asked(assignee_of(row).kind, row.assignee_name, self.names.get(row.assignee_name, row.assignee_name))
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryAnswer:
+    """What a history says of an answer."""
+
+    label: Text
+    comment: str | None
+
+
+async def history_answers(
+    session: AsyncSession, steps: Sequence[WorkflowHistory], definitions: Mapping[UUID, Definition]
+) -> dict[UUID, HistoryAnswer | None]:
+    """
+    Return what a history says of each answer among its steps, None for one that is still hidden.
+
+    :param definitions: by instance
+    """
+    ids = {step.instance_id for step in steps if step.action == ANSWER}
+    if not ids:
+        return {}
+    rows = await repository.of_instances(session, ids)
+    kept = await hidden_answers(session, rows)
+    found: dict[UUID, HistoryAnswer | None] = {}
+    for row in rows:
+        if row.history_id is None:
+            continue
+        state = definitions[row.instance_id].states.get(row.state)
+        review = state.review if state is not None else None
+        found[row.history_id] = None if kept.hides(row) else HistoryAnswer(_words(row, review), row.comment)
+    return found
+
+
+def hides(found: Mapping[UUID, HistoryAnswer | None], step: WorkflowHistory) -> bool:
+    """Whether a step is an answer that nobody is to know of yet."""
+    return step.action == ANSWER and found.get(step.id) is None
+
+
+def _words(row: WorkflowBranch, review: Review | None) -> Text:
+    asked = review.branches.get(row.name) if review is not None else None
+    branch = asked.label if asked is not None else Text(row.name, row.name)
+    answer = _answer_label(review, row.answer) or Text("", "")
+    return Text(f"{branch.th}: {answer.th}", f"{branch.en}: {answer.en}")

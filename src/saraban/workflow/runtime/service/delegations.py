@@ -1,0 +1,335 @@
+"""
+Lending one's own steps while away: who, to whom, from when to when, about what. Everybody does it for himself.
+
+What counts at a moment is for `standing` to say.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.identity.service import OrganizationMember
+from saraban.identity.service.callers import display_name
+from saraban.kit import etags
+from saraban.kit.dates import local_date
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
+from saraban.kit.ids import new_id
+from saraban.kit.pagination import Page, page_of
+from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef
+from saraban.workflow.domain import delegation
+from saraban.workflow.domain.delegation import Delegation
+from saraban.workflow.runtime.models.delegations import DelegationRow
+from saraban.workflow.runtime.repository import delegations as repository
+from saraban.workflow.runtime.repository.delegations import NamedRow
+from saraban.workflow.runtime.service.delegated_rights import delegation_of
+
+MANAGES = "user.edit"
+MOST_COLLEAGUES = 100
+_NONE_CHOSEN = (
+    "เลือกกระบวนงานอย่างน้อยหนึ่งรายการ หรือไม่ต้องส่งฟิลด์นี้เพื่อมอบหมายทั้งหมด",
+    "Name one workflow at least, or leave this out to delegate all of them.",
+)
+
+Status = Literal["upcoming", "active", "ended", "revoked"]
+
+
+class DelegationChanged(DomainError):
+    """`If-Match` names a version that is not the present one."""
+
+    kind, code = ErrorKind.STALE, "DELEGATION_CHANGED"
+    says = Text("การมอบหมายนี้เปลี่ยนไปแล้ว", "This delegation has changed in the meantime.")
+    recovery = (REFRESH,)
+
+
+@dataclass(frozen=True, slots=True)
+class NewDelegation:
+    """What somebody asks for; `workflow_codes` and `project_public_id` None mean everything."""
+
+    delegate_public_id: UUID
+    starts_on: date
+    ends_on: date
+    workflow_codes: Sequence[str] | None = None
+    project_public_id: UUID | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationPerson:
+    public_id: UUID
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationProject:
+    public_id: UUID
+    project_code: str
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationView:
+    """A delegation as both people see it."""
+
+    public_id: UUID
+    delegator: DelegationPerson
+    delegate: DelegationPerson
+    starts_on: date
+    ends_on: date
+    workflow_codes: tuple[str, ...] | None
+    project: DelegationProject | None
+    reason: str | None
+    status: Status
+    revoked_at: datetime | None
+    created_at: datetime
+    version: int
+
+    @property
+    def etag(self) -> str:
+        return f'"{self.version}"'
+
+
+async def delegate(
+    session: AsyncSession, *, caller: Caller, wanted: NewDelegation, now: datetime, zone: ZoneInfo, address: str
+) -> DelegationView:
+    """
+    Lend the caller's own steps to a colleague.
+
+    Both people are locked, in one order for everybody: of two delegations that cross at once, one is refused.
+
+    :raises Invalid: naming the field: days, person, workflow or project
+    :raises DelegateAway, DelegationChained, DelegationOverlaps: held against what either has lent or was lent
+    """
+    delegation.check_days(wanted.starts_on, wanted.ends_on, today=local_date(now, zone))
+    colleague = await _colleague(session, caller, wanted.delegate_public_id)
+    codes = await _codes(session, wanted.workflow_codes)
+    project = await _project(session, caller, wanted.project_public_id)
+    starts_at, ends_before = delegation.moments(wanted.starts_on, wanted.ends_on, zone)
+    asked = Delegation(
+        caller.user_id,
+        colleague.user_id,
+        starts_at,
+        ends_before,
+        frozenset(codes),
+        project.id if project else None,
+    )
+    await _check(session, asked, now=now)
+    row = _row(wanted, asked, codes, now=now)
+    session.add(row)
+    await session.flush()
+    await _note(
+        session, "create", row, (caller.public_id, colleague.public_id), caller=caller, now=now, address=address
+    )
+    return await read(session, caller=caller, public_id=row.public_id, now=now)
+
+
+async def revoke(
+    session: AsyncSession, *, caller: Caller, public_id: UUID, if_match: str | None, now: datetime, address: str
+) -> None:
+    """
+    Take a delegation back, from this moment on; what is over or was taken back stays as it is.
+
+    :raises NotFound: when there is none of the caller's own, nor of anybody whose account he manages
+    :raises DelegationChanged: when `if_match` names another version
+    """
+    found = await repository.one(session, public_id=public_id, locked=True)
+    if found is None or not await _may_revoke(session, caller, found):
+        raise NotFound(f"There is no delegation {public_id}.")
+    row = found.row
+    if if_match is not None and not etags.matches(if_match, f'"{row.version}"'):
+        raise DelegationChanged
+    if row.revoked_at is not None or row.ends_before <= now:
+        return
+    row.revoked_at, row.revoked_by_user_id = now, caller.user_id
+    row.version, row.updated_at = row.version + 1, now
+    people = (found.delegator.public_id, found.delegate.public_id)
+    await _note(session, "revoke", row, people, caller=caller, now=now, address=address)
+
+
+async def read(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime) -> DelegationView:
+    """
+    :raises NotFound: when there is none that concerns the caller, or somebody whose account he manages
+    """
+    found = await repository.one(session, public_id=public_id)
+    if found is None or not await _concerns(session, caller, found):
+        raise NotFound(f"There is no delegation {public_id}.")
+    return _view(found, now)
+
+
+async def listing(
+    session: AsyncSession, *, caller: Caller, person: UUID | None = None, cursor: str | None, limit: int, now: datetime
+) -> Page[DelegationView]:
+    """
+    Return what a person has lent and was lent, newest first: the caller's own, or those of somebody he manages.
+
+    :raises NotFound: when the caller does not manage `person`
+    """
+    user_id = caller.user_id
+    if person is not None and person != caller.public_id:
+        other = (await identity.load_callers(session, [person])).get(person)
+        if other is None or not _manages(caller, other):
+            raise NotFound(f"There is no person {person}.")
+        user_id = other.user_id
+    rows = await repository.page(session, user_id=user_id, cursor=cursor, limit=limit)
+    found = page_of(rows, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
+    return Page([_view(one, now) for one in found.items], found.next_cursor)
+
+
+async def colleagues(session: AsyncSession, *, caller: Caller, text: str = "") -> tuple[OrganizationMember, ...]:
+    """Return whom the caller can delegate to, by a part of the name; the first hundred."""
+    wanted = text.strip().casefold()
+    people = await identity.users_of(session, caller.organization_ids)
+    found = [one for one in people if one.user_id != caller.user_id and wanted in _words(one)]
+    return tuple(sorted(found, key=lambda one: one.display_name)[:MOST_COLLEAGUES])
+
+
+async def known_workflows(session: AsyncSession) -> tuple[str, ...]:
+    """Return the codes that a delegation can be limited to."""
+    return tuple(await repository.codes(session))
+
+
+def _words(one: OrganizationMember) -> str:
+    return f"{one.display_name} {one.username}".casefold()
+
+
+async def _colleague(session: AsyncSession, caller: Caller, public_id: UUID) -> OrganizationMember:
+    delegation.check_people(caller.public_id, public_id)
+    people = await identity.users_of(session, caller.organization_ids)
+    found = next((one for one in people if one.public_id == public_id), None)
+    if found is None:
+        th, en = "ต้องเป็นผู้ใช้ที่ยังใช้งานอยู่ในองค์กรของคุณ", "This must be an active person of one of your organizations."
+        raise invalid("/delegatePublicId", "not_a_colleague", th, en)
+    return found
+
+
+async def _codes(session: AsyncSession, wanted: Sequence[str] | None) -> list[str]:
+    """An empty choice is a slip of a program; it must not lend everything."""
+    if wanted is None:
+        return []
+    if not wanted:
+        raise invalid("/workflowCodes", "required", *_NONE_CHOSEN)
+    known = set(await repository.codes(session))
+    for place, code in enumerate(wanted):
+        if code not in known:
+            th, en = "ไม่มีกระบวนงาน “{value}”", "There is no workflow “{value}”."
+            raise invalid(f"/workflowCodes/{place}", "unknown", th, en, value=code)
+    return sorted(set(wanted))
+
+
+async def _project(session: AsyncSession, caller: Caller, public_id: UUID | None) -> ProjectRef | None:
+    if public_id is None:
+        return None
+    seen = await projects.projects_of(session, caller=caller)
+    found = next((one for one in seen if one.public_id == public_id), None)
+    if found is None:
+        th, en = "ไม่พบโครงการ “{value}”", "There is no project “{value}”."
+        raise invalid("/projectPublicId", "unknown", th, en, value=str(public_id))
+    return found
+
+
+async def _check(session: AsyncSession, asked: Delegation, *, now: datetime) -> None:
+    people = (asked.delegator, asked.delegate)
+    await repository.hold_people(session, people)
+    known = await repository.of_people(session, user_ids=people, after=now)
+    delegation.check_against(asked, [delegation_of(row) for row in known])
+
+
+def _row(wanted: NewDelegation, asked: Delegation, codes: list[str], *, now: datetime) -> DelegationRow:
+    return DelegationRow(
+        public_id=new_id(),
+        delegator_user_id=asked.delegator,
+        delegate_user_id=asked.delegate,
+        starts_on=wanted.starts_on,
+        ends_on=wanted.ends_on,
+        starts_at=asked.starts_at,
+        ends_before=asked.ends_before,
+        workflow_codes=codes,
+        project_id=asked.project,
+        reason=wanted.reason or "",
+        version=1,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+async def _concerns(session: AsyncSession, caller: Caller, found: NamedRow) -> bool:
+    return found.delegate.user_id == caller.user_id or await _may_revoke(session, caller, found)
+
+
+async def _may_revoke(session: AsyncSession, caller: Caller, found: NamedRow) -> bool:
+    if found.delegator.user_id == caller.user_id:
+        return True
+    if not caller.may_anywhere(MANAGES):
+        return False
+    # An account that is closed by now works for nobody: then only who manages everybody may.
+    other = (await identity.load_callers(session, [found.delegator.public_id])).get(found.delegator.public_id)
+    return _manages(caller, other) if other is not None else caller.may(MANAGES, Scope())
+
+
+def _manages(caller: Caller, other: Caller) -> bool:
+    return caller.may(MANAGES, Scope(other.organization_ids))
+
+
+def _view(found: NamedRow, now: datetime) -> DelegationView:
+    row, project = found.row, found.project
+    return DelegationView(
+        public_id=row.public_id,
+        delegator=DelegationPerson(found.delegator.public_id, display_name(found.delegator)),
+        delegate=DelegationPerson(found.delegate.public_id, display_name(found.delegate)),
+        starts_on=row.starts_on,
+        ends_on=row.ends_on,
+        workflow_codes=tuple(row.workflow_codes) or None,
+        project=DelegationProject(project.public_id, project.project_code) if project else None,
+        reason=row.reason or None,
+        status=_status(row, now),
+        revoked_at=row.revoked_at,
+        created_at=row.created_at,
+        version=row.version,
+    )
+
+
+def _status(row: DelegationRow, now: datetime) -> Status:
+    if row.revoked_at is not None:
+        return "revoked"
+    if now < row.starts_at:
+        return "upcoming"
+    return "active" if now < row.ends_before else "ended"
+
+
+async def _note(
+    session: AsyncSession,
+    action: str,
+    row: DelegationRow,
+    people: tuple[UUID, UUID],
+    *,
+    caller: Caller,
+    now: datetime,
+    address: str,
+) -> None:
+    details = {
+        "delegatorPublicId": str(people[0]),
+        "delegatePublicId": str(people[1]),
+        "startsOn": row.starts_on.isoformat(),
+        "endsOn": row.ends_on.isoformat(),
+        "workflowCodes": row.workflow_codes,
+        "allProjects": row.project_id is None,
+        "reason": row.reason,
+    }
+    await audit.write(
+        session,
+        action=f"delegation.{action}",
+        caller=caller,
+        entity_type="delegation",
+        entity_id=str(row.public_id),
+        details=details,
+        address=address,
+        now=now,
+    )

@@ -1,0 +1,317 @@
+"""
+Starts and ends instances, and shows where each stands and what a caller may do there.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments import service as attachments
+from saraban.identity.domain.caller import Caller
+from saraban.kit.ids import new_id
+from saraban.workflow.domain import acting, engine, giving, steering
+from saraban.workflow.domain.awaiting import Waiting
+from saraban.workflow.domain.awaiting import waiting as waiting_of
+from saraban.workflow.domain.definition import CANCELLED, Definition
+from saraban.workflow.domain.moment import not_before
+from saraban.workflow.domain.registers import Matter
+from saraban.workflow.domain.review import BranchView
+from saraban.workflow.domain.subject import NOBODY_ASKED, Envelope, StepFile, SubjectFacts, WaitingFor
+from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.models import Instance, WorkflowHistory, WorkflowInstance
+from saraban.workflow.runtime.repository import transitions as stepping
+from saraban.workflow.runtime.service import assignees, definitions
+from saraban.workflow.runtime.service import branches as reviews
+from saraban.workflow.runtime.service.delegated_rights import DelegatedRights
+from saraban.workflow.runtime.service.delegated_rights import delegated_rights_of as lent_to
+from saraban.workflow.runtime.service.pending import InstanceState as Asking
+from saraban.workflow.runtime.service.pending import (
+    pending_with,
+    pending_with_exactly,
+    pending_without_query,
+    with_branches,
+)
+from saraban.workflow.runtime.service.step_data import stated_values
+from saraban.workflow.runtime.service.step_rules import due_on
+
+ACTIVE, ENDED = "ACTIVE", "CANCELLED"
+
+
+async def start(
+    session: AsyncSession,
+    *,
+    code: str,
+    entity_type: str,
+    facts: SubjectFacts,
+    caller: Caller,
+    now: datetime,
+    context: Mapping[str, Any] | None = None,
+    matter: Matter | None = None,
+) -> Envelope:
+    """
+    Start an instance of the active version, in the transaction that creates its subject.
+
+    A first draft waits for nobody but its author, so it is in no inbox; one that comes back is.
+
+    :param matter: what starts: the workflow that is chosen for it comes before `code`
+    :raises WorkflowNotDefined: when no version of the workflow is active
+    :raises Invalid: when the context does not fit the definition's schema
+    """
+    definition_id, definition = await definitions.active(session, code=code, matter=matter)
+    giving.check_context(definition, context or {})
+    stored = WorkflowInstance(
+        id=new_id(),
+        definition_id=definition_id,
+        contract_id=facts.scope.contract,
+        entity_type=entity_type,
+        entity_id=facts.entity_id,
+        current_state=definition.initial,
+        status=ACTIVE,
+        context=dict(context or {}),
+        version_no=1,
+        started_by_user_id=caller.user_id,
+        due_on=await due_on(session, state=definition.states[definition.initial], facts=facts, now=now),
+        last_transition_at=now,
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(stored)
+    await session.flush()
+    session.expunge(stored)
+    row = Instance.of(stored)
+    await reviews.open_round(session, instance=row, definition=definition, now=now)
+    if not definition.states[definition.initial].editable:
+        await renew_work_items(session, EnteredState(row, definition, facts, now))
+    return await envelope_of(session, row, definition, caller=caller, facts=facts)
+
+
+async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:
+    """
+    Hold the instances of these subjects until the transaction ends, so that nobody takes a step meanwhile.
+
+    Whoever changes a subject because of where its workflow stands comes here first, and reads where it stands after it.
+    """
+    if entity_ids:
+        await repository.instances_of(session, entity_type, entity_ids, lock=True)
+
+
+async def cancel(
+    session: AsyncSession, *, entity_type: str, entity_id: str, caller: Caller, reason: str, now: datetime
+) -> None:
+    """
+    Put an instance into `cancelled`, wherever it stands; what was cancelled before stays as it is.
+
+    Its subject was withdrawn: that can happen in every state, the final ones too, so no definition needs to provide it.
+    """
+    found = await repository.instances_of(session, entity_type, [entity_id], lock=True)
+    row = found.get(entity_id)
+    if row is None or row.status == ENDED:
+        return
+    now = not_before(row.updated_at, now)
+    gone = {"due_on": None, "assigned_user_id": None}
+    values = {"current_state": CANCELLED.name, "status": ENDED, "updated_at": now, "last_transition_at": now, **gone}
+    await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values)
+    session.add(
+        WorkflowHistory(
+            id=new_id(),
+            instance_id=row.id,
+            from_state=row.current_state,
+            to_state=CANCELLED.name,
+            action=steering.CANCEL,
+            action_by_user_id=caller.user_id,
+            action_by_user_uuid=str(caller.public_id),
+            comment=reason,
+            details={"versionNo": row.version_no + 1},
+            created_at=now,
+        )
+    )
+    await reviews.close(session, instance_id=row.id, now=now)
+    await stepping.write_work_items(session, stepping.WorkItems(row.id, CANCELLED.name, (), (), now))
+
+
+async def renew_pending(session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime) -> None:
+    """Rewrite whom an instance waits for, after its subject changed its recipients or assignees."""
+    found = await repository.instances_of(session, entity_type, [facts.entity_id], lock=True)
+    row = found.get(facts.entity_id)
+    if row is None or row.status != ACTIVE:
+        return
+    definition = await definitions.load(session, row.definition_id)
+    if not definition.states[row.current_state].editable:
+        await renew_work_items(session, EnteredState(row, definition, facts, now))
+
+
+@dataclass(frozen=True, slots=True)
+class EnteredState:
+    """An instance in the state for which somebody is to be asked, from the moment `at`."""
+
+    row: Instance
+    definition: Definition
+    facts: SubjectFacts
+    at: datetime
+
+
+async def renew_work_items(session: AsyncSession, entered: EnteredState) -> None:
+    """Make the work items of an instance those of its present state."""
+    waiting = await pending_in(session, entered)
+    await stepping.write_work_items(session, work_items_of(entered, waiting))
+
+
+def work_items_of(entered: EnteredState, waiting: Waiting) -> stepping.WorkItems:
+    """Return the work items of an instance, as they are written."""
+    row = entered.row
+    return stepping.WorkItems(row.id, row.current_state, waiting.organizations, waiting.users, entered.at)
+
+
+async def pending_in(session: AsyncSession, entered: EnteredState) -> Waiting:
+    """
+    Return whom an instance waits for in its present state, people by key, and whether that is nobody who may see it.
+
+    What was given to one person waits for that person alone.
+    """
+    row, definition, facts = entered.row, entered.definition, entered.facts
+    state = row.current_state
+    found = waiting_of(definition, state, facts)
+    if row.assigned_user_id is not None:
+        found = Waiting(users=frozenset({row.assigned_user_id}))
+    users = found.users | await assignees.asked_by_person(session, found, facts=facts, state=state)
+    if definition.state(state).review is None:
+        found = Waiting(found.organizations, users)
+        return await assignees.checked(session, found, definition=definition, state=state, facts=facts)
+    asked = await reviews.people(session, instance_id=row.id, facts=facts)
+    return Waiting(found.organizations, users.union(*asked.values()), nobody=not all(asked.values()))
+
+
+async def envelopes(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    entity_type: str,
+    facts: Mapping[str, SubjectFacts],
+    with_files: bool = True,
+    now: datetime | None = None,
+    alone: bool = False,
+) -> dict[str, Envelope]:
+    """
+    Return the envelope of each subject that has an instance, in a fixed number of queries.
+
+    :param facts: by entity id, as the caller sees them
+    :param alone: where it is one that is read by itself: whether somebody may act is looked at closely
+    :param now: when given, what the caller may do in the place of others at that moment counts too
+    """
+    if not facts:
+        return {}
+    lent = await lent_to(session, caller, now=now) if now is not None else DelegatedRights()
+    rows = await repository.instances_of(session, entity_type, list(facts))
+    files = await step_files(session, [row.id for row in rows.values()]) if with_files else {}
+    known = {row.definition_id: await definitions.load(session, row.definition_id) for row in rows.values()}
+    seats = {key: lent.of(known[row.definition_id].code, facts[key].scope.project) for key, row in rows.items()}
+    reviewed = [
+        reviews.ReviewedInstance(row, known[row.definition_id], facts[key], seats[key]) for key, row in rows.items()
+    ]
+    asked = await reviews.visible_branches(session, caller=caller, instances=reviewed)
+    stand = [Asking(one.row, one.definition, one.facts) for one in reviewed]
+    waits = (
+        {one.row.id: await pending_with_exactly(session, one) for one in stand}
+        if alone
+        else await pending_with(session, stand)
+    )
+    return {
+        key: envelope(
+            row,
+            known[row.definition_id],
+            caller=caller,
+            facts=facts[key],
+            files=files.get(row.id, ()),
+            branches=asked.get(row.id, ()),
+            seats=seats[key],
+            waits=waits.get(row.id, NOBODY_ASKED),
+        )
+        for key, row in rows.items()
+    }
+
+
+async def envelope_of(
+    session: AsyncSession,
+    row: Instance,
+    definition: Definition,
+    *,
+    caller: Caller,
+    facts: SubjectFacts,
+    files: Sequence[StepFile] = (),
+    seats: Sequence[Caller] = (),
+    ahead: Waiting | None = None,
+    alone: bool = False,
+) -> Envelope:
+    """
+    Return the envelope of one instance with the branches and the names that belong to it.
+
+    :param ahead: whom it waits for, where that was just asked
+    :param alone: where it is read by itself: whether somebody may act is looked at closely
+    """
+    one = reviews.ReviewedInstance(row, definition, facts, seats)
+    asked = (await reviews.visible_branches(session, caller=caller, instances=[one])).get(row.id, ())
+    stands = Asking(row, definition, facts)
+    if alone:
+        waits = await pending_with_exactly(session, stands)
+    else:
+        waits = pending_without_query(stands, ahead) or (await pending_with(session, [stands]))[row.id]
+    found = envelope(row, definition, caller=caller, facts=facts, files=files, branches=asked, seats=seats, waits=waits)
+    return replace(found, values=stated_values(definition, row.context))
+
+
+def envelope(
+    row: Instance,
+    definition: Definition,
+    *,
+    caller: Caller,
+    facts: SubjectFacts,
+    files: Sequence[StepFile] = (),
+    branches: Sequence[BranchView] = (),
+    seats: Sequence[Caller] = (),
+    waits: WaitingFor = NOBODY_ASKED,
+) -> Envelope:
+    """
+    Put together what one caller sees of one instance.
+
+    :param seats: in whose place the caller may act in this matter
+    :param waits: whom it waits for, apart from its branches
+    """
+    state = definition.state(row.current_state)
+    runs = row.status == ACTIVE
+    moment = engine.Facts(caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id)
+    return Envelope(
+        instance_public_id=row.id,
+        workflow_code=definition.code,
+        status=row.status,
+        current_state=row.current_state,
+        state_label=state.label,
+        terminal=state.terminal or not runs,
+        actions=acting.choices(definition, row.current_state, moment, seats) if runs else (),
+        can_edit=runs and engine.can_edit(state, caller, facts),
+        last_transition_at=row.last_transition_at,
+        version_no=row.version_no,
+        entity_type=row.entity_type,
+        facts=facts,
+        step_attachments=tuple(files),
+        state_help=state.help,
+        due_on=row.due_on if runs else None,
+        branches=tuple(branches),
+        outcome=state.means,
+        waiting_for=with_branches(waits, branches),
+    )
+
+
+async def step_files(session: AsyncSession, instance_ids: Sequence[UUID]) -> dict[UUID, tuple[StepFile, ...]]:
+    """Return the files of the last two steps of each instance, newest step first (ADR-021)."""
+    steps = await repository.latest_steps_with_files(session, instance_ids, each=2)
+    found = await attachments.step_attachments(session, [history for _, history, _ in steps]) if steps else {}
+    files: dict[UUID, list[StepFile]] = {}
+    for instance_id, history_id, state in steps:
+        for row in found.get(str(history_id), ()):
+            file = StepFile(row.public_id, row.file_name, state, row.download_url)
+            files.setdefault(instance_id, []).append(file)
+    return {key: tuple(each) for key, each in files.items()}

@@ -1,0 +1,382 @@
+"""
+Writes steps that have been decided, and those that follow them by themselves: history, instance, subject, events, audit.
+
+The compare-and-set of `version_no` has the last word in every race.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments import service as attachments
+from saraban.audit import service as audit
+from saraban.events import service as events
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import EVERYTHING
+from saraban.kit.ids import new_id
+from saraban.kit.pipeline import DriverConnection, SqlStatement, flush_pending
+from saraban.workflow.domain import engine, giving
+from saraban.workflow.domain.awaiting import Waiting
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.engine import Step
+from saraban.workflow.domain.moment import not_before
+from saraban.workflow.domain.outcome import Meaning
+from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
+from saraban.workflow.runtime.models import Instance
+from saraban.workflow.runtime.repository import transitions as stepping
+from saraban.workflow.runtime.service import assignment, branches, instances
+from saraban.workflow.runtime.service import workflow_events as news_of
+from saraban.workflow.runtime.service.step_rules import rules_of
+from saraban.workflow.runtime.service.subjects import SubjectPort, SubjectStep
+from saraban.workflow.runtime.service.transition_metrics import record_taken
+from saraban.workflow.runtime.service.transition_request import Command, VersionLost
+
+
+@dataclass(frozen=True, slots=True)
+class HeldInstance:
+    """
+    An instance under its row lock, at the version that the client named, with what a decision needs.
+
+    :param seat: in whose place the caller acts, None in his own right
+    :param seats: all in whose place he could, as far as they had to be asked for
+    :param has_files: False where it is known that no step of it has any
+    :param ahead: whom it waits for after the step
+    """
+
+    row: Instance
+    port: SubjectPort
+    facts: SubjectFacts
+    definition: Definition
+    caller: Caller
+    seat: Caller | None = None
+    seats: tuple[Caller, ...] = ()
+    has_files: bool = True
+    ahead: Waiting | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """
+    How a step is kept where it is no ordinary one.
+
+    :param audited: the action of the audit row
+    :param details: what the history row and the audit row say besides
+    :param values: further columns of the instance, written by the same compare-and-set
+    :param applies: False for a step that leaves the instance in its state, of which the subject need not hear
+    :param asks: the one person who is asked because of it, where nobody else is asked anew
+    """
+
+    audited: str = "workflow.transition"
+    severity: audit.Severity = "INFO"
+    details: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    applies: bool = True
+    asks: int | None = None
+
+
+ORDINARY = StepRecord()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """
+    A step of one instance that may be taken, and what was said when it was asked for.
+
+    :param trace: of the request that asked for it, for its audit row; None for that of the running task
+    """
+
+    held: HeldInstance
+    step: Step
+    command: Command
+    now: datetime
+    address: str
+    kept: StepRecord = ORDINARY
+    trace: str | None = None
+
+
+async def persist_transition(
+    session: AsyncSession,
+    held: HeldInstance,
+    step: Step,
+    *,
+    command: Command,
+    now: datetime,
+    address: str,
+    kept: StepRecord = ORDINARY,
+) -> Envelope:
+    """
+    Write a step that has been decided, apply it to the subject, and tell of it: all that one commit holds.
+
+    What the definition lets the engine do by itself after it is done too, each with its own history, version and event.
+
+    :raises VersionConflict: when the compare-and-set found another version
+    """
+    (envelope,) = await persist_transitions(session, [Decision(held, step, command, now, address, kept)])
+    return envelope
+
+
+async def persist_transitions(session: AsyncSession, decided: Sequence[Decision]) -> list[Envelope]:
+    """
+    Do the same for a step of each of several instances at the moment of the latest, with about as many
+    statements as for one.
+
+    :raises VersionConflict: when one of them found another version; nothing may be committed then
+    """
+    now = max(one.now for one in decided)
+    decided = [await _on_terms(session, one, not_before(one.held.row.updated_at, now)) for one in decided]
+    taken = await _take(session, decided)
+    stand = [await _go_on(session, one, after) for one, after in zip(decided, taken, strict=True)]
+    files = await instances.step_files(session, [after.row.id for after in stand if after.has_files])
+    return [await _envelope(session, after, files.get(after.row.id, ())) for after in stand]
+
+
+async def _go_on(session: AsyncSession, one: Decision, after: HeldInstance) -> HeldInstance:
+    """What the engine does by itself after a step; gives the instance as it stands then, for who took the step."""
+    step = one.step
+    while (following := await _by_itself(session, after, step)) is not None:
+        ours, step = following
+        asked = Decision(ours, step, Command(step.action), one.now, one.address, trace=one.trace)
+        (moved,) = await _take(session, [await _on_terms(session, asked, one.now)])
+        after = replace(moved, caller=one.held.caller, seats=one.held.seats)
+    return after
+
+
+async def _envelope(session: AsyncSession, after: HeldInstance, files: Sequence[StepFile]) -> Envelope:
+    return await instances.envelope_of(
+        session,
+        after.row,
+        after.definition,
+        caller=after.caller,
+        facts=after.facts,
+        files=files,
+        seats=after.seats,
+        ahead=after.ahead,
+    )
+
+
+async def _take(session: AsyncSession, decided: Sequence[Decision]) -> list[HeldInstance]:
+    """One step of each on its terms, with everything that belongs to it; gives the instances as they stand then."""
+    facts, due = await _apply(session, decided)
+    stand = [_after(one.held, _moved(one), known) for one, known in zip(decided, facts, strict=True)]
+    for one, after in zip(decided, stand, strict=True):
+        if one.kept.applies and after.definition.reviews:
+            await branches.open_round(session, instance=after.row, definition=after.definition, now=one.now)
+    ahead = await _write(session, decided, stand, due)
+    for one, after, waiting in zip(decided, stand, ahead, strict=True):
+        record_taken(session, after.row.id, one.step, by=after.caller, nobody=waiting.nobody)
+    return [
+        after if one.kept.asks is not None else _after(after, after.row, after.facts, ahead=waiting)
+        for one, after, waiting in zip(decided, stand, ahead, strict=True)
+    ]
+
+
+def _after(held: HeldInstance, row: Instance, facts: SubjectFacts, *, ahead: Waiting | None = None) -> HeldInstance:
+    """The same instance after its step; what `replace` would give, in a third of its time."""
+    return HeldInstance(
+        row, held.port, facts, held.definition, held.caller, held.seat, held.seats, held.has_files, ahead
+    )
+
+
+async def _write(
+    session: AsyncSession, decided: Sequence[Decision], stand: Sequence[HeldInstance], due: Sequence[SqlStatement]
+) -> Sequence[Waiting]:
+    """
+    Instances by compare-and-set, histories, work items, events and the trail: in one round trip on MariaDB.
+
+    Gives whom the instances wait for.
+    """
+    pairs = list(zip(decided, stand, strict=True))
+    keys = [new_id() for _ in pairs]
+    ahead, awaited = await _ask(session, pairs)
+    histories = [
+        _history(one, after.row, key, waiting) for (one, after), key, waiting in zip(pairs, keys, ahead, strict=True)
+    ]
+    news = [
+        news_of.TransitionNews(
+            after.row, after.definition, one.step, after.facts, waiting, after.caller, key, after.seat
+        )
+        for (one, after), waiting, key in zip(pairs, ahead, keys, strict=True)
+    ]
+    told = await news_of.events_of(session, news)
+    await flush_pending(session)
+    driver = await DriverConnection.of(session)
+    moves = stepping.instance_updates(driver, [after.row for after in stand])
+    changed = await driver.run(
+        [
+            *moves,
+            *due,
+            stepping.history_insertion(driver, histories),
+            *stepping.work_item_statements(driver, awaited),
+            events.insert_statement(session, driver, told),
+            audit.insert_statement(driver, [_entry(one, after) for one, after in pairs]),
+        ]
+    )
+    if sum(changed[: len(moves)]) != len(stand):
+        raise VersionLost("The version changed between the lock and the update.")
+    for (one, _), key in zip(pairs, keys, strict=True):
+        if one.command.attachment_public_ids:
+            await attachments.attach_to_step(
+                session,
+                caller=one.held.caller,
+                public_ids=one.command.attachment_public_ids,
+                history_id=key,
+                now=one.now,
+            )
+    return ahead
+
+
+async def _on_terms(session: AsyncSession, one: Decision, now: datetime) -> Decision:
+    """The step at the moment at which it is taken, with the terms on which its state is entered."""
+    held, kept = one.held, one.kept
+    terms = await rules_of(session, definition=held.definition, step=one.step, facts=held.facts, now=now)
+    values, details = {**terms.values, **kept.values}, {**terms.details, **kept.details}
+    kept = StepRecord(kept.audited, kept.severity, details, values, kept.applies, kept.asks)
+    return Decision(held, one.step, one.command, now, one.address, kept, one.trace)
+
+
+async def _ask(
+    session: AsyncSession, pairs: Sequence[tuple[Decision, HeldInstance]]
+) -> tuple[list[Waiting], list[stepping.WorkItems]]:
+    """Whom the instances wait for, and whom to tell of it; of those of whom nobody else is asked, the one person."""
+    ahead, awaited = [], []
+    for one, after in pairs:
+        if one.kept.asks is not None:
+            # In a review one branch asks another person: whoever is asked besides keeps his place in the inbox.
+            await assignment.renew_people(
+                session, row=after.row, definition=after.definition, facts=after.facts, now=one.now
+            )
+            ahead.append(Waiting(users=frozenset({one.kept.asks})))
+            continue
+        entered = instances.EnteredState(after.row, after.definition, after.facts, one.now)
+        waiting = await instances.pending_in(session, entered)
+        ahead.append(waiting)
+        awaited.append(instances.work_items_of(entered, waiting))
+    return ahead, awaited
+
+
+async def _by_itself(session: AsyncSession, after: HeldInstance, step: Step) -> tuple[HeldInstance, Step] | None:
+    """The automatic step that follows, in the name of the system, which needs nobody's permission."""
+    if not step.goes_on or after.row.status != instances.ACTIVE:
+        return None
+    ours = replace(after, caller=await identity.system_caller(session), seat=None, seats=())
+    facts = engine.Facts(ours.caller, ours.facts, context=ours.row.context or {})
+    following = engine.automatic(after.definition, step, facts)
+    return None if following is None else (ours, following)
+
+
+def _history(one: Decision, moved: Instance, key: UUID, waiting: Waiting) -> dict[str, Any]:
+    step, caller, seat = one.step, one.held.caller, one.held.seat
+    known = {"events": list(step.events), "versionNo": moved.version_no, **one.kept.details}
+    details: dict[str, Any] = known | ({"nobody": True} if waiting.nobody else {})
+    if one.command.payload:
+        details["payload"] = dict(one.command.payload)
+    if step.response_code is not None:
+        details["responseCode"] = step.response_code
+    if step.automatic:
+        details["automatic"] = True
+    elif one.kept.audited == ORDINARY.audited:
+        details |= _seats(seat or caller, one.held.facts)
+    return {
+        "id": str(key),
+        "instance_id": str(moved.id),
+        "from_state": step.state,
+        "to_state": step.next_state,
+        "action": step.action,
+        "action_by_user_id": caller.user_id,
+        "action_by_user_uuid": str(caller.public_id),
+        "on_behalf_of_user_id": seat.user_id if seat else None,
+        "on_behalf_of_user_uuid": str(seat.public_id) if seat else None,
+        "comment": one.command.comment,
+        "metadata": details,
+        "created_at": one.now,
+    }
+
+
+def _seats(caller: Caller, facts: SubjectFacts) -> dict[str, Any]:
+    """By whose organizations the step was taken, for who asks later; whoever may do everything needs none."""
+    return {} if caller.may(EVERYTHING, facts.scope) else {"seats": sorted(caller.organization_ids)}
+
+
+def _moved(one: Decision) -> Instance:
+    """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
+    row, step = one.held.row, one.step
+    values: dict[str, Any] = {
+        "current_state": step.next_state,
+        "status": "COMPLETED" if step.terminal else row.status,
+        "context": giving.after(one.held.definition, row.context or {}, one.command.payload),
+        "version_no": row.version_no + 1,
+        "last_transition_at": one.now,
+        "updated_at": one.now,
+    }
+    return replace(row, **values | dict(one.kept.values))
+
+
+async def _apply(session: AsyncSession, decided: Sequence[Decision]) -> tuple[list[SubjectFacts], list[SqlStatement]]:
+    """
+    Tells the subjects; where one says that this has changed who has still to act, its facts are read again.
+
+    Gives the facts, and what the subjects want to be sent.
+    """
+    moves: dict[str, list[SubjectStep]] = {}
+    ports = {one.held.row.entity_type: one.held.port for one in decided}
+    for one in decided:
+        if one.kept.applies:
+            moves.setdefault(one.held.row.entity_type, []).append(_move(one))
+    applied = {kind: await ports[kind].moved(session, those) for kind, those in moves.items()}
+    changed = {(kind, key) for kind, done in applied.items() for key in done.changed}
+    facts = [
+        await _facts(session, one.held, changed=(one.held.row.entity_type, one.held.facts.entity_id) in changed)
+        for one in decided
+    ]
+    return facts, [statement for done in applied.values() for statement in done.due]
+
+
+def _move(one: Decision) -> SubjectStep:
+    """The step with what the definition says of it, so that a subject reads nothing out of names."""
+    held, step = one.held, one.step
+    there, left = held.definition.state(step.next_state), held.definition.states.get(step.state)
+    taken = left.on.get(step.action) if left else None
+    return SubjectStep(
+        held.facts.entity_id,
+        held.seat or held.caller,
+        step,
+        one.now,
+        Meaning(there.outcome, there.asks, taken.decider if taken else None),
+    )
+
+
+async def _facts(session: AsyncSession, held: HeldInstance, *, changed: bool) -> SubjectFacts:
+    before = held.facts
+    if not changed:
+        return before
+    found = await held.port.facts(session, caller=held.caller, entity_ids=[before.entity_id])
+    return found.get(before.entity_id, before)
+
+
+def _entry(one: Decision, after: HeldInstance) -> audit.AuditEntry:
+    step, facts, seat = one.step, after.facts, after.seat
+    return audit.AuditEntry(
+        action=one.kept.audited,
+        severity=one.kept.severity,
+        caller=after.caller,
+        entity_type=facts.kind,
+        entity_id=str(facts.public_id),
+        details={
+            "instancePublicId": str(after.row.id),
+            "number": facts.number,
+            "action": step.action,
+            "from": step.state,
+            "to": step.next_state,
+            **({"onBehalfOfPublicId": str(seat.public_id)} if seat else {}),
+            **({"values": dict(one.command.payload)} if one.command.payload else {}),
+            **one.kept.details,
+        },
+        address=one.address,
+        now=one.now,
+        request_id=one.trace,
+    )

@@ -1,0 +1,329 @@
+"""
+Answers in a parallel review: one at a time under the instance's row lock, and the step they come to in the same commit.
+
+The order is that of ruling W1; the version that a client states is the branch's own (ruling W6).
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments import service as attachments
+from saraban.audit import service as audit
+from saraban.events import service as events
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.errors import NotFound, Text
+from saraban.kit.idempotency import OperationResult as Stored
+from saraban.kit.ids import new_id
+from saraban.workflow.domain import acting, answering
+from saraban.workflow.domain.answering import Answer, BranchClosed, Seat
+from saraban.workflow.domain.engine import ActionForbidden, Step
+from saraban.workflow.domain.moment import not_before
+from saraban.workflow.domain.review import ANSWER
+from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.runtime.models import WorkflowHistory
+from saraban.workflow.runtime.models.review import ANSWERED, PENDING, WorkflowBranch
+from saraban.workflow.runtime.repository import branch_rows as repository
+from saraban.workflow.runtime.service import assignment, branches, instances
+from saraban.workflow.runtime.service.delegated_rights import delegators_of
+from saraban.workflow.runtime.service.instance_requests import InstanceRequest, run_once
+from saraban.workflow.runtime.service.persist_transition import HeldInstance, StepRecord, persist_transition
+from saraban.workflow.runtime.service.subjects import Subjects
+from saraban.workflow.runtime.service.transition_request import Command, VersionLost, check_version
+from saraban.workflow.runtime.service.transitions import InstanceSnapshot, hold
+
+TOLD = "workflow.answered"
+
+
+@dataclass(frozen=True, slots=True)
+class BranchAnswer:
+    """
+    What a client answers for a branch; nothing in it says who.
+
+    :param client_version_no: the branch's `versionNo` that the client saw; when it is old the answer is 409
+    :param if_match: versions from `If-Match`; when none is the present one the answer is 412
+    :param on_behalf_of: the person in whose place the caller means to answer; the caller himself for his own right alone
+    """
+
+    code: str
+    comment: str | None = None
+    attachment_public_ids: tuple[UUID, ...] = ()
+    client_version_no: int | None = None
+    if_match: frozenset[str] | None = None
+    on_behalf_of: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedAnswer:
+    """
+    An answer that has been decided, and what all of them come to.
+
+    :param lender: in whose place it is given, None in the caller's own right
+    :param seats: all in whose place the caller could, as far as they had to be asked for
+    """
+
+    branch: WorkflowBranch
+    lender: Caller | None
+    seats: tuple[Caller, ...]
+    answers: Mapping[str, str]
+    step: Step | None
+    hidden: bool
+
+
+async def answer(
+    db: Database,
+    *,
+    caller: Caller,
+    subjects: Subjects,
+    public_id: UUID,
+    branch_public_id: UUID,
+    reply: BranchAnswer,
+    now: datetime,
+    address: str,
+    key: str | None = None,
+) -> Stored:
+    """
+    Return one answer, and return the new envelope as JSON.
+
+    It opens and commits its own transaction. Under a key that came before it gives the stored answer.
+
+    :raises NotFound: when the caller may not see the instance, or it has no such branch
+    :raises VersionConflict, StaleInstance: when the branch is another version than the client saw
+    :raises BranchClosed: when it has its answer, or the review is over
+    :raises ActionForbidden: when it asks somebody else
+    :raises Invalid: also when the caller could answer for several who are away, and names none
+    """
+    command = Command(
+        ANSWER, reply.comment, attachment_public_ids=reply.attachment_public_ids, on_behalf_of=reply.on_behalf_of
+    )
+    more = {"branchPublicId": str(branch_public_id), "answer": reply.code, "branchVersionNo": reply.client_version_no}
+    asking = InstanceRequest(caller, subjects, public_id, command, now, key, more)
+
+    async def step(session: AsyncSession, _seen: InstanceSnapshot) -> Envelope:
+        held = await hold(session, caller=caller, subjects=subjects, public_id=public_id, command=command)
+        given = await _decide(session, held, branch_public_id, reply, now=now)
+        at = not_before(held.row.updated_at, now)
+        await _write(session, held, given, reply, now=at, address=address)
+        held = replace(held, seat=given.lender, seats=given.seats)
+        if given.step is None:
+            return await _wait_on(session, held, now=at)
+        kept = StepRecord(details={"answers": dict(given.answers)})
+        settled = Command(given.step.action)
+        return await persist_transition(session, held, given.step, command=settled, now=at, address=address, kept=kept)
+
+    done = await run_once(db, asking, door="branches/answers", step=step)
+    # The ETag of an envelope is the instance's version, which is not what this address is guarded by.
+    return replace(done, headers={name: value for name, value in done.headers.items() if name != "ETag"})
+
+
+async def _decide(
+    session: AsyncSession, held: HeldInstance, branch_public_id: UUID, reply: BranchAnswer, *, now: datetime
+) -> AcceptedAnswer:
+    row = held.row
+    branch = await repository.branch(session, instance_id=row.id, public_id=branch_public_id)
+    if branch is None:
+        raise NotFound(f"The instance has no branch {branch_public_id}.")
+    version = Command(ANSWER, client_version_no=reply.client_version_no, if_match=reply.if_match)
+    check_version(version, branch.version_no)
+    review = held.definition.state(row.current_state).review
+    if branch.status != PENDING or row.status != instances.ACTIVE or review is None:
+        raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
+    round_ = await repository.of_round(session, instance_id=row.id, opened_version=branch.opened_version)
+    given = {each.name: each.answer for each in round_ if each.answer is not None}
+    said = Answer(reply.code, reply.comment, bool(reply.attachment_public_ids))
+    if reply.on_behalf_of in {None, held.caller.public_id}:
+        try:
+            own = await _answered(session, held, held.caller, branch, said, given)
+            return AcceptedAnswer(branch, None, (), *own, review.hidden)
+        except ActionForbidden:
+            if reply.on_behalf_of is not None:
+                raise
+    project = held.facts.scope.project
+    lent = await delegators_of(session, held.caller, workflow_code=held.definition.code, project_id=project, now=now)
+    asked = lent if reply.on_behalf_of is None else [acting.seat_of(lent, reply.on_behalf_of)]
+    able = {}
+    for seat in asked:
+        with suppress(ActionForbidden):
+            able[seat.user_id] = (seat, await _answered(session, held, seat, branch, said, given))
+    if not able:
+        raise ActionForbidden(f"The branch {branch.name} asks somebody else.")
+    if len(able) > 1:
+        raise acting.several(seat for seat, _ in able.values())
+    ((seat, answered),) = able.values()
+    return AcceptedAnswer(branch, seat, tuple(lent), *answered, review.hidden)
+
+
+async def _answered(
+    session: AsyncSession,
+    held: HeldInstance,
+    seat: Caller,
+    branch: WorkflowBranch,
+    said: Answer,
+    given: Mapping[str, str],
+) -> tuple[dict[str, str], Step | None]:
+    seats: frozenset[Seat] = frozenset()
+    project = held.facts.scope.project
+    if branch.assignee_kind in branches.SEATED and project is not None:
+        known = await branches.seats_of(session, user_ids=[seat.user_id], project_ids=[project])
+        seats = known.get((seat.user_id, project), seats)
+    return answering.answered(
+        held.definition,
+        held.row.current_state,
+        branch.name,
+        said,
+        caller=seat,
+        subject=held.facts,
+        seats=seats,
+        given=given,
+        assignee=branches.assignee_of(branch),
+        deputy=held.caller if seat.user_id != held.caller.user_id else None,
+    )
+
+
+async def _write(
+    session: AsyncSession,
+    held: HeldInstance,
+    given: AcceptedAnswer,
+    reply: BranchAnswer,
+    *,
+    now: datetime,
+    address: str,
+) -> None:
+    """The answer's history row, its files, the branch, what is told of it, and the audit trail."""
+    caller, branch = held.caller, given.branch
+    behalf = {
+        "on_behalf_of_user_id": given.lender.user_id if given.lender else None,
+        "on_behalf_of_user_uuid": str(given.lender.public_id) if given.lender else None,
+    }
+    history = _history(held, given, reply, behalf, now)
+    session.add(history)
+    await session.flush()
+    if reply.attachment_public_ids:
+        await attachments.attach_to_step(
+            session, caller=caller, public_ids=reply.attachment_public_ids, history_id=history.id, now=now
+        )
+    values = {
+        "status": ANSWERED,
+        "answer": reply.code,
+        "comment": reply.comment,
+        "answered_by_user_id": caller.user_id,
+        "answered_by_user_uuid": str(caller.public_id),
+        "history_id": history.id,
+        "answered_at": now,
+        "updated_at": now,
+        **behalf,
+    }
+    if not await repository.change(session, public_id=branch.id, expected=branch.version_no, values=values):
+        raise VersionLost("The branch changed between the lock and the update.")
+    await _tell(session, held, given, reply, history.id, now=now)
+    await _audit(session, held, branch, now=now, address=address)
+
+
+def _history(
+    held: HeldInstance, given: AcceptedAnswer, reply: BranchAnswer, behalf: Mapping[str, Any], now: datetime
+) -> WorkflowHistory:
+    """While the others must not know it, the branch alone keeps what was said."""
+    said = {} if given.hidden else {"answer": reply.code}
+    return WorkflowHistory(
+        id=new_id(),
+        instance_id=held.row.id,
+        from_state=held.row.current_state,
+        to_state=held.row.current_state,
+        action=ANSWER,
+        action_by_user_id=held.caller.user_id,
+        action_by_user_uuid=str(held.caller.public_id),
+        comment=None if given.hidden else reply.comment,
+        details={"branch": given.branch.name, "branchPublicId": str(given.branch.id), **said},
+        created_at=now,
+        **behalf,
+    )
+
+
+async def _tell(
+    session: AsyncSession,
+    held: HeldInstance,
+    given: AcceptedAnswer,
+    reply: BranchAnswer,
+    history_id: UUID,
+    *,
+    now: datetime,
+) -> None:
+    facts, caller, review = held.facts, held.caller, held.definition.states[held.row.current_state].review
+    known = review is not None and not given.hidden
+    label = review.branches[given.branch.name].label if review is not None else Text("", "")
+    payload: dict[str, Any] = {
+        "instancePublicId": str(held.row.id),
+        "historyPublicId": str(history_id),
+        "workflowCode": held.definition.code,
+        "entityType": held.row.entity_type,
+        "entityId": facts.entity_id,
+        "documentPublicId": str(facts.public_id),
+        "documentKind": facts.kind,
+        "number": facts.number,
+        "title": facts.title,
+        "state": held.row.current_state,
+        "branchPublicId": str(given.branch.id),
+        "branch": given.branch.name,
+        "branchLabel": {"th": label.th, "en": label.en},
+        "hidden": given.hidden,
+        "answer": reply.code if known else None,
+        "comment": reply.comment if known else None,
+        "actor": {**_named(caller), "onBehalfOf": _named(given.lender) if given.lender else None} if known else None,
+        "occurredAt": now.isoformat(),
+    }
+    await events.record(
+        session,
+        name=TOLD,
+        aggregate_type="workflow_instance",
+        aggregate_id=str(held.row.id),
+        payload=payload,
+        now=now,
+    )
+
+
+def _named(person: Caller) -> dict[str, str]:
+    return {"publicId": str(person.public_id), "displayName": person.display_name}
+
+
+async def _audit(
+    session: AsyncSession, held: HeldInstance, branch: WorkflowBranch, *, now: datetime, address: str
+) -> None:
+    """Who answered, as of every deed, and not what; a document's own history leaves this row out."""
+    await audit.write(
+        session,
+        action="workflow.answer",
+        caller=held.caller,
+        entity_type=held.facts.kind,
+        entity_id=str(held.facts.public_id),
+        details={
+            "instancePublicId": str(held.row.id),
+            "number": held.facts.number,
+            "branch": branch.name,
+            "branchPublicId": str(branch.id),
+        },
+        address=address,
+        now=now,
+    )
+
+
+async def _wait_on(session: AsyncSession, held: HeldInstance, *, now: datetime) -> Envelope:
+    """The answer is given, and others are still waited for."""
+    row, facts = held.row, held.facts
+    await repository.touch(session, public_id=row.id, now=now)
+    await assignment.renew_people(session, row=row, definition=held.definition, facts=facts, now=now)
+    files = await instances.step_files(session, [row.id])
+    return await instances.envelope_of(
+        session,
+        row,
+        held.definition,
+        caller=held.caller,
+        facts=facts,
+        files=files.get(row.id, ()),
+        seats=held.seats,
+    )

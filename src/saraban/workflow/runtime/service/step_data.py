@@ -1,0 +1,150 @@
+"""
+The values of steps in words: what an action can be given, what an instance remembers, what each step brought.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.kit.errors import Text
+from saraban.workflow.domain import giving
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.schema import Field, payload_fields
+from saraban.workflow.domain.schema.fields import said, written
+from saraban.workflow.domain.subject import Value
+from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.service import definitions
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedValue(Value):
+    """
+    What came with a step.
+
+    :param before: what it took the place of, with its words; both None where nothing was stated before
+    """
+
+    before: Any = None
+    before_text: Text | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepData:
+    """
+    What a step of one instance can be given.
+
+    :param remembered: what came with the steps so far
+    :param judged: the actions of the present state whose conditions read what comes with them
+    """
+
+    fields: tuple[Field, ...] = ()
+    remembered: Mapping[str, Any] = field(default_factory=dict)
+    judged: frozenset[str] = frozenset()
+    _definition: Definition | None = None
+    _context: Mapping[str, Any] = field(default_factory=dict)
+    _state: str = ""
+
+    @property
+    def merges(self) -> bool:
+        """Whether values are kept one by one, so that only what is new has to be sent."""
+        return self._definition is None or self._definition.merges
+
+    @property
+    def stated(self) -> "tuple[Value, ...]":
+        """What came with the steps so far, in words."""
+        return stated_values(self._definition, self._context) if self._definition is not None else ()
+
+    def of(self, action: str) -> tuple[Field, ...]:
+        """
+        Return what an action can be given.
+
+        What was stated before is not asked again where the action does not change it, except by a condition that reads it.
+        """
+        here = self._definition.state(self._state).on if self._definition is not None and self._state else {}
+        step = here.get(action)
+        if step is None or not self.merges:
+            return self.fields
+        if step.fields is not None:
+            return tuple(one for one in self.fields if one.name in step.fields)
+        return tuple(one for one in self.fields if action in self.judged or one.name not in self.remembered)
+
+    def check(self, payload: Mapping[str, Any]) -> None:
+        """
+        Tell what the schema would say of a payload, an empty one too, before any condition is asked.
+
+        :raises Invalid: with a fault for each value, under `/payload`
+        """
+        if self._definition is None:
+            return
+        after = giving.after(self._definition, self._context, payload) if self.merges else {giving.PAYLOAD: payload}
+        giving.check_context(self._definition, {**self._context, giving.PAYLOAD: dict(giving.remembered(after))})
+
+
+NO_STEP_DATA = StepData()
+
+
+async def step_data_of(session: AsyncSession, *, public_id: UUID) -> StepData:
+    """Return what the steps of an instance can be given; whether the caller sees it is the caller's check."""
+    row = await repository.instance(session, public_id)
+    if row is None:
+        return NO_STEP_DATA
+    definition = await definitions.load(session, row.definition_id)
+    if definition.context_schema is None:
+        return NO_STEP_DATA
+    context = row.context or {}
+    return StepData(
+        payload_fields(definition.context_schema.raw),
+        giving.remembered(context),
+        _judged(definition, row.current_state),
+        definition,
+        context,
+        row.current_state,
+    )
+
+
+def _judged(definition: Definition, state: str) -> frozenset[str]:
+    return frozenset(
+        step.action
+        for step in definition.state(state).on.values()
+        if step.condition is not None
+        and any(path == "*" or path.split(".")[0] == "payload" for path in step.condition.logic.variables)
+    )
+
+
+def stated_values(definition: Definition, context: Mapping[str, Any] | None) -> tuple[Value, ...]:
+    """Return what an instance remembers, in the order of the schema; what that does not name comes last."""
+    known, fields = giving.remembered(context or {}), _fields(definition)
+    ordered = [name for name in fields if name in known] + [name for name in known if name not in fields]
+    return tuple(_value(fields.get(name) or _unnamed(name), known[name]) for name in ordered)
+
+
+def changed_values(definition: Definition, payload: Any, before: Mapping[str, Any]) -> tuple[ChangedValue, ...]:
+    """Return what came with a step, and what of what was stated `before` each value took the place of."""
+    if not isinstance(payload, Mapping):
+        return ()
+    fields, found = _fields(definition), []
+    for name, value in payload.items():
+        one = fields.get(name) or _unnamed(name)
+        new = _value(one, value)
+        changes = name in before and not giving.same(before[name], value)
+        old = (before[name], said(one, before[name])) if changes else (None, None)
+        found.append(ChangedValue(new.name, new.label, new.kind, new.value, new.text, *old))
+    return tuple(found)
+
+
+def _fields(definition: Definition) -> dict[str, Field]:
+    schema = definition.context_schema
+    return {one.name: one for one in payload_fields(schema.raw)} if schema is not None else {}
+
+
+def _unnamed(name: str) -> Field:
+    return Field(name, "json")
+
+
+def _value(one: Field, value: Any) -> Value:
+    text = said(one, value) if one.kind != "json" or isinstance(value, bool | int | float) else None
+    plain = "–" if value is None else written(value)
+    return Value(one.name, one.label or Text(one.name, one.name), one.kind, value, text or Text(plain, plain))

@@ -1,0 +1,342 @@
+"""
+What people read of running instances: the inbox, one instance with its subject, and the steps that were taken.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments import service as attachments
+from saraban.attachments.service import AttachmentRow
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import NotFound, Text
+from saraban.kit.pagination import Cursor, Page
+from saraban.workflow.domain import giving, path, steering
+from saraban.workflow.domain.definition import ENDS, Definition
+from saraban.workflow.domain.review import BranchView
+from saraban.workflow.domain.subject import NOBODY_ASKED, ActionChoice, Envelope, Represented
+from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.models import Instance, WorkflowHistory
+from saraban.workflow.runtime.service import branches, definitions, instances
+from saraban.workflow.runtime.service.delegated_rights import DelegatedRights, delegated_rights_of
+from saraban.workflow.runtime.service.pending import InstanceState as Asking
+from saraban.workflow.runtime.service.pending import pending_with
+from saraban.workflow.runtime.service.step_data import ChangedValue, changed_values
+from saraban.workflow.runtime.service.subject_facts import facts_of, seen
+from saraban.workflow.runtime.service.subjects import Subjects
+
+MOST_STEPS = 1_000
+MOST_ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """
+    Something that waits for the caller; `since` is when it began to.
+
+    :param on_behalf_of: whom it waits for, when it waits for the caller in their place alone
+    """
+
+    envelope: Envelope
+    since: datetime
+    on_behalf_of: tuple[Represented, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryActor:
+    public_id: UUID
+    display_name: str
+    organization_code: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryAssignment:
+    user_public_id: UUID | None
+    dropped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryStep:
+    """
+    One row of a history, with the words of the version it ran on; `forced` is a step against that definition.
+
+    :param automatic: the engine took it by itself after the step before
+    :param reassigned: who was in charge `before`, where it was one person, and `after`
+    :param migrated: the versions `before` and `after`
+    :param assignment: to whom the state it leads to was given, and why that was dropped, if it was
+    :param on_behalf_of: in whose place the actor acted, who was away
+    :param values: that came with it
+    :param nobody: at that moment nobody who may see it could act in the state it leads to, or answer for a branch of it
+    """
+
+    public_id: UUID
+    instance_public_id: UUID
+    from_state: str
+    from_label: Text
+    to_state: str
+    to_label: Text
+    action: str
+    action_label: Text
+    comment: str | None
+    actor: HistoryActor | None
+    attachments: tuple[AttachmentRow, ...]
+    created_at: datetime
+    forced: bool = False
+    response_code: str | None = None
+    automatic: bool = False
+    assignment: HistoryAssignment | None = None
+    reassigned: Mapping[str, Any] | None = None
+    migrated: Mapping[str, int] | None = None
+    on_behalf_of: Represented | None = None
+    values: tuple[ChangedValue, ...] = ()
+    nobody: bool = False
+
+
+async def find(
+    session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID, now: datetime | None = None
+) -> Envelope:
+    """
+    :param now: when given, what the caller may do in the place of others at that moment counts too
+    :raises NotFound: when there is none, or the caller may not see what it moves
+    """
+    row = await repository.instance(session, public_id)
+    facts = await seen(session, row, caller=caller, subjects=subjects) if row is not None else None
+    if row is None or facts is None:
+        raise NotFound(f"There is no workflow instance {public_id}.")
+    definition = await definitions.load(session, row.definition_id)
+    files = await instances.step_files(session, [row.id])
+    seats = (await _lent(session, caller, now)).of(definition.code, facts.scope.project)
+    return await instances.envelope_of(
+        session, row, definition, caller=caller, facts=facts, files=files.get(row.id, ()), seats=seats, alone=True
+    )
+
+
+async def _lent(session: AsyncSession, caller: Caller, now: datetime | None) -> DelegatedRights:
+    return await delegated_rights_of(session, caller, now=now) if now is not None else DelegatedRights()
+
+
+async def history(
+    session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID
+) -> tuple[HistoryStep, ...]:
+    """
+    Return the steps of one instance, oldest first.
+
+    :raises NotFound: when there is none, or the caller may not see what it moves
+    """
+    row = await repository.instance(session, public_id)
+    if row is None or await seen(session, row, caller=caller, subjects=subjects) is None:
+        raise NotFound(f"There is no workflow instance {public_id}.")
+    return await _taken(session, [row])
+
+
+async def states_ahead(session: AsyncSession, *, public_id: UUID) -> tuple[Text, ...]:
+    """Return the labels of the states that an instance has still before it when all goes well."""
+    row = await repository.instance(session, public_id)
+    if row is None or row.status != instances.ACTIVE:
+        return ()
+    definition = await definitions.load(session, row.definition_id)
+    return tuple(state.label for state in path.ahead(definition, row.current_state))
+
+
+async def steps_of(session: AsyncSession, *, entity_type: str, entity_ids: Collection[str]) -> tuple[HistoryStep, ...]:
+    """Return the steps of several subjects, oldest first; whether the caller sees them is the caller's check."""
+    rows = await repository.instances_of(session, entity_type, entity_ids)
+    return await _taken(session, list(rows.values())) if rows else ()
+
+
+async def _taken(session: AsyncSession, rows: Sequence[Instance]) -> tuple[HistoryStep, ...]:
+    known = {row.id: await definitions.load(session, row.definition_id) for row in rows}
+    steps = await repository.steps_of(session, list(known), limit=MOST_STEPS)
+    files = await attachments.step_attachments(session, [step[0].id for step in steps]) if steps else {}
+    told = await branches.history_answers(session, [step[0] for step in steps], known)
+    values = _values([step[0] for step in steps], known)
+    return tuple(
+        _step(
+            step,
+            known[step[0].instance_id],
+            files.get(str(step[0].id), ()),
+            told.get(step[0].id),
+            values.get(step[0].id, ()),
+        )
+        for step in steps
+        if not branches.hides(told, step[0])
+    )
+
+
+def _values(steps: Sequence[WorkflowHistory], known: Mapping[UUID, Definition]) -> dict[UUID, tuple[ChangedValue, ...]]:
+    """What each step brought, and of what others had stated before what it took the place of."""
+    found: dict[UUID, tuple[ChangedValue, ...]] = {}
+    contexts: dict[UUID, dict[str, Any]] = {}
+    for step in steps:
+        payload = (step.details or {}).get("payload")
+        if isinstance(payload, dict):
+            definition, before = known[step.instance_id], contexts.get(step.instance_id, {})
+            found[step.id] = changed_values(definition, payload, giving.remembered(before))
+            contexts[step.instance_id] = giving.after(definition, before, payload)
+    return found
+
+
+def _step(
+    row: Any,
+    definition: Definition,
+    files: Sequence[AttachmentRow],
+    told: branches.HistoryAnswer | None,
+    values: tuple[ChangedValue, ...],
+) -> HistoryStep:
+    step: WorkflowHistory = row[0]
+    return HistoryStep(
+        public_id=step.id,
+        instance_public_id=step.instance_id,
+        from_state=step.from_state,
+        from_label=_state_label(definition, step.from_state),
+        to_state=step.to_state,
+        to_label=_state_label(definition, step.to_state),
+        action=step.action,
+        action_label=told.label if told else steering.words_of(definition, step.from_state, step.action),
+        forced=bool((step.details or {}).get("forced")),
+        response_code=(step.details or {}).get("responseCode"),
+        automatic=bool((step.details or {}).get("automatic")),
+        nobody=bool((step.details or {}).get("nobody")),
+        assignment=_assignment((step.details or {}).get("assigned")),
+        reassigned=(step.details or {}).get("reassigned"),
+        migrated=(step.details or {}).get("migrated"),
+        comment=told.comment if told else step.comment,
+        actor=_actor(row),
+        on_behalf_of=_absent(row),
+        attachments=tuple(files),
+        values=values,
+        created_at=step.created_at,
+    )
+
+
+def _state_label(definition: Definition, name: str) -> Text:
+    known = name in definition.states or name in ENDS
+    return definition.state(name).label if known else Text(name, name)
+
+
+def _assignment(told: Any) -> HistoryAssignment | None:
+    if not isinstance(told, dict):
+        return None
+    user = told.get("userPublicId")
+    return HistoryAssignment(UUID(user) if user else None, told.get("dropped"))
+
+
+def _actor(row: Any) -> HistoryActor | None:
+    if row.public_id is None:
+        return None
+    return HistoryActor(row.public_id, _name(row.first_name, row.last_name, row.username), row.organization_code)
+
+
+def _absent(row: Any) -> Represented | None:
+    if row.absent_public_id is None:
+        return None
+    return Represented(row.absent_public_id, _name(row.absent_first_name, row.absent_last_name, row.absent_username))
+
+
+def _name(first: str | None, last: str | None, username: str) -> str:
+    return " ".join(part for part in (first, last) if part) or username
+
+
+async def list_tasks(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    subjects: Subjects,
+    cursor: str | None,
+    limit: int,
+    now: datetime | None = None,
+) -> Page[Task]:
+    """
+    Return what waits for the caller, newest first.
+
+    Work items say for whom it waits; permissions and conditions are judged for the page alone, so a page can be
+    shorter than `limit` and still have a next one.
+
+    :param now: when given, what waits for those in whose place the caller stands at that moment is there too
+    """
+    lent = await _lent(session, caller, now)
+    after = Cursor.decode(cursor) if cursor else None
+    items: list[Task] = []
+    for _ in range(MOST_ROUNDS):
+        # What is lent counts within organizations that both work for, so the caller's own are all that can be asked.
+        places = await repository.inbox_page(
+            session,
+            users={caller.user_id} | lent.user_ids,
+            organizations=caller.organization_ids,
+            after=after,
+            limit=limit + 1,
+        )
+        found = await _actionable(session, places[:limit], caller=caller, subjects=subjects, lent=lent)
+        for since, instance_id in places[:limit]:
+            after = Cursor(since, instance_id)
+            if instance_id in found:
+                items.append(found[instance_id])
+            if len(items) == limit:
+                break
+        more = len(places) > limit or (bool(places) and after != Cursor(*places[-1]))
+        if len(items) == limit or not more:
+            break
+    return Page(items, after.encode() if more and after else None)
+
+
+async def _actionable(
+    session: AsyncSession,
+    places: Sequence[tuple[datetime, UUID]],
+    *,
+    caller: Caller,
+    subjects: Subjects,
+    lent: DelegatedRights,
+) -> dict[UUID, Task]:
+    since = {instance_id: moment for moment, instance_id in places}
+    rows = await repository.instances(session, list(since)) if since else []
+    facts = await facts_of(session, rows, caller=caller, subjects=subjects)
+    known = []
+    for row in rows:
+        definition = await definitions.load(session, row.definition_id)
+        seen = facts.get((row.entity_type, row.entity_id))
+        if seen is not None:
+            lenders = lent.of(definition.code, seen.scope.project)
+            known.append(branches.ReviewedInstance(row, definition, seen, lenders))
+    asked = await branches.visible_branches(session, caller=caller, instances=known)
+    waits = await pending_with(session, [Asking(one.row, one.definition, one.facts) for one in known])
+    found: dict[UUID, Task] = {}
+    for one in known:
+        row, seen, mine = one.row, one.facts, asked.get(one.row.id, ())
+        envelope = instances.envelope(
+            row,
+            one.definition,
+            caller=caller,
+            facts=seen,
+            branches=mine,
+            seats=one.seats,
+            waits=waits.get(row.id, NOBODY_ASKED),
+        )
+        asks = [
+            choice
+            for choice in envelope.actions
+            if not one.definition.states[row.current_state].on[choice.code].optional
+        ]
+        offered = [branch for branch in mine if branch.may_answer]
+        if asks or offered:
+            others = _represented(asks, offered)
+            found[row.id] = Task(envelope, since[row.id], others)
+    return found
+
+
+def _represented(asks: Sequence[ActionChoice], offered: Sequence[BranchView]) -> tuple[Represented, ...]:
+    """Whom it waits for, each once; nobody in particular when the caller may act in his own right."""
+    if any(choice.in_own_right for choice in asks) or any(branch.in_own_right for branch in offered):
+        return ()
+    lent = [person for choice in asks for person in choice.on_behalf_of]
+    lent += [Represented(one.public_id, one.display_name) for branch in offered for one in branch.in_place_of]
+    return tuple(dict.fromkeys(lent))
+
+
+async def may_read_step_file(session: AsyncSession, caller: Caller, attachment_id: int, *, subjects: Subjects) -> bool:
+    """Return whether a file is evidence of a step that the caller may see; `bootstrap` binds `subjects`."""
+    row = await repository.instance_of_file(session, attachment_id)
+    return row is not None and await seen(session, row, caller=caller, subjects=subjects) is not None

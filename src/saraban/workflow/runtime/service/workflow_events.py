@@ -1,0 +1,145 @@
+"""
+What the outbox is told of transitions: public ids only, in their own transaction.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.events import service as events
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import Text
+from saraban.workflow.domain import steering
+from saraban.workflow.domain.awaiting import Waiting
+from saraban.workflow.domain.definition import Definition
+from saraban.workflow.domain.engine import Step
+from saraban.workflow.domain.outcome import BY_NAME
+from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.models import Instance
+
+TRANSITIONED = "workflow.transitioned"
+WEBHOOK = "workflow.webhook"  # for webhooks that a definition names, by `topic`
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionNews:
+    """One transition, with everything that a reader of its event may need."""
+
+    instance: Instance
+    definition: Definition
+    step: Step
+    facts: SubjectFacts
+    waiting: Waiting
+    caller: Caller
+    history_id: UUID
+    seat: Caller | None = None
+
+
+async def events_of(session: AsyncSession, news: Sequence[TransitionNews]) -> list[events.NewEvent]:
+    """Return `workflow.transitioned`, told in order for each instance, and each webhook that a step names."""
+    notified = [_notified(one) for one in news]
+    everybody = [*notified, *(one.waiting for one in news)]
+    organizations = await _organizations(session, news, {key for each in everybody for key in each.organizations})
+    users = await repository.user_public_ids(session, {key for each in everybody for key in each.users})
+    found = []
+    for one, others in zip(news, notified, strict=True):
+        payload = {
+            **_facts(one),
+            "waiting": _addressed(one.waiting, organizations, users),
+            "notify": _addressed(others, organizations, users),
+            "occurredAt": one.instance.last_transition_at.isoformat(),
+        }
+        topics = [event["target"] for event in one.step.events if event["type"] == "webhook"]
+        found += [_event(TRANSITIONED, one, payload)]
+        found += [_event(WEBHOOK, one, {**payload, "topic": topic}) for topic in topics]
+    return found
+
+
+async def _organizations(
+    session: AsyncSession, news: Sequence[TransitionNews], asked: Collection[int]
+) -> dict[int, tuple[UUID, str]]:
+    """Public id and code by key; the subjects know most of them."""
+    known = {key: words for one in news for key, words in one.facts.organizations.items()}
+    return known | await repository.organizations(session, [key for key in asked if key not in known])
+
+
+def _event(name: str, news: TransitionNews, payload: Mapping[str, Any]) -> events.NewEvent:
+    return events.NewEvent(name, "workflow_instance", str(news.instance.id), payload, news.instance.last_transition_at)
+
+
+def _facts(news: TransitionNews) -> dict[str, Any]:
+    step, facts, definition = news.step, news.facts, news.definition
+    return {
+        "instancePublicId": str(news.instance.id),
+        "historyPublicId": str(news.history_id),
+        "workflowCode": definition.code,
+        "definitionPublicId": str(news.instance.definition_id),
+        "versionNo": news.instance.version_no,
+        "entityType": news.instance.entity_type,
+        "entityId": facts.entity_id,
+        "documentPublicId": str(facts.public_id),
+        "projectPublicId": facts.context.get("projectPublicId"),
+        "documentKind": facts.kind,
+        "number": facts.number,
+        "title": facts.title,
+        "from": step.state,
+        "to": step.next_state,
+        "stateLabel": _both(definition.state(step.next_state).label),
+        "action": step.action,
+        "actionLabel": _both(steering.told(definition, step)),
+        "comment": step.comment,
+        "responseCode": step.response_code,
+        "automatic": step.automatic,
+        "dueOn": news.instance.due_on.isoformat() if news.instance.due_on else None,
+        "actor": {**_named(news.caller), "onBehalfOf": _named(news.seat) if news.seat else None},
+        "terminal": step.terminal,
+        "returned": is_return(definition, step),
+        "forced": step.forced,
+    }
+
+
+def is_return(definition: Definition, step: Step) -> bool:
+    """Say whether a step sends something back to be revised: to an end that means it, or to where it can be edited."""
+    reached = definition.state(step.next_state)
+    if reached.terminal:
+        return (reached.outcome or BY_NAME.get(reached.name)) == "revise_resubmit"
+    return reached.editable and step.next_state != step.state
+
+
+def _named(person: Caller) -> dict[str, str]:
+    return {"publicId": str(person.public_id), "displayName": person.display_name}
+
+
+def _both(label: Text) -> dict[str, str]:
+    return {"th": label.th, "en": label.en}
+
+
+def _notified(news: TransitionNews) -> Waiting:
+    """Whom the definition's own `notify` events name, beside those that the new state waits for."""
+    organizations: set[int] = set()
+    users: set[int] = set()
+    for event in (each for each in news.step.events if each["type"] == "notify"):
+        match event["target"]:
+            case "originator":
+                organizations.add(news.facts.originator_organization_id)
+            case "recipient":
+                organizations |= news.facts.recipient_organization_ids
+            case "assignee":
+                users |= news.facts.assignee_user_ids
+            case "submitter" if news.facts.submitter_user_id is not None:
+                users.add(news.facts.submitter_user_id)
+    return Waiting(frozenset(organizations), frozenset(users))
+
+
+def _addressed(
+    who: Waiting, organizations: dict[int, tuple[UUID, str]], users: dict[int, UUID]
+) -> dict[str, Collection[Any]]:
+    known = [organizations[key] for key in sorted(who.organizations) if key in organizations]
+    return {
+        "organizations": [{"publicId": str(public_id), "code": code} for public_id, code in known],
+        "users": [str(users[key]) for key in sorted(who.users) if key in users],
+    }

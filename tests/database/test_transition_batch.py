@@ -1,0 +1,368 @@
+"""Steps that share a transaction, on SQLite and on MariaDB: what one of them meets with is no matter of the others'."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
+
+from saraban.audit.models import AuditLog
+from saraban.events.models import OutboxEvent
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, NotFound
+from saraban.kit.idempotency import OperationResult
+from saraban.kit.trace import begin_trace, trace_id
+from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.runtime.service import transition_batch
+from saraban.workflow.service import Command, Transitions
+from tests.factories.letterbox import NOW, Office, new_office
+
+REVIEWER = "reviewer.consultant"
+
+
+@pytest_asyncio.fixture
+async def office(any_db: Database) -> Office:
+    return await new_office(any_db)
+
+
+async def asked(office: Office, instance: UUID, action: str = "approve", *, by: str = REVIEWER, **more: Any) -> Any:
+    """Return the call of one step, which asks for it as soon as it runs."""
+    caller, key = await office.person(by), more.pop("key", None)
+
+    async def call() -> OperationResult:
+        begin_trace()
+        return await office.transitions.take(
+            caller=caller,
+            public_id=instance,
+            command=Command(action, **more),
+            now=NOW,
+            address="127.0.0.1",
+            key=key,
+        )
+
+    return call()
+
+
+async def at_once(*calls: Awaitable[OperationResult]) -> list[Any]:
+    """Return the state that each came to, or the code of its refusal."""
+    found = await asyncio.gather(*calls, return_exceptions=True)
+    return [
+        each.body["workflow"]["currentState"]
+        if isinstance(each, OperationResult)
+        else each.code
+        if isinstance(each, DomainError)
+        else each
+        for each in found
+    ]
+
+
+@contextmanager
+def moves_in(db: Database) -> Iterator[list[str]]:
+    """The statements that move instances, as they are sent."""
+    seen: list[str] = []
+
+    def wrote(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if statement.startswith("UPDATE workflow_instances"):
+            seen.append(statement)
+
+    event.listen(db.engine.sync_engine, "before_cursor_execute", wrote)
+    try:
+        yield seen
+    finally:
+        event.remove(db.engine.sync_engine, "before_cursor_execute", wrote)
+
+
+async def rows(office: Office, model: Any) -> list[Any]:
+    async with office.db.reading() as session:
+        return list((await session.scalars(sa.select(model))).all())
+
+
+class TestTogether:
+    async def test_steps_of_many_instances_take_a_statement_where_each_would_take_one(self, office: Office) -> None:
+        instances = [await office.pending() for _ in range(12)]
+        calls = [await asked(office, each) for each in instances]
+
+        with moves_in(office.db) as moves:
+            states = await at_once(*calls)
+
+        assert states == ["pending_approval"] * 12
+        assert len(moves) <= transition_batch.LANES
+
+    async def test_each_leaves_what_it_would_have_left_alone(self, office: Office) -> None:
+        instances = [await office.pending() for _ in range(6)]
+        alone = await office.pending()
+        await office.act(alone, "approve", by=REVIEWER, on_behalf_of=(await office.person(REVIEWER)).public_id)
+        calls = [await asked(office, each) for each in instances]
+
+        await at_once(*calls)
+
+        def told(kind: Any, key: str, of: Any) -> list[Any]:
+            return [[getattr(row, name) for name in key.split()] for row in kind if of(row)]
+
+        histories, items = await rows(office, WorkflowHistory), await rows(office, WorkflowWorkItem)
+        for instance in instances:
+            mine, theirs = ([row for row in histories if row.instance_id == one] for one in (instance, alone))
+            key = "from_state to_state action action_by_user_id comment details"
+            assert told(mine, key, bool) == told(theirs, key, bool)
+            waits = [
+                {(row.organization_id, row.user_id) for row in items if row.instance_id == one}
+                for one in (instance, alone)
+            ]
+            assert waits[0] == waits[1] != set()
+        events = Counter(row.aggregate_id for row in await rows(office, OutboxEvent))
+        assert {events[str(one)] for one in (*instances, alone)} == {2}
+        found = await rows(office, WorkflowInstance)
+        assert {(row.current_state, row.version_no, row.last_transition_at == row.updated_at) for row in found} == {
+            ("pending_approval", 3, True)
+        }
+
+    async def test_show_the_files_that_came_with_the_step_before(self, office: Office) -> None:
+        instances = [await office.pending() for _ in range(3)]
+        file = await office.upload(REVIEWER)
+        await office.act(instances[1], "approve", by=REVIEWER, attachment_public_ids=(file,))
+        await at_once(*[await asked(office, instances[at]) for at in (0, 2)])
+        calls = [await asked(office, each, by="approver.owner") for each in instances]
+
+        answers = await asyncio.gather(*calls)
+
+        shown = [[one["publicId"] for one in answer.body["stepAttachments"]] for answer in answers]
+        assert shown == [[], [str(file)], []]
+
+    async def test_the_trail_names_the_request_of_each(self, office: Office) -> None:
+        instances = [await office.pending() for _ in range(4)]
+        calls = [await asked(office, each) for each in instances]
+        mine = trace_id()
+
+        await at_once(*calls)
+
+        trail = [row for row in await rows(office, AuditLog) if row.details_json.get("action") == "approve"]
+        assert len({row.request_id for row in trail} - {mine, None, ""}) == 4
+
+    async def test_a_refusal_is_no_matter_of_the_others(self, office: Office) -> None:
+        good = [await office.pending() for _ in range(3)]
+        bad = [await office.pending() for _ in range(5)]
+        hidden = office.letter()
+        office.box.hidden[hidden.entity_id] = {"dc.contractor"}
+        unseen = (await office.start(hidden)).instance_public_id
+        calls = [
+            await asked(office, good[0]),
+            await asked(office, bad[0], by="dc.contractor"),
+            await asked(office, bad[1], client_version_no=1),
+            await asked(office, bad[2], if_match=frozenset({"1"})),
+            await asked(office, good[1]),
+            await asked(office, bad[3], "reject"),
+            await asked(office, bad[4], payload={"actor": "me"}),
+            await asked(office, unseen),
+            await asked(office, good[2], "reject", comment="No."),
+        ]
+
+        assert await at_once(*calls) == [
+            "pending_approval",
+            "WORKFLOW_ACTION_FORBIDDEN",
+            "WORKFLOW_VERSION_CONFLICT",
+            "WORKFLOW_PRECONDITION_FAILED",
+            "pending_approval",
+            "VALIDATION_ERROR",
+            "VALIDATION_ERROR",
+            "NOT_FOUND",
+            "rejected",
+        ]
+
+    async def test_what_one_of_them_breaks_is_done_for_the_others_all_the_same(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        instances = [await office.pending() for _ in range(4)]
+        async with office.db.reading() as session:
+            broken = await session.scalar(
+                sa.select(WorkflowInstance.entity_id).where(WorkflowInstance.id == instances[1])
+            )
+        moved = office.box.moved
+
+        async def breaks(session: Any, moves: Any) -> Any:
+            if any(move.entity_id == broken for move in moves):
+                raise NotFound("It is gone.")
+            return await moved(session, moves)
+
+        monkeypatch.setattr(
+            office.box, "moved", breaks
+        )  # the document's part of the step, which no test can break else
+        calls = [await asked(office, each) for each in instances]
+
+        assert await at_once(*calls) == ["pending_approval", "NOT_FOUND", "pending_approval", "pending_approval"]
+
+    async def test_a_second_request_for_an_instance_loses(self, office: Office) -> None:
+        # The admin may act in both steps: only what stood there when he asked keeps him from deciding for the owner.
+        instances = [await office.pending() for _ in range(3)]
+        calls = [await asked(office, each, by="admin") for each in instances for _ in range(2)]
+
+        states = await at_once(*calls)
+
+        assert states == ["pending_approval", "WF_INVALID_TRANSITION"] * 3
+        assert {row.version_no for row in await rows(office, WorkflowInstance)} == {3}
+
+    async def test_a_second_request_is_served_when_the_first_is_refused(self, office: Office) -> None:
+        instance = await office.pending()
+        calls = [await asked(office, instance, by="dc.contractor"), await asked(office, instance)]
+
+        assert await at_once(*calls) == ["WORKFLOW_ACTION_FORBIDDEN", "pending_approval"]
+
+    async def test_keys_are_kept_with_their_steps(self, office: Office) -> None:
+        instances = [await office.pending() for _ in range(4)]
+        first = [await asked(office, each, key=f"key-{place}") for place, each in enumerate(instances)]
+        await asyncio.gather(*first)
+        again = [await asked(office, each, key=f"key-{place}") for place, each in enumerate(instances)]
+
+        answers = await asyncio.gather(*again)
+
+        assert [answer.replayed for answer in answers] == [True] * 4
+        assert {row.version_no for row in await rows(office, WorkflowInstance)} == {3}
+
+
+class TestWhoLeaves:
+    async def test_before_the_turn_takes_no_step(self, office: Office) -> None:
+        gone, stays = await office.pending(), await office.pending()
+        calls = [await asked(office, each) for each in (gone, stays)]
+        leaving, staying = (asyncio.ensure_future(call) for call in calls)
+        await asyncio.sleep(0)  # both wait
+        leaving.cancel()
+
+        assert (await staying).status == 200
+        await office.transitions.close()
+        versions = {row.id: row.version_no for row in await rows(office, WorkflowInstance)}
+        assert versions == {gone: 2, stays: 3}
+        assert (await office.act(gone, "approve", by=REVIEWER))["currentState"] == "pending_approval"
+
+    async def test_on_the_way_harms_nobody(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+        instances = [await office.pending() for _ in range(3)]
+        reached, go_on = asyncio.Event(), asyncio.Event()
+        persist = transition_batch.persist_transitions
+
+        async def slowly(session: Any, decided: Any) -> Any:
+            reached.set()
+            await go_on.wait()
+            return await persist(session, decided)
+
+        monkeypatch.setattr(
+            transition_batch, "persist_transitions", slowly
+        )  # holds the transaction at a moment that the test knows
+        monkeypatch.setattr(transition_batch, "LANES", 1)
+        calls = [asyncio.ensure_future(await asked(office, each)) for each in instances]
+        await reached.wait()
+        calls[0].cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+
+        assert [(await call).status for call in calls[1:]] == [200, 200]
+        assert {row.version_no for row in await rows(office, WorkflowInstance)} == {3}
+
+
+class TestLostConnection:
+    async def test_is_told_and_nothing_is_tried_again(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whether the commit went through nobody knows then (ruling N9)."""
+        instances = [await office.pending() for _ in range(2)]
+        tried: list[int] = []
+
+        async def lost(_session: Any, decided: Any) -> Any:
+            tried.append(len(decided))
+            raise OperationalError("COMMIT", {}, Exception(2013, "Lost connection"))
+
+        monkeypatch.setattr(
+            transition_batch, "persist_transitions", lost
+        )  # the moment is what matters, which no server can be told
+        monkeypatch.setattr(transition_batch, "LANES", 1)
+        calls = [await asked(office, each) for each in instances]
+
+        found = await at_once(*calls)
+
+        assert [type(each) for each in found] == [OperationalError] * 2
+        assert tried == [2]
+        assert {row.version_no for row in await rows(office, WorkflowInstance)} == {2}
+
+
+class TestHeldRow:
+    async def test_keeps_nobody_waiting_but_who_asks_for_it(self, mariadb: Database) -> None:
+        office = await new_office(mariadb)
+        held, free = await office.pending(), await office.pending()
+        async with mariadb.writing() as session:
+            await session.execute(sa.select(WorkflowInstance.id).where(WorkflowInstance.id == held).with_for_update())
+            waits = asyncio.ensure_future(await asked(office, held))
+            served = await asyncio.wait_for(await asked(office, free), timeout=5)
+            assert not waits.done()
+
+        assert served.status == 200
+        assert (await waits).status == 200
+
+
+class TestHeldUp:
+    async def test_transactions_let_those_who_come_next_pass(
+        self, mariadb: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        office = await new_office(mariadb)
+        first, *others = [await office.pending() for _ in range(4)]
+        settle_all, reached, go_on = transition_batch.persist_transitions, asyncio.Event(), asyncio.Event()
+
+        async def slowly(session: Any, decided: Any) -> Any:
+            if decided[0].held.row.id == first:
+                reached.set()
+                await go_on.wait()
+            return await settle_all(session, decided)
+
+        monkeypatch.setattr(transition_batch, "persist_transitions", slowly)
+        held = asyncio.ensure_future(await asked(office, first))
+        await reached.wait()
+        waited = [asyncio.ensure_future(await asked(office, each)) for each in others[:2]]
+        served = [answer.status for answer in await asyncio.wait_for(asyncio.gather(*waited), timeout=10)]
+        later = await asyncio.wait_for(await asked(office, others[2]), timeout=10)
+
+        assert (served, later.status, held.done()) == ([200, 200], 200, False)
+        go_on.set()
+        assert (await held).status == 200
+
+
+class TestCrowd:
+    async def test_of_steps_on_few_instances_leaves_histories_without_gaps(self, office: Office) -> None:
+        """Two processes of their own, people who hit the same instances: each version has one step, each step its event."""
+        instances = [await office.pending() for _ in range(5)]
+        other = Office(**{**office.__dict__, "transitions": Transitions(office.db, office.subjects)})
+        people = ("admin", REVIEWER, "approver.owner")
+        actions = ("approve", "return", "reject")
+        calls = [
+            await asked(server, instances[turn % 5], actions[turn % 3], by=people[turn // 3 % 3], comment="Seen.")
+            for turn in range(60)
+            for server in (office, other)
+        ]
+
+        outcomes = Counter(await at_once(*calls))
+
+        taken = sum(count for outcome, count in outcomes.items() if outcome.islower())
+        histories = await rows(office, WorkflowHistory)
+        steps: dict[UUID, list[int]] = {}
+        for row in histories:
+            steps.setdefault(row.instance_id, []).append(row.details["versionNo"])
+        for row in await rows(office, WorkflowInstance):
+            assert sorted(steps[row.id]) == list(range(2, row.version_no + 1))
+        assert len(histories) == taken + 5  # who submitted them
+        assert len(await rows(office, OutboxEvent)) == len(histories)
+        assert taken >= 5
+
+
+class TestIdleConnections:
+    async def test_that_the_server_has_closed_cost_nobody_a_step(self, mariadb: Database, mariadb_url: str) -> None:
+        office = await new_office(mariadb)
+        instances = [await office.pending() for _ in range(3)]
+        calls = [await asked(office, each) for each in instances]
+        other = Database(mariadb_url)
+        async with other.engine.connect() as connection:
+            known = "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()"
+            for (key,) in (await connection.execute(sa.text(known))).all():
+                await connection.exec_driver_sql(f"KILL {key}")
+        await other.close()
+
+        assert await at_once(*calls) == ["pending_approval"] * 3
