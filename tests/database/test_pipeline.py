@@ -15,8 +15,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit import mariadb
-from saraban.kit.db import Code, Database, UtcDateTime
-from saraban.kit.mariadb import DatabaseConnectionChanged
+from saraban.kit.db import Code, Database, DatabaseConnectionChanged, UtcDateTime
 from saraban.kit.pipeline import DriverConnection, SqlStatement, delete_statement, insert_statement, update_statement
 from tests.servers import MariaDb
 

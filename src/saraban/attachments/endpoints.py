@@ -8,9 +8,14 @@ from starlette.responses import Response, StreamingResponse
 
 from saraban.attachments import service as attachments
 from saraban.attachments.dependencies import MULTIPART, FileStorage, OneFile, Readers, Uploads
-from saraban.attachments.domain.download_headers import ByteSpan, RangeNotSatisfiable, byte_range, same_tag
+from saraban.attachments.domain.download_headers import (
+    ByteSpan,
+    RangeNotSatisfiable,
+    byte_range,
+    content_disposition,
+    same_tag,
+)
 from saraban.attachments.domain.kinds import BY_MIME_TYPE
-from saraban.attachments.domain.names import content_disposition
 from saraban.attachments.domain.storage import Storage
 from saraban.attachments.schemas import AttachmentDetail, UploadedFile
 from saraban.attachments.service import AttachmentRow

@@ -1,4 +1,4 @@
-"""The statements about files."""
+"""The statements about files, and what other features see of a row."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -7,6 +7,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.attachments.domain.attachment import AttachmentRow
 from saraban.attachments.models import Attachment
 
 
@@ -51,3 +52,20 @@ async def expired(session: AsyncSession, *, before: datetime, limit: int) -> Seq
 async def forget(session: AsyncSession, *, ids: Collection[int]) -> None:
     """Delete temporary rows; a row that was claimed meanwhile stays."""
     await session.execute(sa.delete(Attachment).where(Attachment.id.in_(ids), Attachment.is_temporary.is_(True)))
+
+
+def as_row(row: Attachment) -> AttachmentRow:
+    return AttachmentRow(
+        id=row.id,
+        public_id=row.public_id,
+        file_name=row.original_filename,
+        mime_type=row.mime_type,
+        size=row.file_size,
+        checksum=row.checksum,
+        storage_key=row.file_path,
+        is_temporary=row.is_temporary,
+        uploaded_by_user_id=row.uploaded_by_user_id,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        workflow_history_id=row.workflow_history_id,
+    )

@@ -2,8 +2,11 @@
 
 import re
 from datetime import date, datetime
+from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo
+
+from babel.dates import get_month_names
 
 BUDDHIST_OFFSET = 543
 
@@ -13,16 +16,15 @@ def local_date(moment: datetime, zone: ZoneInfo) -> date:
     return moment.astimezone(zone).date()
 
 
-_MONTHS: Final[dict[str, tuple[str, ...]]] = {
-    "th": ("ม.ค.", "ก.พ.", "มี.ค.", "เม.ย.", "พ.ค.", "มิ.ย.", "ก.ค.", "ส.ค.", "ก.ย.", "ต.ค.", "พ.ย.", "ธ.ค."),
-    "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
-}
+@cache
+def _months(language: str) -> tuple[str, ...]:
+    return tuple(get_month_names("abbreviated", locale=language).values())
 
 
 def date_in_words(day: date, language: str) -> str:
     """Write a date: 20 พ.ย. 2569, or 20 Nov 2026."""
     year = day.year + BUDDHIST_OFFSET if language == "th" else day.year
-    return f"{day.day} {_MONTHS[language][day.month - 1]} {year}"
+    return f"{day.day} {_months(language)[day.month - 1]} {year}"
 
 
 _EARLIEST_BUDDHIST: Final = 2400
@@ -49,10 +51,10 @@ def parse_date(typed: str) -> date | None:
 
 
 def _month(typed: str) -> int:
-    """Give the month of a name or a figure, 0 for what is none."""
+    """Return the month of a name or a figure, 0 for what is none."""
     if typed.isdecimal():
         return int(typed)
-    names = [[_letters(name) for name in row] for row in _MONTHS.values()]
+    names = [[_letters(name) for name in row] for row in map(_months, ("th", "en"))]
     return next((row.index(_letters(typed)) + 1 for row in names if _letters(typed) in row), 0)
 
 

@@ -26,7 +26,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
 
-from saraban.kit import mariadb
+from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import new_id
 
 T = TypeVar("T")
@@ -199,7 +199,7 @@ class Database:
                 "connect_args": {
                     "connect_timeout": 3,
                     "read_timeout": read_timeout,
-                    "init_command": mariadb.SESSION,
+                    "init_command": _MARIADB_SESSION,
                 },
             }
         self.engine = create_async_engine(self.url, **options)
@@ -212,7 +212,7 @@ class Database:
         self._autocommit_engine = create_async_engine(self.url, **options)
         if not self.is_sqlite:
             for engine in (self.engine, self._autocommit_engine):
-                mariadb.check_connections(engine.sync_engine)
+                _check_mariadb_connections(engine.sync_engine)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
@@ -351,6 +351,41 @@ def _with_driver(url: URL) -> URL:
     if backend in {"mysql", "mariadb"}:
         return url.set(drivername="mariadb+asyncmy").update_query_dict({"charset": "utf8mb4"})
     raise ValueError(f"Saraban runs on SQLite and MariaDB, not on {backend}.")
+
+
+# The greeting names a character set too, which a server may be told to overlook (`skip-character-set-client-handshake`).
+_MARIADB_SESSION = (
+    "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci, SESSION time_zone='+00:00', SESSION sql_mode='STRICT_ALL_TABLES,"
+    "NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO', SESSION innodb_lock_wait_timeout=10"
+)
+_SESSION_QUERY = "SELECT @@character_set_client, @@character_set_connection, @@character_set_results, @@sql_mode"
+_CHANGES_QUOTING = {"NO_BACKSLASH_ESCAPES", "ANSI_QUOTES", "ANSI"}
+
+
+class DatabaseConnectionChanged(DomainError):
+    """Something between Saraban and MariaDB, such as a proxy, changes the character set or `sql_mode` of connections."""
+
+    kind, code = ErrorKind.BROKEN, "DATABASE_CONNECTION_CHANGED"
+    says = Text(
+        "การเชื่อมต่อฐานข้อมูลไม่เป็น utf8mb4 หรือ sql_mode ไม่เป็นไปตามที่ตั้ง ({found}) ให้ต่อตรงกับ MariaDB หรือแก้พร็อกซีที่เปลี่ยนค่า",
+        "A connection to the database is not in utf8mb4 and the sql_mode that was set ({found}): connect to MariaDB itself, or "
+        "mend the proxy that changes them.",
+    )
+    recovery = (Text("ต่อตรงกับ MariaDB หรือแก้พร็อกซี", "Connect to MariaDB itself, or mend the proxy."),)
+
+
+def _check_mariadb_connections(engine: sa.Engine) -> None:
+    """Check every new connection before a value is sent over it: the quoting of `kit.pipeline` rests on what it states."""
+
+    @event.listens_for(engine, "connect")
+    def on_connect(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute(_SESSION_QUERY)
+        *charsets, modes = cursor.fetchone()
+        cursor.close()
+        stated = set(modes.split(","))
+        if set(charsets) != {"utf8mb4"} or "STRICT_ALL_TABLES" not in stated or stated & _CHANGES_QUOTING:
+            raise DatabaseConnectionChanged(values={"found": f"{', '.join(sorted(set(charsets)))}; {modes}"})
 
 
 def _configure_sqlite(engine: sa.Engine) -> None:

@@ -77,7 +77,7 @@ class DriverConnection:
 
         Texts and moments, which most values are, are quoted here: the driver escapes a letter at a time, and took longer for
         the JSON of a step than the database for its row. Connections speak UTF-8 and take a backslash for an escape
-        (`kit.mariadb` states it, and refuses a connection that does not), so that a quote and a backslash are all that can
+        (`kit.db` states it, and refuses a connection that does not), so that a quote and a backslash are all that can
         end a text.
         """
         if type(value) is str:

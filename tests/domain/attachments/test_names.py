@@ -1,8 +1,8 @@
-"""File names that come in, and the header by which they go out."""
+"""File names that come in."""
 
 import pytest
 
-from saraban.attachments.domain.names import UnacceptableName, clean_name, content_disposition
+from saraban.attachments.domain.names import UnacceptableName, clean_name
 
 
 class TestCleanName:
@@ -36,20 +36,3 @@ class TestCleanName:
             clean_name(sent)
 
         assert caught.value.reason == reason
-
-
-class TestContentDisposition:
-    def test_carries_thai_names_after_rfc_5987(self) -> None:
-        header = content_disposition("แบบ 1.pdf", inline=False)
-
-        assert header == "attachment; filename=\"1.pdf\"; filename*=UTF-8''%E0%B9%81%E0%B8%9A%E0%B8%9A%201.pdf"
-
-    @pytest.mark.parametrize("name", ['a"; filename=evil.exe; x=".pdf', "a\\b.pdf", "แบบ.pdf", "50%.pdf"])
-    def test_lets_no_name_break_out(self, name: str) -> None:
-        header = content_disposition(name, inline=True)
-
-        plain = header.removeprefix('inline; filename="').partition('"')[0]
-        assert header.isascii()
-        assert header.count('"') == 2
-        assert plain.endswith(".pdf")
-        assert ";" not in plain

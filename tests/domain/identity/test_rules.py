@@ -7,9 +7,9 @@ from uuid import UUID
 import pytest
 
 from saraban.identity.domain import catalogue, throttle, token
+from saraban.identity.domain.account import password_weakness
 from saraban.identity.domain.demo import DEMO_ACCOUNTS
 from saraban.identity.domain.organization import party_role
-from saraban.identity.domain.password import weakness
 from saraban.identity.domain.permission import EVERYTHING
 from saraban.identity.domain.throttle import ThrottleRules
 
@@ -145,13 +145,13 @@ class TestThrottle:
 class TestPassword:
     @pytest.mark.parametrize("password", ["Abcdefg1", "รหัสลับAa1", "ก" * 5 + "Zz9"])
     def test_takes_a_good_one(self, password: str) -> None:
-        assert weakness(password, username="somchai") is None
+        assert password_weakness(password, username="somchai") is None
 
     @pytest.mark.parametrize(
         "password", ["", "Ab1", "abcdefg1", "ABCDEFG1", "Abcdefgh", "A1" + "a" * 127, "Somchai1x", "xSOMCHAIy1"]
     )
     def test_refuses_a_weak_one_in_both_languages(self, password: str) -> None:
-        why = weakness(password, username="somchai")
+        why = password_weakness(password, username="somchai")
 
         assert why is not None
         assert why.th

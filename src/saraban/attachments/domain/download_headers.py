@@ -1,7 +1,9 @@
-"""Conditional and partial requests (RFC 9110), as far as one file needs them."""
+"""Headers of a download: conditional and partial requests (RFC 9110), and the name that a browser saves (RFC 6266)."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
 
@@ -57,3 +59,13 @@ def same_tag(header: str | None, tag: str) -> bool:
         return False
     listed = {part.strip().removeprefix("W/") for part in header.split(",")}
     return tag in listed or "*" in listed
+
+
+def content_disposition(name: str, *, inline: bool) -> str:
+    """Return the header of RFC 6266: an ASCII name for old clients, the real one after RFC 5987."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = re.sub(r'["\\%;]', "_", plain).strip()
+    if not plain.rpartition(".")[0].strip("-_ ."):
+        plain = "file" + plain[plain.rfind(".") :] if "." in plain else "file"
+    kind = "inline" if inline else "attachment"
+    return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -1,8 +1,6 @@
-"""File names: what is kept of the one that was sent, and how it is told to a browser again."""
+"""File names: what is kept of the one that was sent."""
 
 import re
-import unicodedata
-from urllib.parse import quote
 
 from saraban.kit.text import control_character, fold
 
@@ -31,13 +29,3 @@ def clean_name(sent: str) -> str:
     if len(name) > MAX_NAME:
         raise UnacceptableName("too_long")
     return name
-
-
-def content_disposition(name: str, *, inline: bool) -> str:
-    """Return the header of RFC 6266: an ASCII name for old clients, the real one after RFC 5987."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    plain = re.sub(r'["\\%;]', "_", plain).strip()
-    if not plain.rpartition(".")[0].strip("-_ ."):
-        plain = "file" + plain[plain.rfind(".") :] if "." in plain else "file"
-    kind = "inline" if inline else "attachment"
-    return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -7,7 +7,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import repository
 from saraban.attachments.domain.attachment import AttachmentRow
-from saraban.attachments.service.rows import as_row
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
 
@@ -54,4 +53,4 @@ async def find(session: AsyncSession, *, caller: Caller, public_id: UUID, rules:
         allowed = await rules.allow(session, caller=caller, attachment_id=row.id)
     if not allowed:
         raise NotFound(f"There is no attachment {public_id}.")
-    return as_row(row)
+    return repository.as_row(row)

@@ -9,7 +9,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import repository
 from saraban.attachments.domain.attachment import AttachmentRow
 from saraban.attachments.models import Attachment
-from saraban.attachments.service.rows import as_row
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 
@@ -69,7 +68,7 @@ async def step_attachments(
     """Return the files of each step, by the text of its id; steps without files are left out."""
     found: dict[str, list[AttachmentRow]] = {}
     for row in await repository.of_steps(session, history_ids=[str(history_id) for history_id in history_ids]):
-        found.setdefault(str(row.workflow_history_id), []).append(as_row(row))
+        found.setdefault(str(row.workflow_history_id), []).append(repository.as_row(row))
     return found
 
 
@@ -101,4 +100,4 @@ async def _keep(session: AsyncSession, rows: list[Attachment], *, history_id: st
     for row in rows:
         row.is_temporary, row.expires_at, row.workflow_history_id = False, None, history_id
     await session.flush()
-    return [as_row(row) for row in rows]
+    return [repository.as_row(row) for row in rows]

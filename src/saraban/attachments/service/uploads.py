@@ -18,7 +18,6 @@ from saraban.attachments.domain.attachment import AttachmentRow
 from saraban.attachments.domain.names import MAX_NAME, UnacceptableName, clean_name
 from saraban.attachments.domain.storage import Storage, storage_key
 from saraban.attachments.models import Attachment
-from saraban.attachments.service.rows import as_row
 from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock, local_date
@@ -244,7 +243,7 @@ async def _complete(
     row.file_size, row.checksum = intake.size, intake.digest.hexdigest()
     row.expires_at = deed.clock.now() + keep
     await deed.note(session, "upload", size=row.file_size, checksum=row.checksum)
-    done = as_row(row)
+    done = repository.as_row(row)
     if then is not None:
         await then(session, done)
     return done

@@ -35,10 +35,15 @@ class ShippedRole:
 
 @dataclass(frozen=True, slots=True)
 class ShippedPermission:
-    """A permission, `module.action`, in words."""
+    """
+    A permission, `module.action`, in words.
+
+    :param asked_in: the package in which it is asked for, so that it decides about something; None: not yet
+    """
 
     name: str
     says: Text
+    asked_in: str | None
 
     @property
     def module(self) -> str:
@@ -220,7 +225,39 @@ ADDED: dict[str, frozenset[str]] = {
     ORG_ADMIN: frozenset({"numbering.view_formats"}),
 }
 
-PERMISSIONS = tuple(ShippedPermission(name, Text(th, en)) for name, _roles, th, en in _MATRIX)
+# Which package asks for a permission. The others stand in the catalogue for what the product does not do yet: whoever has
+# one may do nothing more. A test compares this with the code.
+_ASKED_IN: dict[str, tuple[str, ...]] = {
+    "attachments": ("document.attach_files",),
+    "documents": (
+        *("document.view", "document.admin_edit", "correspondence.create", "correspondence.edit"),
+        *("rfa.create", "rfa.edit", "transmittal.create", "transmittal.edit"),
+        *("circulation.create", "circulation.view", "circulation.respond", "circulation.acknowledge"),
+        "circulation.close",
+    ),
+    "identity": (
+        *("system.manage_all", "organization.view", "user.create", "user.edit", "user.delete"),
+        "user.manage_assignments",
+    ),
+    "numbering": (
+        *("system.view_logs", "drawing.create", "numbering.view_formats", "numbering.manage_formats"),
+        *("numbering.view_counters", "numbering.reset_counter"),
+    ),
+    "projects": ("project.edit",),
+    "workflow": (
+        *(
+            "document.edit",
+            "correspondence.submit",
+            "rfa.submit",
+            "drawing.manage_revisions",
+            "workflow.view_definitions",
+        ),
+        *("workflow.manage_definitions", "workflow.action_review", "workflow.force_proceed"),
+    ),
+}
+_PACKAGE_OF = {name: package for package, names in _ASKED_IN.items() for name in names}
+
+PERMISSIONS = tuple(ShippedPermission(name, Text(th, en), _PACKAGE_OF.get(name)) for name, _roles, th, en in _MATRIX)
 
 
 _ROLE_WORDS = {offer.name: offer.called for offer in ROLES}

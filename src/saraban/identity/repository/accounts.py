@@ -1,6 +1,6 @@
 """Reads and writes accounts, their failures and their assignments."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -89,3 +89,19 @@ async def choose_language(session: AsyncSession, *, user_id: int, language: str,
     else:
         row.language, row.updated_at = language, now
     await session.flush()
+
+
+async def with_preferences(session: AsyncSession, *, user_ids: Collection[int]) -> Sequence[Any]:
+    """One (user, preference or null) for each user that exists, closed ones too."""
+    statement = (
+        sa.select(User, UserPreference)
+        .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
+        .where(User.user_id.in_(user_ids))
+    )
+    return (await session.execute(statement)).all()
+
+
+async def lock_preference(session: AsyncSession, *, user_id: int) -> UserPreference | None:
+    """Hold the account's row first, so that two first choices do not meet."""
+    await session.execute(sa.select(User.user_id).where(User.user_id == user_id).with_for_update())
+    return await session.get(UserPreference, user_id)

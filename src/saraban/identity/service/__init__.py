@@ -23,6 +23,7 @@ from saraban.identity.service.callers import (
     load_caller,
     load_callers,
     members_of_each,
+    profile,
     system_caller,
     users_of,
 )
@@ -49,7 +50,6 @@ from saraban.identity.service.organizations import list_organizations, read_orga
 from saraban.identity.service.password_change import TooManyPasswords, change_password
 from saraban.identity.service.passwords import PasswordsBusy
 from saraban.identity.service.people_import import KnownPerson, PeopleImport, import_people
-from saraban.identity.service.profile import profile
 from saraban.identity.service.sessions import (
     Device,
     OpenedSession,

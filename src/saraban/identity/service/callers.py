@@ -1,4 +1,4 @@
-"""Loads who is asking, and whom to tell."""
+"""Loads who is asking and what they may know of themselves, and finds whom to tell."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -14,6 +14,9 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME
 from saraban.identity.domain.permission import EVERYTHING, Grant
 from saraban.identity.repository import callers as repository
+from saraban.identity.repository import organizations
+from saraban.identity.schemas import HeldRole, HeldRoleScope, Profile
+from saraban.identity.service.organizations import organization_summary
 from saraban.identity.service.tokens import NotSignedIn
 from saraban.kit.db import Database
 
@@ -170,3 +173,30 @@ def _caller(rows: Sequence[Any]) -> Caller:
 def _grant(row: Any) -> Grant:
     permissions = frozenset((row.permissions or "").split())
     return Grant(row.role_name, permissions, row.organization_id, row.project_id, row.contract_id)
+
+
+async def profile(session: AsyncSession, *, caller: Caller) -> Profile:
+    rows = {row.id: organization_summary(row) for row in await organizations.many(session, ids=caller.organization_ids)}
+    held = await repository.assignments_of(session, user_id=caller.user_id)
+    return Profile(
+        public_id=caller.public_id,
+        username=caller.username,
+        display_name=caller.display_name,
+        organization=rows.get(caller.organization_id) if caller.organization_id else None,
+        organizations=list(rows.values()),
+        roles=[HeldRole(role=row.role_name, level=row.scope, place=_held_scope(row)) for row in held],
+        permissions=sorted(caller.permissions),
+        language="en" if caller.language == "en" else "th",
+        is_service=caller.is_service,
+    )
+
+
+def _held_scope(row: Any) -> HeldRoleScope | None:
+    for public_id, code in (
+        (row.organization_public_id, row.organization_code),
+        (row.project_public_id, row.project_code),
+        (row.contract_public_id, row.contract_code),
+    ):
+        if public_id is not None:
+            return HeldRoleScope(public_id=public_id, code=code)
+    return None

@@ -10,8 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.models import User, UserPreference
-from saraban.identity.repository import accounts
-from saraban.identity.repository import delivery as repository
+from saraban.identity.repository import accounts as repository
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import invalid
 
@@ -40,7 +39,7 @@ async def load_delivery_profiles(session: AsyncSession, *, user_ids: Collection[
     """Return how each of the users wants to be told."""
     if not user_ids:
         return {}
-    return {row[0].user_id: _delivery(*row) for row in await repository.rows(session, user_ids=user_ids)}
+    return {row[0].user_id: _delivery(*row) for row in await repository.with_preferences(session, user_ids=user_ids)}
 
 
 async def save_delivery_preferences(
@@ -56,7 +55,7 @@ async def save_delivery_preferences(
     now: datetime,
 ) -> None:
     """Keep how the caller wants to be told from now on."""
-    row = await repository.locked_preference(session, user_id=caller.user_id)
+    row = await repository.lock_preference(session, user_id=caller.user_id)
     if row is None:
         row = UserPreference(user_id=caller.user_id, language=caller.language)
         session.add(row)
@@ -68,14 +67,14 @@ async def save_delivery_preferences(
 
 async def chosen_language(session: AsyncSession, *, caller: Caller) -> str | None:
     """Give the language a user once chose, None before that: then the browser is asked."""
-    return await accounts.chosen_language(session, user_id=caller.user_id)
+    return await repository.chosen_language(session, user_id=caller.user_id)
 
 
 async def choose_language(session: AsyncSession, *, caller: Caller, language: str, now: datetime) -> None:
     """Remember in which language a user reads."""
     if language not in {"th", "en"}:
         raise invalid("/language", "unknown", "ภาษาต้องเป็น th หรือ en", "The language is th or en.")
-    await accounts.choose_language(session, user_id=caller.user_id, language=language, now=now)
+    await repository.choose_language(session, user_id=caller.user_id, language=language, now=now)
 
 
 def _delivery(user: User, chosen: UserPreference | None) -> DeliveryProfile:

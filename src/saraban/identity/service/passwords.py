@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from saraban.identity.domain.password import canonical, weakness
+from saraban.identity.domain.account import canonical_password, password_weakness
 from saraban.kit.clock import stopwatch
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.ids import new_secret
@@ -64,7 +64,7 @@ os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 async def hash_password(password: str) -> str:
-    return await _in_turn(_hasher.hash, canonical(password))
+    return await _in_turn(_hasher.hash, canonical_password(password))
 
 
 async def matches(password: str, password_hash: str | None, *, within: float = LONGEST_WAIT) -> bool:
@@ -74,7 +74,7 @@ async def matches(password: str, password_hash: str | None, *, within: float = L
     :param within: seconds that it may be expected to wait for its turn
     :raises PasswordsBusy: at once, when it would wait for longer
     """
-    return await _in_turn(_verify, canonical(password), password_hash, within=within)
+    return await _in_turn(_verify, canonical_password(password), password_hash, within=within)
 
 
 async def _in_turn(work: Callable[..., T], *arguments: object, within: float = LONGEST_WAIT) -> T:
@@ -99,7 +99,7 @@ def _measured(work: Callable[..., T], *arguments: object) -> T:
 
 def require_strong(password: str, username: str, *, pointer: str = "/password") -> None:
     """:raises Invalid: when a new password is too weak"""
-    why = weakness(password, username=username)
+    why = password_weakness(password, username=username)
     if why is not None:
         raise Invalid("The password is too weak.", fields=[FieldProblem(pointer, "weak", why)])
 

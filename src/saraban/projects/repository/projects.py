@@ -1,6 +1,7 @@
 """Reads projects with what forms need to know about them."""
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,8 @@ from saraban.projects.models import (
     CorrespondenceType,
     Discipline,
     Project,
+    ProjectCalendar,
+    ProjectDay,
     ProjectOrganization,
     RfaType,
 )
@@ -197,3 +200,15 @@ async def _of_project(
     if contract is not None:
         statement = statement.where(Contract.public_id == contract)
     return list((await session.execute(statement)).all())
+
+
+async def weekend(session: AsyncSession, *, project_id: int) -> ProjectCalendar | None:
+    return await session.get(ProjectCalendar, project_id)
+
+
+async def calendar_days(session: AsyncSession, *, project_id: int) -> Sequence[ProjectDay]:
+    return (await session.scalars(sa.select(ProjectDay).where(ProjectDay.project_id == project_id))).all()
+
+
+async def calendar_day(session: AsyncSession, *, project_id: int, on: date) -> ProjectDay | None:
+    return await session.get(ProjectDay, (project_id, on))

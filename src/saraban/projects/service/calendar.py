@@ -11,7 +11,7 @@ from saraban.kit.errors import NotFound
 from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS, Weekday, WorkCalendar
 from saraban.projects.domain.thai_holidays import HOLIDAYS, YEARS
 from saraban.projects.models import ProjectCalendar, ProjectDay
-from saraban.projects.repository import calendar as repository
+from saraban.projects.repository import projects as repository
 from saraban.projects.schemas import CalendarDay, CalendarYear, NewCalendarDay
 from saraban.projects.service.project_lists import visible_project
 from saraban.projects.service.project_settings import lock_managed_project, record_change
@@ -19,7 +19,7 @@ from saraban.projects.service.project_settings import lock_managed_project, reco
 
 async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalendar:
     """Return the working days of a project, for whoever counts in them."""
-    own = await repository.days(session, project_id=project_id)
+    own = await repository.calendar_days(session, project_id=project_id)
     return WorkCalendar(
         weekend=frozenset(await _weekend(session, project_id)),
         closed=frozenset(HOLIDAYS) | {row.day for row in own if not row.is_working},
@@ -35,7 +35,7 @@ async def read_calendar(session: AsyncSession, *, caller: Caller, project_public
     """
     project = await visible_project(session, caller, project_public_id)
     found = {day: _shipped(day) for day in HOLIDAYS}
-    found |= {row.day: _own(row) for row in await repository.days(session, project_id=project.id)}
+    found |= {row.day: _own(row) for row in await repository.calendar_days(session, project_id=project.id)}
     return CalendarYear(
         year=year,
         is_shipped=year in YEARS,
@@ -88,7 +88,7 @@ async def add_day(
     :raises Forbidden: when the caller does not manage the project
     """
     project = await lock_managed_project(session, caller, project_public_id)
-    row = await repository.day(session, project_id=project.id, on=day)
+    row = await repository.calendar_day(session, project_id=project.id, on=day)
     if row is None:
         row = ProjectDay(project_id=project.id, day=day)
         session.add(row)
@@ -109,7 +109,7 @@ async def remove_day(
     :raises NotFound: when it said nothing of that day
     """
     project = await lock_managed_project(session, caller, project_public_id)
-    row = await repository.day(session, project_id=project.id, on=day)
+    row = await repository.calendar_day(session, project_id=project.id, on=day)
     if row is None:
         raise NotFound(f"The project says nothing of its own about {day}.")
     await session.delete(row)

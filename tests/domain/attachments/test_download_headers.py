@@ -1,8 +1,14 @@
-"""One range of one file."""
+"""One range of one file, and the name under which it goes out."""
 
 import pytest
 
-from saraban.attachments.domain.download_headers import ByteSpan, RangeNotSatisfiable, byte_range, same_tag
+from saraban.attachments.domain.download_headers import (
+    ByteSpan,
+    RangeNotSatisfiable,
+    byte_range,
+    content_disposition,
+    same_tag,
+)
 
 
 class TestByteRange:
@@ -38,3 +44,20 @@ class TestSameTag:
     )
     def test_compares_tags(self, header: str | None, same: bool) -> None:
         assert same_tag(header, '"a"') is same
+
+
+class TestContentDisposition:
+    def test_carries_thai_names_after_rfc_5987(self) -> None:
+        header = content_disposition("แบบ 1.pdf", inline=False)
+
+        assert header == "attachment; filename=\"1.pdf\"; filename*=UTF-8''%E0%B9%81%E0%B8%9A%E0%B8%9A%201.pdf"
+
+    @pytest.mark.parametrize("name", ['a"; filename=evil.exe; x=".pdf', "a\\b.pdf", "แบบ.pdf", "50%.pdf"])
+    def test_lets_no_name_break_out(self, name: str) -> None:
+        header = content_disposition(name, inline=True)
+
+        plain = header.removeprefix('inline; filename="').partition('"')[0]
+        assert header.isascii()
+        assert header.count('"') == 2
+        assert plain.endswith(".pdf")
+        assert ";" not in plain

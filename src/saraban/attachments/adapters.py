@@ -1,10 +1,11 @@
-"""Files in a folder: written beside their place, forced to the disk, then renamed into it."""
+"""The storages that ship: a folder, and memory for tests."""
 
 import asyncio
 import os
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -18,6 +19,8 @@ _PART = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 class FolderStorage:
     """
+    Files in a folder: written beside their place, forced to the disk, then renamed into it.
+
     :param root: folder that nothing else uses; it is made when the first file comes
     """
 
@@ -94,3 +97,29 @@ def _open_at(place: Path, start: int) -> BinaryIO:
     file = place.open("rb")
     file.seek(start)
     return file
+
+
+class MemoryStorage:
+    """Files in memory, for tests: `files` holds what was written."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    async def write(self, key: str, chunks: AsyncIterator[bytes]) -> None:
+        self.files[key] = b"".join([chunk async for chunk in chunks])
+
+    async def read(self, key: str, *, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
+        if key not in self.files:
+            raise FileNotFoundError(key)
+        yield self.files[key][start : None if length is None else start + length]
+
+    async def examine(self, key: str, look: Callable[[BinaryIO], T]) -> T:
+        if key not in self.files:
+            raise FileNotFoundError(key)
+        return look(BytesIO(self.files[key]))
+
+    async def holds(self, key: str) -> bool:
+        return key in self.files
+
+    async def delete(self, key: str) -> None:
+        self.files.pop(key, None)
