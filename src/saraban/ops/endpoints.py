@@ -26,7 +26,7 @@ class DependencyReport(Schema):
 
 class Readiness(Schema):
     status: Literal["ready", "degraded", "down"]
-    dependencies: dict[str, DependencyReport]
+    dependencies: dict[str, DependencyReport] = Field(examples=[{"database": {"status": "up", "reason": "answers"}}])
 
 
 class Alive(Schema):

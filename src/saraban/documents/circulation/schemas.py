@@ -37,7 +37,7 @@ class NewCirculation(Schema):
     project_public_id: UUID
     organization_public_id: UUID | None = Field(None, description="Your own organization when left out.")
     correspondence_public_id: UUID | None = None
-    subject: Subject
+    subject: Subject = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     remarks: Prose | None = None
     deadline_date: Day | None = None
     priority: Priority = "MEDIUM"
@@ -51,7 +51,7 @@ class NewCirculation(Schema):
 class CirculationChanges(Schema):
     """What may change while it is a draft; a field that is absent stays as it is."""
 
-    subject: Subject | None = None
+    subject: Subject | None = Field(None, examples=["รายงานผลการทดสอบเสาเข็ม"])
     remarks: Prose | None = None
     deadline_date: Day | None = None
     priority: Priority | None = None
@@ -76,7 +76,7 @@ class AssigneeAnswer(Schema):
     status: Literal["PENDING", "IN_PROGRESS", "COMPLETED", "REJECTED"]
     due_date: date | None
     is_overdue: bool
-    comment: str | None
+    comment: str | None = Field(examples=["โปรดพิจารณา"])
     completed_at: datetime | None
 
 
@@ -84,18 +84,18 @@ class CirculationSummary(Schema):
     """A row of the register; `answered` of `mustAnswer` people have answered."""
 
     public_id: UUID
-    document_number: str
-    document_type: str
-    kind: str
+    document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
+    document_type: str = Field(examples=["CIRCULATION"])
+    kind: str = Field(examples=["circulation"])
     project: ProjectAnswer
     originator: OrganizationAnswer
-    subject: str
-    priority: Priority
+    subject: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
+    priority: Priority = Field(examples=["MEDIUM"])
     due_date: date | None
     is_overdue: bool
-    status: CodeAnswer
+    status: CodeAnswer = Field(examples=[{"code": "DRAFT", "name": "Draft", "nameTh": "ฉบับร่าง"}])
     answered: int
-    must_answer: int
+    must_answer: int = Field(examples=[2])
     created_at: datetime
     created_by: PersonAnswer
     cancelled_at: datetime | None
@@ -109,7 +109,7 @@ class CirculationAnswer(CirculationSummary):
     submitted_at: datetime | None
     closed_at: datetime | None
     cancel_reason: str | None
-    cancelled_by: PersonAnswer | None
+    cancelled_by: PersonAnswer | None = Field(examples=[None])
     number_format: NumberFormatOut | None = Field(description="Which format numbered it, and why that one.")
 
 

@@ -29,7 +29,7 @@ Ids = Annotated[list[UUID], Field(max_length=50)]
 
 class Recipient(Schema):
     organization_public_id: UUID = Field(examples=[EXAMPLE_ID])
-    recipient_type: RecipientType
+    recipient_type: RecipientType = Field(examples=["TO"])
 
 
 class NewDocument(Schema):
@@ -71,7 +71,7 @@ class DocumentChanges(Schema):
     What is printed in the number is taken here too, so that the answer can say why it cannot change (ruling N8).
     """
 
-    subject: Subject | None = None
+    subject: Subject | None = Field(None, examples=["รายงานผลการทดสอบเสาเข็ม"])
     body: Prose | None = None
     description: Prose | None = None
     remarks: Prose | None = None
@@ -99,7 +99,7 @@ class DocumentChanges(Schema):
 class NewRevision(Schema):
     """The next issue of a document; what is left out is taken over from the current one, files excepted."""
 
-    subject: Subject | None = None
+    subject: Subject | None = Field(None, examples=["รายงานผลการทดสอบเสาเข็ม"])
     body: Prose | None = None
     due_date: Day | None = None
     attachment_public_ids: Ids = Field(default_factory=list)
@@ -111,74 +111,76 @@ class Cancellation(Schema):
 
 class ProjectAnswer(Schema):
     public_id: UUID
-    project_code: str
-    project_name: str
+    project_code: str = Field(examples=["LCBP3-C2"])
+    project_name: str = Field(examples=["ท่าเรือแหลมฉบัง ระยะที่ 3 ส่วนที่ 2"])
 
 
 class ContractAnswer(Schema):
     public_id: UUID
-    contract_code: str
-    contract_name: str
+    contract_code: str = Field(examples=["LCBP3-C2"])
+    contract_name: str = Field(examples=["สัญญางานอาคารและท่าเทียบเรือ"])
     contract_name_en: str | None = None
 
 
 class OrganizationAnswer(Schema):
     public_id: UUID
-    organization_code: str
-    organization_name: str
+    organization_code: str = Field(examples=["คคง."])
+    organization_name: str = Field(examples=["ที่ปรึกษาควบคุมงานก่อสร้าง"])
     organization_name_en: str | None = None
 
 
 class RecipientAnswer(OrganizationAnswer):
-    recipient_type: RecipientType
+    recipient_type: RecipientType = Field(examples=["TO"])
 
 
 class CodeAnswer(Schema):
-    code: str
-    name: str | None = Field(None, description="In English, or as it was written when there is no English.")
-    name_th: str | None = Field(None, description="In Thai, where there is one.")
+    code: str = Field(examples=["TER"])
+    name: str | None = Field(
+        None, description="In English, or as it was written when there is no English.", examples=["Terminal"]
+    )
+    name_th: str | None = Field(None, description="In Thai, where there is one.", examples=["ท่าเทียบเรือ"])
 
 
 class PersonAnswer(Schema):
     public_id: UUID
-    display_name: str
+    display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
 
 
 class RevisionAnswer(Schema):
     public_id: UUID
-    revision_label: str
-    revision_number: int
-    document_number: str
+    revision_label: str = Field(examples=["A"])
+    revision_number: int = Field(examples=[0])
+    document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
     is_current: bool
 
 
 class DocumentFileAnswer(Schema):
     public_id: UUID
-    file_name: str
-    mime_type: str
-    size: int
-    checksum: str | None
+    file_name: str = Field(examples=["รายการคำนวณโครงสร้าง.pdf"])
+    mime_type: str = Field(examples=["application/pdf"])
+    size: int = Field(examples=[184320])
+    checksum: str | None = Field(examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"])
     is_main: bool
-    download_url: str
+    download_url: str = Field(examples=["/api/v1/attachments/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10/content"])
 
 
 class DocumentSummary(Schema):
     """A row of a register."""
 
     public_id: UUID
-    document_number: str
-    document_type: str
-    kind: str
+    document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
+    document_type: str = Field(examples=["LETTER"])
+    kind: str = Field(examples=["correspondence"])
     project: ProjectAnswer
     contract: ContractAnswer | None
     originator: OrganizationAnswer
     recipients: list[RecipientAnswer]
-    subject: str
-    priority: Priority
-    document_date: date | None
+    subject: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
+    priority: Priority = Field(examples=["MEDIUM"])
+    document_date: date | None = Field(examples=["2026-03-02"])
     due_date: date | None
     is_overdue: bool
-    status: CodeAnswer
+    status: CodeAnswer = Field(examples=[{"code": "DRAFT", "name": "Draft", "nameTh": "ฉบับร่าง"}])
     discipline: CodeAnswer | None
     sub_type: CodeAnswer | None
     revision: RevisionAnswer
@@ -191,9 +193,9 @@ class ReferenceAnswer(Schema):
     """Another document that this one answers, or that answers this one, as far as the caller may see it."""
 
     public_id: UUID
-    document_number: str
-    document_type: str
-    subject: str
+    document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
+    document_type: str = Field(examples=["LETTER"])
+    subject: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     is_cancelled: bool
     is_reply: bool = Field(
         default=False,
@@ -204,7 +206,7 @@ class ReferenceAnswer(Schema):
 class DocumentAnswer(DocumentSummary):
     """The document itself."""
 
-    body: str | None
+    body: str | None = Field(examples=["ขอส่งรายงานผลการทดสอบเสาเข็มเพื่อโปรดพิจารณา"])
     description: str | None
     remarks: str | None
     sender_number: str | None = Field(description=_SENDER)
@@ -212,7 +214,7 @@ class DocumentAnswer(DocumentSummary):
     received_date: date | None
     issued_at: datetime | None
     cancel_reason: str | None
-    cancelled_by: PersonAnswer | None
+    cancelled_by: PersonAnswer | None = Field(examples=[None])
     number_format: NumberFormatOut | None = Field(description="Which format numbered it, and why that one.")
     references: list[ReferenceAnswer]
     referenced_by: list[ReferenceAnswer]
@@ -222,9 +224,9 @@ class DocumentAnswer(DocumentSummary):
 class RevisionDetail(RevisionAnswer):
     """One issue of a document as it was."""
 
-    subject: str
+    subject: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     due_date: date | None
-    status: CodeAnswer
+    status: CodeAnswer = Field(examples=[{"code": "DRAFT", "name": "Draft", "nameTh": "ฉบับร่าง"}])
     created_at: datetime
     created_by: PersonAnswer
     issued_at: datetime | None
@@ -235,17 +237,17 @@ class HistoryEntry(Schema):
     """One line of a document's life: a workflow step or an audited act."""
 
     at: datetime
-    source: Literal["workflow", "audit"]
-    action: str
-    action_label: LabelOut | None = None
+    source: Literal["workflow", "audit"] = Field(examples=["workflow"])
+    action: str = Field(examples=["submit"])
+    action_label: LabelOut | None = Field(None, examples=[{"th": "ส่ง", "en": "Submit"}])
     actor: PersonAnswer | None
     on_behalf_of: PersonAnswer | None = Field(None, description="In whose place the actor acted.", examples=[None])
-    revision_label: str | None
-    from_state: str | None = None
-    from_label: LabelOut | None = None
-    to_state: str | None = None
-    to_label: LabelOut | None = None
-    comment: str | None = None
+    revision_label: str | None = Field(examples=["A"])
+    from_state: str | None = Field(None, examples=["draft"])
+    from_label: LabelOut | None = Field(None, examples=[{"th": "ฉบับร่าง", "en": "Draft"}])
+    to_state: str | None = Field(None, examples=["submitted"])
+    to_label: LabelOut | None = Field(None, examples=[{"th": "ส่งแล้ว", "en": "Submitted"}])
+    comment: str | None = Field(None, examples=["โปรดพิจารณา"])
     forced: bool = False
     nobody: bool = Field(default=False, description="After it nobody who may see the document could act.")
     reassigned: ReassignedOut | None = None

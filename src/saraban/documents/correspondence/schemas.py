@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from saraban.documents.core.schemas import DocumentSummary, NewDocument
 from saraban.kit.schema import Schema
 from saraban.workflow.runtime.schemas import WorkflowItem
@@ -10,7 +12,7 @@ GeneralType = Literal["LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "N
 
 
 class NewCorrespondence(NewDocument):
-    correspondence_type_code: GeneralType
+    correspondence_type_code: GeneralType = Field(examples=["LETTER"])
 
 
 class CorrespondencePage(Schema):

@@ -17,20 +17,26 @@ class NewRfa(NewDocument):
 
 
 class RfaTypeAnswer(Schema):
-    code: str
-    name: str
-    name_th: str
+    code: str = Field(examples=["RPT"])
+    name: str = Field(examples=["Report"])
+    name_th: str = Field(examples=["รายงาน"])
 
 
 class RfaSummary(DocumentSummary):
     rfa_type: RfaTypeAnswer
     approve_code: CodeAnswer | None
+    document_number: str = Field(examples=["LCBP3-C2-RFA-TER-RPT-0001-A"])
+    document_type: str = Field(examples=["RFA"])
+    kind: str = Field(examples=["rfa"])
 
 
 class RfaAnswer(DocumentAnswer):
     rfa_type: RfaTypeAnswer
     approve_code: CodeAnswer | None
     approved_date: date | None
+    document_number: str = Field(examples=["LCBP3-C2-RFA-TER-RPT-0001-A"])
+    document_type: str = Field(examples=["RFA"])
+    kind: str = Field(examples=["rfa"])
 
 
 class RfaPage(Schema):

@@ -43,21 +43,25 @@ class ItemAnswer(Schema):
     """A document of a revision's list: as it stands while that is a draft, as it stood once that is issued."""
 
     document_public_id: UUID
-    document_number: str
-    revision_label: str | None
-    document_type: str
-    subject: str
+    document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
+    revision_label: str | None = Field(examples=["A"])
+    document_type: str = Field(examples=["LETTER"])
+    subject: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     quantity: int
     remarks: str | None
 
 
 class TransmittalSummary(DocumentSummary):
     purpose: Purpose | None
+    document_type: str = Field(examples=["TRANSMITTAL"])
+    kind: str = Field(examples=["transmittal"])
 
 
 class TransmittalAnswer(DocumentAnswer):
     purpose: Purpose | None
     items: list[ItemAnswer]
+    document_type: str = Field(examples=["TRANSMITTAL"])
+    kind: str = Field(examples=["transmittal"])
 
 
 class TransmittalRevision(RevisionDetail):

@@ -16,7 +16,7 @@ class NumberResolutionOut(Schema):
     public_id: UUID
     asked_number: str
     asked_status: Literal["RESERVED", "CONFIRMED", "CANCELLED", "EXPIRED", "VOID"]
-    document_number: str = Field(description="The number in its place now.")
+    document_number: str = Field(description="The number in its place now.", examples=["คคง.-สคฉ.3-0001-2569"])
     status: Literal["RESERVED", "CONFIRMED", "CANCELLED", "EXPIRED", "VOID"]
     document_kind: str | None
     document_public_id: UUID | None
@@ -53,12 +53,12 @@ class LedgerLineOut(Schema):
         examples=["CONFIRMED"],
     )
     public_id: UUID | None = None
-    document_number: str | None = None
+    document_number: str | None = Field(None, examples=["คคง.-สคฉ.3-0001-2569"])
     source: str | None = Field(None, description="DRAW, OVERRIDE, IMPORT, MIGRATED.", examples=["DRAW"])
     from_range: bool = Field(default=False, description="Drawn from a kept range.")
     holder_kind: str | None = Field(None, examples=["correspondence"])
     holder_public_id: UUID | None = None
-    reason: str | None = None
+    reason: str | None = Field(None, examples=["ปรับตามข้อกำหนดของโครงการ"])
     username: str | None = Field(None, description="Who drew the number, or decided on the stretch.")
     at: datetime | None = Field(None, description="When it was drawn or decided.")
     changed_at: datetime | None = Field(None, description="When it was cancelled or made void.")

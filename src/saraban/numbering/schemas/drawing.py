@@ -15,17 +15,19 @@ class GenerateIn(Schema):
     project_public_id: UUID = Field(examples=[EXAMPLE_ID])
     correspondence_type_code: Code = Field(examples=["LETTER"])
     originator_organization_public_id: UUID
-    recipient_organization_public_id: UUID | None = Field(None, description="The main recipient, the first TO.")
+    recipient_organization_public_id: UUID | None = Field(
+        None, description="The main recipient, the first TO.", examples=[EXAMPLE_ID]
+    )
     recipient_type: Literal["OWNER", "CONTRACTOR", "CONSULTANT", "OTHER"] | None = Field(
         None, description="Derived from the recipient; if stated it must agree."
     )
     contract_public_id: UUID | None = Field(
         None, description="Required where a code exists in several contracts of the project."
     )
-    sub_type_code: Code | None = Field(None, examples=["GEN"])
-    rfa_type_code: Code | None = Field(None, examples=["RPT"])
+    sub_type_code: Code | None = None
+    rfa_type_code: Code | None = None
     discipline_code: Code | None = Field(None, examples=["TER"])
-    category_code: Code | None = Field(None, description="Drawing formats only.", examples=["DRW"])
+    category_code: Code | None = Field(None, description="Drawing formats only.")
     year: int | None = Field(
         None,
         strict=True,
@@ -36,7 +38,7 @@ class GenerateIn(Schema):
     year_reason: Annotated[str, SingleLine(500)] | None = Field(
         None, description="Why a number of another year is drawn."
     )
-    revision: Annotated[str, SingleLine(3)] | None = Field(None, examples=["A"])
+    revision: Annotated[str, SingleLine(3)] | None = None
     range_public_id: UUID | None = Field(None, description="Draw from this kept range instead of the main series.")
 
 
@@ -53,9 +55,9 @@ class NumberOut(Schema):
 class PreviewOut(Schema):
     """The number that would come next; nothing is consumed, and another request may draw it first."""
 
-    document_number: str
+    document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
     sequence: int
-    year: int
-    template: str
-    format_source: Literal["specific", "default", "fallback"]
+    year: int = Field(examples=[2026])
+    template: str = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
+    format_source: Literal["specific", "default", "fallback"] = Field(examples=["specific"])
     number_format: NumberFormatOut

@@ -67,15 +67,15 @@ class FormatOut(Schema):
 
     public_id: UUID
     project_public_id: UUID
-    project_code: str
-    correspondence_type_code: str | None
+    project_code: str = Field(examples=["LCBP3-C2"])
+    correspondence_type_code: str | None = Field(examples=["LETTER"])
     sub_type_code: str | None = Field(description="Null: whatever the document has; so with the next two.")
-    rfa_type_code: str | None
-    discipline_code: str | None
-    template: str
+    rfa_type_code: str | None = Field(examples=["RPT"])
+    discipline_code: str | None = Field(examples=["TER"])
+    template: str = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
     description: str | None
     reset_sequence_yearly: bool
-    overflow: str
+    overflow: str = Field(examples=["widen"])
     version: int
     created_at: datetime
     updated_at: datetime
@@ -105,7 +105,10 @@ class TemplatePieceOut(Schema):
 class ParsedTemplateOut(Schema):
     """A template taken apart."""
 
-    template: str = Field(description="As it is read, one spelling for each character; places refer to it.")
+    template: str = Field(
+        description="As it is read, one spelling for each character; places refer to it.",
+        examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"],
+    )
     valid: bool
     pieces: list[TemplatePieceOut]
     faults: list[str]
@@ -136,7 +139,7 @@ class FormatExampleOut(Schema):
 class FormatPreviewOut(Schema):
     """What saving the format would do."""
 
-    template: str
+    template: str = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
     reset_sequence_yearly: bool
     examples: list[FormatExampleOut]
     warnings: list[FormatWarning]
@@ -146,10 +149,10 @@ class FormatVersionOut(Schema):
     """What a format was from one change on."""
 
     version: int = Field(examples=[2])
-    template: str
+    template: str = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
     reset_sequence_yearly: bool
-    overflow: str
-    reason: str | None
+    overflow: str = Field(examples=["widen"])
+    reason: str | None = Field(examples=["ปรับตามข้อกำหนดของโครงการ"])
     username: str | None = Field(description="Null for what stood there before changes were recorded.")
     at: datetime
 

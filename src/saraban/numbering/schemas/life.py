@@ -86,7 +86,7 @@ class CoveringRangeOut(Schema):
 class ManualNumberEffectOut(Schema):
     """What an override would do; nothing was done."""
 
-    document_number: str
+    document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
     sequence: int
     series: str
     counter: int = Field(description="Where the series stands.")
@@ -140,7 +140,7 @@ class RangeEffectOut(Schema):
     next_number: str | None = Field(
         description="What the series would give next; null: its format refuses more digits."
     )
-    size: int = Field(description="How many sequences would be closed.")
+    size: int = Field(description="How many sequences would be closed.", examples=[100])
     must_confirm: bool = Field(
         description="More than 1,000, or more digits than the format prints: state the size as `confirmedSize`."
     )
@@ -154,7 +154,7 @@ class RangeOut(Schema):
     last_number: int
     organization_public_id: UUID | None
     last_issued: int | None = Field(description="The last number drawn from a kept range.")
-    reason: str
+    reason: str = Field(examples=["ปรับตามข้อกำหนดของโครงการ"])
     created_at: datetime
     released_at: datetime | None
 

@@ -18,7 +18,7 @@ class NumberErrorOut(Schema):
 
     public_id: UUID
     error_type: ErrorType
-    message: str | None
+    message: str | None = Field(examples=["Two formats can print the same number."])
     context: dict[str, Any] = Field(
         description="What is known of it: the request, the code, the series, the codes asked for."
     )

@@ -1,7 +1,7 @@
 """What the endpoints of definitions take and give."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -11,9 +11,30 @@ from saraban.kit.schema import MultiLine, Schema
 from saraban.workflow.runtime.schemas import Storable
 from saraban.workflow.runtime.schemas.labels import LabelOut
 
+_DEFINITION: Final[dict[str, Any]] = {
+    "workflow": "SITE_MEMO",
+    "description": {"th": "บันทึกถึงอีกฝ่ายหนึ่ง", "en": "A memo that one party sends to another."},
+    "states": [
+        {
+            "name": "draft",
+            "label": {"th": "ฉบับร่าง", "en": "Draft"},
+            "initial": True,
+            "editable": True,
+            "on": {
+                "submit": {
+                    "to": "submitted",
+                    "label": {"th": "ส่ง", "en": "Submit"},
+                    "require": {"party": ["originator"], "permissions": ["document.create"]},
+                }
+            },
+        },
+        {"name": "submitted", "label": {"th": "ส่งแล้ว", "en": "Submitted"}, "terminal": True},
+    ],
+}
+
 
 class DefinitionIn(Schema):
-    dsl: Storable
+    dsl: Storable = Field(examples=[_DEFINITION])
     activate: bool = Field(default=False, strict=True)
 
 
@@ -33,15 +54,18 @@ class DefinitionText(Schema):
 
 class DefinitionOut(Schema):
     public_id: UUID
-    code: str
+    code: str = Field(examples=["SITE_MEMO"])
     version: int
-    description: LabelOut | None = Field(description="The same text twice where the definition has but one.")
+    description: LabelOut | None = Field(
+        description="The same text twice where the definition has but one.",
+        examples=[{"th": "บันทึกถึงอีกฝ่ายหนึ่ง", "en": "A memo that one party sends to another."}],
+    )
     is_active: bool
     created_at: datetime
 
 
 class DefinitionDetailOut(DefinitionOut):
-    dsl: dict[str, Any]
+    dsl: dict[str, Any] = Field(examples=[_DEFINITION])
 
 
 class DefinitionPage(Schema):

@@ -81,7 +81,7 @@ class InterventionsOut(Schema):
 
 class AssignablePersonOut(Schema):
     public_id: UUID
-    display_name: str
+    display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
 
 
 class AssignablePeople(Schema):
@@ -117,7 +117,7 @@ class MigratedOut(Schema):
     """One instance: what became of it, or in a dry run would; `errors` are those of its context."""
 
     instance_public_id: UUID
-    number: str | None
+    number: str | None = Field(examples=["คคง.-สคฉ.3-0001-2569"])
     from_version: int = Field(examples=[1])
     state: str = Field(examples=["in_review"])
     to_state: str | None = Field(examples=["pending_review"])

@@ -82,10 +82,10 @@ class DifferingOut(Schema):
     """A finished instance that would have gone another way, from which step on and why."""
 
     instance_public_id: UUID
-    number: str | None
+    number: str | None = Field(examples=["คคง.-สคฉ.3-0001-2569"])
     step: int = Field(description="Counted from 1.", examples=[2])
     state: str
-    action: str
+    action: str = Field(examples=["submit"])
     went_to: str
     would_go_to: str | None
     code: Literal[

@@ -16,7 +16,7 @@ Kind = Literal["correspondence", "rfa", "transmittal", "circulation"]
 class WorkflowAssignmentIn(Schema):
     """The documents, and the workflow that the next of them start on."""
 
-    kind: Kind
+    kind: Kind = Field(examples=["correspondence"])
     type_code: Annotated[str, SingleLine(50)] | None = Field(
         None,
         description="Of `correspondence` a document type, of `rfa` an RFA type; null for all of the kind.",
@@ -30,13 +30,13 @@ class WorkflowAssignmentIn(Schema):
 
 class AssignmentProjectOut(Schema):
     public_id: UUID
-    project_code: str
+    project_code: str = Field(examples=["LCBP3-C2"])
 
 
 class WorkflowAssignmentOut(Schema):
     """`isInForce` is false where the workflow has no active version any more: then no such document can be written."""
 
-    kind: Kind
+    kind: Kind = Field(examples=["correspondence"])
     type_code: str | None = Field(examples=["MEMO"])
     project: AssignmentProjectOut | None = Field(description="Null for the whole installation.")
     workflow_code: str = Field(examples=["SITE_MEMO"])
@@ -52,9 +52,9 @@ class WorkflowAssignmentList(Schema):
 class AssignedKindOut(Schema):
     """Documents that start on a workflow; `byDefault` says that they do because nothing else is chosen for them."""
 
-    kind: Kind
+    kind: Kind = Field(examples=["correspondence"])
     type_code: str | None = Field(examples=["MEMO"])
-    project_code: str | None = Field(description="Null for those of every project.")
+    project_code: str | None = Field(description="Null for those of every project.", examples=["LCBP3-C2"])
     by_default: bool
 
 

@@ -53,13 +53,13 @@ Payload = Annotated[dict[str, Any], AfterValidator(_storable), AfterValidator(_s
 class SubjectOut(Schema):
     """What the instance moves; `publicId` is the document's."""
 
-    entity_type: str
+    entity_type: str = Field(examples=["correspondence_revision"])
     public_id: UUID
-    kind: str
-    number: str
-    title: str
+    kind: str = Field(examples=["correspondence"])
+    number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
+    title: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     due_date: date | None
-    priority: str | None
+    priority: str | None = Field(examples=["MEDIUM"])
 
 
 def subject_of(envelope: Envelope) -> SubjectOut:
@@ -94,8 +94,8 @@ class TransitionIn(Schema):
     before is changed only by an action whose `fields` name it.
     """
 
-    action: Annotated[str, SingleLine(50)]
-    comment: Annotated[str, MultiLine(5000)] | None = None
+    action: Annotated[str, SingleLine(50)] = Field(examples=["submit"])
+    comment: Annotated[str, MultiLine(5000)] | None = Field(None, examples=["โปรดพิจารณา"])
     payload: Payload = Field(default_factory=dict)
     attachment_public_ids: Annotated[list[UUID], Field(max_length=20)] = Field(default_factory=list)
     client_version_no: Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)] | None = None
@@ -110,14 +110,14 @@ class TransitionIn(Schema):
 
 class ActorOut(Schema):
     public_id: UUID
-    display_name: str
-    organization_code: str | None
+    display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
+    organization_code: str | None = Field(examples=["คคง."])
 
 
 class HistoryFileOut(Schema):
     public_id: UUID
-    file_name: str
-    download_url: str
+    file_name: str = Field(examples=["รายการคำนวณโครงสร้าง.pdf"])
+    download_url: str = Field(examples=["/api/v1/attachments/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10/content"])
 
 
 class AssignmentOut(Schema):
@@ -131,13 +131,13 @@ class HistoryOut(Schema):
     """One step; `actor` is null for steps from before the actors were recorded, `forced` one against the definition."""
 
     public_id: UUID
-    from_state: str
-    from_label: LabelOut
-    to_state: str
-    to_label: LabelOut
-    action: str
-    action_label: LabelOut
-    comment: str | None
+    from_state: str = Field(examples=["draft"])
+    from_label: LabelOut = Field(examples=[{"th": "ฉบับร่าง", "en": "Draft"}])
+    to_state: str = Field(examples=["submitted"])
+    to_label: LabelOut = Field(examples=[{"th": "ส่งแล้ว", "en": "Submitted"}])
+    action: str = Field(examples=["submit"])
+    action_label: LabelOut = Field(examples=[{"th": "ส่ง", "en": "Submit"}])
+    comment: str | None = Field(examples=["โปรดพิจารณา"])
     forced: bool
     response_code: str | None = Field(None, examples=["1A"])
     automatic: bool = Field(default=False, description="The engine took it by itself after the step before.")

@@ -16,7 +16,7 @@ class DelegationPersonOut(Schema):
 
 class DelegatedProjectOut(Schema):
     public_id: UUID
-    project_code: str
+    project_code: str = Field(examples=["LCBP3-C2"])
 
 
 class DelegationIn(Schema):

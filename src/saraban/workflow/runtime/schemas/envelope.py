@@ -30,7 +30,7 @@ class ActionOut(Schema):
     Where there are `responses`, one of them comes as `responseCode`; without it the `usual` one counts, if there is one.
     """
 
-    code: str
+    code: str = Field(examples=["submit"])
     label: LabelOut
     comment_required: bool
     attachments: bool
@@ -53,9 +53,9 @@ class WorkflowOut(Schema):
     """Where it stands; `availableActions` is for this caller, now; `dueOn` is the day of this state, if it has one."""
 
     instance_public_id: UUID
-    workflow_code: str
+    workflow_code: str = Field(examples=["CORRESPONDENCE_FLOW_V1"])
     status: Literal["ACTIVE", "COMPLETED", "CANCELLED", "TERMINATED"]
-    current_state: str
+    current_state: str = Field(examples=["draft"])
     state_label: LabelOut
     terminal: bool
     available_actions: list[str]

@@ -9,7 +9,7 @@ from saraban.kit.schema import Schema
 
 class PersonName(Schema):
     public_id: UUID
-    display_name: str
+    display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
 
 
 class ReassignedOut(Schema):

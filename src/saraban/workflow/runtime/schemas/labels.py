@@ -6,8 +6,8 @@ from saraban.kit.schema import Schema
 
 
 class LabelOut(Schema):
-    th: str
-    en: str
+    th: str = Field(examples=["อนุมัติแล้ว"])
+    en: str = Field(examples=["Approved"])
 
 
 class ResponseOut(Schema):

@@ -20,7 +20,7 @@ class BranchAssigneeOut(Schema):
 
 class BranchPersonOut(Schema):
     public_id: UUID
-    display_name: str
+    display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
 
 
 class BranchOut(Schema):
@@ -42,7 +42,7 @@ class BranchOut(Schema):
     attachments: bool = Field(description="Whether files may come with an answer; not while answers are hidden.")
     answer: str | None = Field(examples=["approve"])
     answer_label: LabelOut | None
-    comment: str | None
+    comment: str | None = Field(examples=["โปรดพิจารณา"])
     answered_by: BranchPersonOut | None
     on_behalf_of: BranchPersonOut | None
     in_own_right: bool = Field(description="Whether you may answer without standing in for anybody.")
