@@ -9,8 +9,8 @@ from saraban.app import API, create_app
 from saraban.config import Settings
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, async_dependency
-from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers, RecordedRoute
-from saraban.numbering.schemas import GenerateIn
+from saraban.numbering.issue.dependencies import ISSUE_LIMIT, Numbers, RecordedRoute
+from saraban.numbering.issue.schemas import GenerateIn
 from saraban.ops.request_checks import check_content_type, check_query
 
 router = APIRouter(route_class=RecordedRoute)

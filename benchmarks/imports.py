@@ -9,8 +9,9 @@ from typing import Any
 from benchmarks.numbering import Bench, Suite, ratio
 from benchmarks.peers import connect
 from benchmarks.table import Row
-from saraban.numbering.domain import legacy
-from saraban.numbering.service import importing
+from saraban.numbering.imports.domain import register_row
+from saraban.numbering.imports.service import legacy_import
+from saraban.numbering.imports.service.legacy_import import Cells, SourceFile
 from tests.numbering_world import BANGKOK
 
 LINES = 50_000
@@ -20,7 +21,7 @@ _FIRST_YEAR = 2550
 _TABLES = ("document_number_reservations", "document_number_audit", "document_number_renderings")
 
 
-def lines(count: int, *, year: int) -> Iterator[importing.Cells]:
+def lines(count: int, *, year: int) -> Iterator[Cells]:
     """Letters of one sender to one recipient, as a sheet has them."""
     for sequence in range(1, count + 1):
         said = {
@@ -30,7 +31,7 @@ def lines(count: int, *, year: int) -> Iterator[importing.Cells]:
             "recipient": "ผรม.1",
             "year": str(year),
         }
-        yield sequence + 1, tuple(said.get(key) for key in legacy.KEYS)
+        yield sequence + 1, tuple(said.get(key) for key in register_row.COLUMN_KEYS)
 
 
 async def imports(b: Bench, *, count: int = LINES) -> list[Row]:
@@ -61,12 +62,12 @@ async def imports(b: Bench, *, count: int = LINES) -> list[Row]:
 async def _imported(b: Bench, count: int, *, year: int) -> float:
     listed = list(lines(count, year=year))
     started = time.perf_counter()
-    outcome = await importing.import_rows(
+    outcome = await legacy_import.import_rows(
         b.world.db,
         caller=b.world.caller,
         project_public_id=b.world.project,
         lines=listed,
-        file=importing.SourceFile(f"{year}.csv", f"{year:064}"),
+        file=SourceFile(f"{year}.csv", f"{year:064}"),
         now=NOW,
         zone=BANGKOK,
     )

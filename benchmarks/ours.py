@@ -20,8 +20,8 @@ from saraban.kit import migrations
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import Locks, RedisLocks
-from saraban.numbering.domain.template import stored_template
-from saraban.numbering.service.planning import Plan, PreparedTemplate
+from saraban.numbering.issue.service.number_plan import Plan, PreparedTemplate
+from saraban.numbering.series.domain.template import stored_template
 from tests.conftest import seeded, settings_in
 from tests.numbering_world import World, world_of
 from tests.people import cheap_passwords

@@ -10,16 +10,9 @@ from typing import Any
 from uuid import UUID
 
 from saraban.kit.errors import Invalid, NotFound
-from saraban.numbering.domain.sequence import NumberNotHeld, NumberTaken, SequenceExhausted
-from saraban.numbering.domain.states import (
-    NumberHeld,
-    NumberInRange,
-    NumberNotInState,
-    RangeOverlaps,
-    RangePassed,
-    RangeReleased,
-    ReservationExpired,
-)
+from saraban.numbering.issue.domain.lifecycle import NumberHeld, NumberInRange, NumberNotInState, ReservationExpired
+from saraban.numbering.ranges.service import RangeOverlaps, RangePassed, RangeReleased
+from saraban.numbering.series.domain.sequence import NumberNotHeld, NumberTaken, SequenceExhausted
 
 
 class Refused(Exception):

@@ -14,11 +14,11 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "saraban"
 NO_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "base", "data", "info", "misc"}
 # The database's own transactions, and the allocator's shared one (two named exceptions of the house).
-MAY_COMMIT = {"kit/db.py", "kit/idempotency.py", "numbering/service/allocation.py"}
+MAY_COMMIT = {"kit/db.py", "kit/idempotency.py", "numbering/issue/service/allocator.py"}
 DOORS = (
     *("cli/", "worker/", "ops/", "app.py", "bootstrap.py", "web/", "kit/db.py", "kit/idempotency.py"),
     # Whatever goes wrong in what is shared is handed to the callers who wait for it.
-    *("numbering/service/allocation.py", "workflow/runtime/service/transition_batch.py"),
+    *("numbering/issue/service/allocator.py", "workflow/runtime/service/transition_batch.py"),
 )
 
 

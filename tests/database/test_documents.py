@@ -30,7 +30,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization
 from saraban.kit.clock import local_date
 from saraban.kit.idempotency import OperationResult
-from saraban.numbering.models import LedgerEntry
+from saraban.numbering.series.models import LedgerEntry
 from saraban.projects.models import Project
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime import repository as instances

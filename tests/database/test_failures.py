@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
-from saraban.numbering.models import NumberError
-from saraban.numbering.service.failures import FailureLog
+from saraban.numbering.issue.service.refusals import RefusalLog
+from saraban.numbering.series.models import NumberError
 from tests.numbering_world import NOW
 from tests.proxy import CuttingProxy, cutting_proxy
 from tests.servers import HOST, free_port
@@ -20,7 +20,7 @@ from tests.servers import HOST, free_port
 pytestmark = pytest.mark.servers
 
 
-async def refuse(failures: FailureLog, name: str, **context: Any) -> None:
+async def refuse(failures: RefusalLog, name: str, **context: Any) -> None:
     await failures.refused(
         Invalid(name), context={"series": "คคง.", **context}, user_id=None, address="10.0.0.1", now=NOW
     )
@@ -31,7 +31,7 @@ async def kept(db: Database) -> list[str | None]:
         return list(await session.scalars(sa.select(NumberError.error_message).order_by(NumberError.id)))
 
 
-async def until_written(failures: FailureLog) -> None:
+async def until_written(failures: RefusalLog) -> None:
     async with asyncio.timeout(10):
         while failures.waiting:
             failures.write()
@@ -40,12 +40,12 @@ async def until_written(failures: FailureLog) -> None:
 
 class TestARow:
     async def test_is_there_when_the_caller_is_answered(self, any_db: Database) -> None:
-        await refuse(FailureLog(any_db), "one")
+        await refuse(RefusalLog(any_db), "one")
 
         assert await kept(any_db) == ["one"]
 
     async def test_outlives_a_caller_that_leaves_while_it_is_written(self, db: Database) -> None:
-        failures = FailureLog(db)
+        failures = RefusalLog(db)
         async with db.writing():  # SQLite's one writer: the log waits for its turn
             leaving = asyncio.create_task(refuse(failures, "left"))
             await asyncio.sleep(0.05)
@@ -57,7 +57,7 @@ class TestARow:
         assert await kept(db) == ["left"]
 
     async def test_keeps_nobody_waiting_for_a_database_that_is_slow(self, db: Database) -> None:
-        failures = FailureLog(db)
+        failures = RefusalLog(db)
         async with db.writing():
             started = time.monotonic()
             await refuse(failures, "slow")
@@ -68,7 +68,7 @@ class TestARow:
         assert await kept(db) == ["slow"]
 
     async def test_that_cannot_be_written_keeps_none_of_the_others_back(self, db: Database) -> None:
-        failures = FailureLog(db)
+        failures = RefusalLog(db)
 
         await asyncio.gather(
             refuse(failures, "before"), refuse(failures, "no JSON", thing=object()), refuse(failures, "after")
@@ -98,7 +98,7 @@ class TestADatabaseThatIsAway:
     async def test_gets_the_newest_thousand_in_their_order_when_it_is_back(
         self, mariadb: Database, away: Database, port: int
     ) -> None:
-        failures = FailureLog(away)
+        failures = RefusalLog(away)
         for hundred in range(10):
             await asyncio.gather(*(refuse(failures, f"{hundred * 100 + n}") for n in range(100)))
         for n in range(1000, 1007):
@@ -112,7 +112,7 @@ class TestADatabaseThatIsAway:
     async def test_that_took_rows_and_could_not_say_so_gets_them_once(
         self, mariadb: Database, away: Database, port: int
     ) -> None:
-        failures = FailureLog(away)
+        failures = RefusalLog(away)
         async with self.back(mariadb, port) as proxy:
             assert isinstance(proxy, CuttingProxy)
             await refuse(failures, "before")
@@ -125,7 +125,7 @@ class TestADatabaseThatIsAway:
         assert await kept(mariadb) == ["before", "cut", "after"]
 
     async def test_is_given_a_last_moment_and_no_more_when_the_service_ends(self, away: Database) -> None:
-        failures = FailureLog(away)
+        failures = RefusalLog(away)
         await refuse(failures, "never")
         started = time.monotonic()
 

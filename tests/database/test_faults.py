@@ -22,8 +22,8 @@ from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import RedisLocks
 from saraban.numbering import service as numbering
-from saraban.numbering.domain.retry import NumberingBusy, NumberingFailed
-from saraban.numbering.models import NumberCounter, NumberError
+from saraban.numbering.issue.domain.retry import NumberingBusy, NumberingFailed
+from saraban.numbering.series.models import NumberCounter, NumberError
 from tests.histories import Seen, out_of_order
 from tests.numbering_world import World, check_accounts, world_of
 from tests.servers import running_mariadb, running_redis

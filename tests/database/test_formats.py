@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.numbering import service as numbering
-from saraban.numbering.service.formats import FormatStale
+from saraban.numbering.formats.service.formats import FormatStale
 from tests.numbering_world import NOW, World, check_accounts, world_of
 
 pytestmark = pytest.mark.servers

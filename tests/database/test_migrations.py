@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 import saraban
 from saraban.kit import migrations
 from saraban.kit.db import Base
-from saraban.numbering.domain.template import Template
+from saraban.numbering.series.domain.template import Template
 from tests.database import old_rows
 from tests.servers import MariaDb
 

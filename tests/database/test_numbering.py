@@ -17,11 +17,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import DatabaseLocks, Locks, RedisLocks
-from saraban.numbering import repository
 from saraban.numbering import service as numbering
-from saraban.numbering.domain.retry import NumberingBusy, NumberingFailed
-from saraban.numbering.models import NumberCounter, NumberError
-from saraban.numbering.service.formats import FormatStale
+from saraban.numbering.formats.service.formats import FormatStale
+from saraban.numbering.issue.domain.retry import NumberingBusy, NumberingFailed
+from saraban.numbering.series.models import NumberCounter, NumberError
+from saraban.numbering.series.repository import counters
 from tests.numbering_world import NOW, World, check_accounts, world_of
 from tests.proxy import cutting_proxy
 from tests.servers import running_mariadb, running_redis
@@ -235,7 +235,7 @@ class TestCounter:
         request = maria_world.letter()
         await maria_world.draw(maria_world.allocator(redis_locks(redis_url)), request)
         allocator = maria_world.allocator(redis_locks(redis_url))  # one that remembers nothing, and so reads
-        read = repository.counter_state
+        read = counters.counter_state
         lost: list[bool] = []
 
         async def read_and_be_overtaken(connected: Any, place: Any, **kwargs: Any) -> Any:
@@ -246,7 +246,7 @@ class TestCounter:
                     await other.execute(sa.update(NumberCounter).values(version=NumberCounter.version + 1))
             return seen
 
-        monkeypatch.setattr(repository, "counter_state", read_and_be_overtaken)
+        monkeypatch.setattr(counters, "counter_state", read_and_be_overtaken)
         issued = await maria_world.draw(allocator, request)
 
         assert issued.sequence == 2

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from saraban.app import create_app
 from saraban.config import Settings
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
-from saraban.numbering.models import LedgerEntry
+from saraban.numbering.series.models import LedgerEntry
 from tests.conftest import client_of
 from tests.features.numbering.test_endpoints import GENERATE, read_project
 from tests.processes import sign_in

@@ -17,7 +17,7 @@ from redis.asyncio import Redis as RedisClient
 from saraban.app import create_app
 from saraban.kit.db import Database
 from saraban.kit.locks import RedisLocks
-from saraban.numbering.models import NumberAudit, NumberCounter, NumberError
+from saraban.numbering.series.models import NumberAudit, NumberCounter, NumberError
 from saraban.ops import sampler
 from tests.conftest import client_of, settings_in
 from tests.features.numbering.test_endpoints import GENERATE, read_project

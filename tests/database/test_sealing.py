@@ -22,7 +22,7 @@ from saraban.identity.service import system_caller
 from saraban.kit.clock import FixedClock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
-from saraban.numbering.models import NumberAudit
+from saraban.numbering.series.models import NumberAudit
 from tests.conftest import settings_in
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)

@@ -17,7 +17,7 @@ from redis.asyncio import Redis as RedisClient
 from saraban.documents.core.models import Document
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
-from saraban.numbering.models import LedgerEntry, NumberAudit, NumberCounter
+from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter
 from saraban.workflow.runtime.models import WorkflowInstance
 from tests.histories import Seen, out_of_order
 from tests.numbering_world import check_accounts, world_of

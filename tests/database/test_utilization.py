@@ -10,9 +10,9 @@ from prometheus_client import REGISTRY
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Database
-from saraban.numbering.models import LedgerEntry, NumberCounter
-from saraban.numbering.service import utilization
-from saraban.numbering.service.utilization import measure_utilization
+from saraban.numbering.register.service import ledger
+from saraban.numbering.register.service.ledger import measure_utilization
+from saraban.numbering.series.models import LedgerEntry, NumberCounter
 from tests.numbering_world import NOW, World, world_of
 
 pytestmark = pytest.mark.servers
@@ -49,7 +49,7 @@ class TestUtilization:
         assert REGISTRY.get_sample_value("docnum_sequence_utilization_ratio", labels) == used.ratio
 
     async def test_shows_the_fullest_series_only(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(utilization, "_SHOWN", 1)
+        monkeypatch.setattr(ledger, "_SHOWN", 1)
         allocator = world.allocator()
         for recipient in ("ผรม.1", "ผรม.2", "สคฉ.3"):
             await world.take(allocator, world.letter(recipient=recipient))

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from saraban.kit.dates import date_in_figures, local_date
-from tests.features.numbering.test_life import present
+from tests.features.numbering.test_lifecycle import present
 from tests.journeys.conftest import Person, Sit
 from tests.journeys.test_pages import a_draft
 

@@ -15,8 +15,8 @@ from saraban.cli.run import system_caller_and_project
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
-    from saraban.numbering.service.importing import ImportOutcome
-    from saraban.numbering.service.lines import CheckedRow
+    from saraban.numbering.imports.service.legacy_import import ImportOutcome
+    from saraban.numbering.imports.service.rows import CheckedRow
 
 REFUSED = 3
 SHOWN = 20
@@ -33,9 +33,9 @@ def template(file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx
 
     Example: `saraban number template legacy.xlsx`
     """
-    from saraban.numbering.service import workbook
+    from saraban.numbering.imports.service import workbook
 
-    workbook.template_to(_sheet(file))
+    workbook.write_template(_sheet(file))
     typer.echo(str(file))
 
 
@@ -82,9 +82,9 @@ async def _import(
     move: bool,
     yes: bool,
 ) -> int:
-    from saraban.numbering.service import importing, workbook
+    from saraban.numbering.imports.service import legacy_import, workbook
 
-    source = workbook.source_of(file)
+    source = workbook.source_file(file)
     async with system.db.reading() as session:
         caller = await caller_named(session, account)
         place = await project_named(session, project)
@@ -102,7 +102,7 @@ async def _import(
     if moves and not yes and not typer.confirm(say("ให้ตัวนับข้ามตามนี้หรือไม่", "Move the counters like this?")):
         raise stop("ยังไม่ได้นำเข้า", "Nothing was imported.")
     with _bar(total) as progress:
-        outcome = await importing.import_rows(
+        outcome = await legacy_import.import_rows(
             system.db, lines=workbook.rows_of(file), file=source, moves=moves, progress=progress, **told
         )
     _report(outcome, commit=True)
@@ -112,17 +112,20 @@ async def _import(
 async def _dry_run(
     system: "System", file: Path, result: Path | None, total: int, told: dict[str, Any]
 ) -> "ImportOutcome":
-    from saraban.numbering.service import importing, workbook
+    from saraban.numbering.imports.service import legacy_import, workbook
+    from saraban.numbering.imports.service.workbook import ResultWorkbook
 
     faults = _Faults()
-    with workbook.ResultWorkbook(_sheet(result)) if result else nullcontext() as sheet, _bar(total) as progress:
+    with ResultWorkbook(_sheet(result)) if result else nullcontext() as sheet, _bar(total) as progress:
 
         def each(read: "CheckedRow", state: str) -> None:
             faults.add(read)
             if sheet is not None:
                 sheet.add(read, state)
 
-        outcome = await importing.dry_run(system.db, lines=workbook.rows_of(file), each=each, progress=progress, **told)
+        outcome = await legacy_import.dry_run(
+            system.db, lines=workbook.rows_of(file), each=each, progress=progress, **told
+        )
     faults.end()
     _report(outcome, commit=False)
     return outcome
@@ -176,11 +179,11 @@ def export(
     """
 
     async def work(system: "System") -> int:
-        from saraban.numbering.service import exporting
+        from saraban.numbering.register.service import ledger
 
         async with system.db.reading() as session:
             caller, place = await system_caller_and_project(session, project)
-        rows = await exporting.ledger_rows(
+        rows = await ledger.ledger_rows(
             system.db,
             caller=caller,
             project_public_id=place,
@@ -188,7 +191,7 @@ def export(
             type_code=kind,
             series=series,
         )
-        return await exporting.sheet_to(_sheet(file), rows)
+        return await ledger.write_export(_sheet(file), rows)
 
     count = with_system(work)
     typer.echo(say(f"{count:,} เลขที่", f"{count:,} numbers"))

@@ -22,7 +22,7 @@ from saraban.cli.options import (
 )
 from saraban.cli.output import say, stop, with_system
 from saraban.cli.run import as_account
-from saraban.numbering.domain.sequence import LARGEST_STATED
+from saraban.numbering.series.domain.sequence import LARGEST_STATED
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession

@@ -11,7 +11,7 @@ from saraban.cli.options import As, Contract, Discipline, Originator, Project, R
 from saraban.cli.output import say, stop, with_system
 from saraban.cli.run import PAGE, as_account, read_pages
 from saraban.kit.errors import unknown
-from saraban.numbering.domain.sequence import LARGEST_STATED
+from saraban.numbering.series.domain.sequence import LARGEST_STATED
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -14,8 +14,8 @@ from saraban.cli.run import PAGE, read_pages, system_caller_and_project
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
+    from saraban.numbering.register.service.consistency_check import Progress
     from saraban.numbering.service import Discrepancy, LedgerLine, NumberRow, SeriesLedger, SeriesRow
-    from saraban.numbering.service.verifying import Progress
 
 DISAGREES = 1
 

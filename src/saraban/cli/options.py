@@ -7,7 +7,7 @@ import typer
 
 from saraban.cli.output import language
 from saraban.kit.errors import Invalid
-from saraban.numbering.domain.reason import SHORTEST, SHORTEST_FOR_RESET, checked_reason
+from saraban.numbering.issue.domain.lifecycle import SHORTEST_REASON, SHORTEST_RESET_REASON, checked_reason
 
 
 def _checked(least: int) -> Callable[[str], str]:
@@ -24,9 +24,12 @@ def _checked(least: int) -> Callable[[str], str]:
 
 
 As = Annotated[str, typer.Option("--as", help="Account in whose name it is done; its rights count.")]
-Reason = Annotated[str, typer.Option(help="Kept in the ledger and the audit for ever.", callback=_checked(SHORTEST))]
+Reason = Annotated[
+    str, typer.Option(help="Kept in the ledger and the audit for ever.", callback=_checked(SHORTEST_REASON))
+]
 LongReason = Annotated[
-    str, typer.Option(help="Kept in the audit for ever; at least 20 characters.", callback=_checked(SHORTEST_FOR_RESET))
+    str,
+    typer.Option(help="Kept in the audit for ever; at least 20 characters.", callback=_checked(SHORTEST_RESET_REASON)),
 ]
 Project = Annotated[str, typer.Option(help="Code of the project.")]
 

@@ -20,7 +20,7 @@ from prometheus_client import (
 )
 
 from saraban.kit.db import Database
-from saraban.numbering.service.metrics import UTILIZATION
+from saraban.numbering.issue.service.metrics import UTILIZATION
 
 _SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the client library reads it when it is first imported; `serve` sets it
 

@@ -6,9 +6,9 @@ import structlog
 
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database, DatabaseFault, database_fault
+from saraban.numbering.issue.service.metrics import REDIS_UP, WAITING
+from saraban.numbering.register.service.ledger import measure_utilization
 from saraban.numbering.service import Allocator
-from saraban.numbering.service.metrics import REDIS_UP, WAITING
-from saraban.numbering.service.utilization import measure_utilization
 from saraban.ops import metrics
 
 log = structlog.get_logger(__name__)

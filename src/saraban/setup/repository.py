@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization, Role, User, UserAssignment
 from saraban.kit.db import Base, table_of
-from saraban.numbering.models import LedgerEntry, NumberCounter, NumberFormat
+from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberFormat
 from saraban.projects.models import (
     Contract,
     ContractOrganization,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.numbering.domain.counter import PrintedCodes, token_values
-from saraban.numbering.domain.period import Period
-from saraban.numbering.domain.template import PERIODS, Template
+from saraban.numbering.series.domain.counter_key import Period, PrintedCodes, token_values
+from saraban.numbering.series.domain.template import Template
+from saraban.numbering.series.domain.tokens import PERIODS
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 MIDNIGHT = timedelta(hours=7)  # in Bangkok it is seven hours later than in UTC

@@ -3,7 +3,7 @@
 import pytest
 
 from saraban.kit.errors import DomainError
-from saraban.numbering.domain.retry import (
+from saraban.numbering.issue.domain.retry import (
     Attempts,
     Failure,
     NumberingBusy,

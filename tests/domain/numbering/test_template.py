@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.numbering.domain.template import FALLBACK, LONGEST, NumberUnprintable, Template, TemplateInvalid
+from saraban.numbering.series.domain.template import (
+    FALLBACK,
+    LONGEST_NUMBER,
+    NumberUnprintable,
+    Template,
+    TemplateInvalid,
+)
 
 VALUES = {
     "PROJECT": "LCBP3-C2",
@@ -65,7 +71,7 @@ class TestRender:
         template = Template.parse("{ORIGINATOR}-{SEQ:4}")
 
         with pytest.raises(NumberUnprintable):
-            template.render({"ORIGINATOR": "x" * LONGEST}, sequence=1, revision="A")
+            template.render({"ORIGINATOR": "x" * LONGEST_NUMBER}, sequence=1, revision="A")
 
 
 class TestParse:

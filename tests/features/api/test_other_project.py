@@ -14,7 +14,7 @@ from saraban.documents.core.models import Document
 from saraban.identity.models import Organization
 from saraban.identity.service.seed import SHIPPED_AT
 from saraban.kit.db import Database
-from saraban.numbering.models import LedgerEntry
+from saraban.numbering.series.models import LedgerEntry
 from saraban.projects.models import Contract, Discipline, Project, ProjectOrganization
 from tests.conftest import SignIn
 from tests.features.numbering.test_endpoints import GENERATE, PREVIEW, read_project

@@ -34,7 +34,7 @@ from saraban.identity.models import User
 from saraban.kit.clock import local_date
 from saraban.kit.dates import BUDDHIST_OFFSET
 from saraban.kit.errors import ErrorKind
-from saraban.numbering.models import LedgerEntry, NumberCounter
+from saraban.numbering.series.models import LedgerEntry, NumberCounter
 from saraban.workflow.runtime.models import WorkflowInstance
 from tests.conftest import run_apart, settings_in
 

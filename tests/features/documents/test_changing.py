@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from saraban.documents.core.models import DocumentRevision
-from saraban.numbering.models import LedgerEntry
+from saraban.numbering.series.models import LedgerEntry
 from saraban.projects.models import CorrespondenceStatus
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers

@@ -10,7 +10,7 @@ from saraban.documents.core.models import Document
 from saraban.events.models import OutboxEvent
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
-from saraban.numbering.models import LedgerEntry
+from saraban.numbering.series.models import LedgerEntry
 from tests.features.documents.conftest import Desk, pointers
 
 FAULTS: list[tuple[dict[str, Any], str]] = [

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from saraban.bootstrap import carriers
 from saraban.numbering import service as numbering
-from saraban.numbering.models import LedgerEntry
+from saraban.numbering.series.models import LedgerEntry
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk
 from tests.features.documents.test_circulations import order

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.documents.core.models import Document
-from saraban.numbering.models import LedgerEntry
+from saraban.numbering.series.models import LedgerEntry
 from tests.features.documents.conftest import Desk, pointers
 from tests.features.documents.test_circulations import order
 

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.documents.core.models import Document
 from saraban.identity.models import Organization
-from saraban.numbering.models import LedgerEntry, NumberAudit, NumberRendering
+from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberRendering
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
 from tests.features.documents.test_choices import choose, flow, publish

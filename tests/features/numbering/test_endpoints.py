@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from saraban.kit.db import Database
 from saraban.kit.idempotency import IdempotencyKey
-from saraban.numbering.models import LedgerEntry, NumberCounter, NumberError
+from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberError
 from tests.conftest import SignIn
 
 GENERATE = "/api/v1/document-numbering/generate"

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from saraban.kit.db import Database
-from saraban.numbering.models import NumberAudit
+from saraban.numbering.series.models import NumberAudit
 from tests.conftest import SignIn
 from tests.features.numbering.test_endpoints import CONFIGS, GENERATE, PREVIEW, WHY, Project, read_project
 

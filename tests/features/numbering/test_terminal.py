@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from tests.features.numbering.test_books import command, rows
-from tests.features.numbering.test_life import REASON
+from tests.features.numbering.test_lifecycle import REASON
+from tests.features.numbering.test_register import command, rows
 from tests.terminal import Command
 
 __all__ = ["command", "rows"]

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.config import Settings
-from saraban.numbering.models import NumberError
+from saraban.numbering.series.models import NumberError
 from tests.conftest import SignIn
 
 AT_ONCE = 8

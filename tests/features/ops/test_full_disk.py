@@ -23,13 +23,14 @@ from saraban.attachments.models import Attachment
 from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.kit.db import Database, DatabaseFault, database_fault
-from saraban.numbering.models import LedgerEntry
-from saraban.numbering.service import import_work, workbook
+from saraban.numbering.imports.service import jobs, workbook
+from saraban.numbering.register.service.workbook import SheetWriter
+from saraban.numbering.series.models import LedgerEntry
 from saraban.ops import readiness
 from tests.conftest import SignIn
 from tests.features.numbering.test_endpoints import GENERATE, read_project
-from tests.features.numbering.test_import import letter
-from tests.features.numbering.test_imports import Desk, work_of
+from tests.features.numbering.test_import_jobs import Desk, work_of
+from tests.features.numbering.test_legacy_import import letter
 
 PDF = b"%PDF-1.7\n" + b"x" * 100_000
 WORDS = {"th": "พื้นที่จัดเก็บข้อมูลของระบบเต็ม", "en": "The system's disk is full. Nothing was saved."}
@@ -149,7 +150,7 @@ class TestImport:
                 (Path(self.name) / "source.csv").symlink_to("/dev/full")
                 return self.name
 
-        monkeypatch.setattr(import_work, "TemporaryDirectory", FullFolder)
+        monkeypatch.setattr(jobs, "TemporaryDirectory", FullFolder)
         sent = await desk.send(letter(1))
         with pytest.raises(OSError, match="No space"):
             await work_of(desk.app).round()
@@ -164,7 +165,7 @@ class TestImport:
             raise FileCreateError(OSError(errno.ENOSPC, "No space left on device"))
 
         monkeypatch.setattr(Workbook, "close", fails)
-        with pytest.raises(OSError, match="No space"), workbook.SheetWriter(tmp_path / "a.xlsx", ["a"]) as sheet:
+        with pytest.raises(OSError, match="No space"), SheetWriter(tmp_path / "a.xlsx", ["a"]) as sheet:
             sheet.add(["b"])
         monkeypatch.undo()
         sheet._book.close()

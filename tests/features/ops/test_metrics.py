@@ -19,8 +19,8 @@ import saraban.worker.metrics  # noqa: F401  its counters begin when it is loade
 from saraban.bootstrap import System
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
-from saraban.numbering.domain.retry import Failure
-from saraban.numbering.service.metrics import ERROR, RETRY
+from saraban.numbering.issue.domain.retry import Failure
+from saraban.numbering.issue.service.metrics import ERROR, RETRY
 from saraban.ops.sampler import Sampler
 from tests.conftest import settings_in
 from tests.numbering_world import world_of
@@ -115,7 +115,7 @@ class TestCounters:
 MEASURE = """
 import os, signal, sys
 from prometheus_client import REGISTRY
-from saraban.numbering.service.metrics import SUCCESS, WAITING
+from saraban.numbering.issue.service.metrics import SUCCESS, WAITING
 SUCCESS.inc(3)
 WAITING.set(2)
 if sys.argv[1] == "die":

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from saraban.numbering.service import ImportWorker
-from tests.features.numbering.test_import import letter, written
+from tests.features.numbering.test_legacy_import import letter, written
 from tests.features.web.conftest import Sit
 
 FRAGMENT = {"HX-Request": "true"}

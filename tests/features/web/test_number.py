@@ -9,10 +9,10 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
-from saraban.numbering.models import LedgerEntry
+from saraban.numbering.series.models import LedgerEntry
 from tests.conftest import SignIn
 from tests.features.numbering.test_endpoints import GENERATE, read_project
-from tests.features.numbering.test_life import let_run_out
+from tests.features.numbering.test_lifecycle import let_run_out
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import new_rfa, selected
 

@@ -7,10 +7,10 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
-from saraban.numbering.models import NumberAudit, NumberCounter
+from saraban.numbering.series.models import NumberAudit, NumberCounter
 from tests.conftest import SignIn
 from tests.features.numbering.test_endpoints import GENERATE, read_project
-from tests.features.numbering.test_life import BASE, REASON
+from tests.features.numbering.test_lifecycle import BASE, REASON
 from tests.features.web.conftest import Sit
 
 PAGE = "/numbers/reset"

@@ -28,7 +28,7 @@ from saraban.kit.http import (
     async_dependency,
     to_response,
 )
-from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
+from saraban.numbering.issue.dependencies import ISSUE_LIMIT, Numbers
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 router = APIRouter(prefix="/circulations", tags=["Circulations"])

@@ -17,7 +17,7 @@ from saraban.documents.circulation.models import Circulation, CirculationAttachm
 from saraban.documents.core.models import Document
 from saraban.identity.models import Organization, User
 from saraban.kit import pagination
-from saraban.numbering.models import LedgerEntry, NumberRendering
+from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import CirculationStatusCode, Project
 
 _canceller = aliased(User, name="canceller")

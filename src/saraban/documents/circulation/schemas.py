@@ -19,7 +19,7 @@ from saraban.documents.core.schemas import (
     Subject,
 )
 from saraban.kit.schema import Day, MultiLine, Schema
-from saraban.numbering.schemas import NumberFormatOut
+from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.workflow.runtime.schemas import WorkflowItem
 
 PartKind = Literal["MAIN", "ACTION", "INFORMATION"]

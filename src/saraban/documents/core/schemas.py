@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Day, MultiLine, Schema, SingleLine
-from saraban.numbering.schemas import NumberFormatOut
+from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.workflow.runtime.schemas import HistoryFileOut, LabelOut, WorkflowItem
 from saraban.workflow.runtime.schemas.interventions import ReassignedOut, VersionsOut
 from saraban.workflow.runtime.schemas.step_data import ChangedValueOut

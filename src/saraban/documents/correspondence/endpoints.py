@@ -12,7 +12,7 @@ from saraban.documents.correspondence.service import CORRESPONDENCE
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, to_response
-from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
+from saraban.numbering.issue.dependencies import ISSUE_LIMIT, Numbers
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 router = register_routes(

@@ -11,7 +11,7 @@ from saraban.documents.rfa.service import RFA
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, to_response
-from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
+from saraban.numbering.issue.dependencies import ISSUE_LIMIT, Numbers
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 router = register_routes(

@@ -7,7 +7,7 @@ from sqlalchemy import delete
 
 from saraban.identity import service as identity
 from saraban.numbering import service as numbering
-from saraban.numbering.service.formats import FormatInUse
+from saraban.numbering.formats.service.formats import FormatInUse
 from saraban.projects import service as projects
 from saraban.projects.models import ContractOrganization, ProjectOrganization
 from saraban.setup import repository

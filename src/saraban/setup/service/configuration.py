@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from saraban.identity import service as identity
 from saraban.identity.models import User
 from saraban.numbering import service as numbering
-from saraban.numbering.models import NumberFormat
+from saraban.numbering.series.models import NumberFormat
 from saraban.projects import service as projects
 from saraban.projects.schemas import NewCalendarDay, ReviewTeamIn, TeamMemberIn
 from saraban.setup import repository

@@ -12,7 +12,7 @@ from saraban.kit.errors import DomainError, ErrorKind, Forbidden
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
-from saraban.numbering.schemas import ResetIn
+from saraban.numbering.issue.schemas import ResetIn
 from saraban.web.shell.forms import FormErrors, form_errors, id_of, number_or_text, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageRequest
 from saraban.web.shell.session_renewal import PageRoute

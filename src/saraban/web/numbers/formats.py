@@ -14,9 +14,9 @@ from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import limit_reading
-from saraban.numbering.domain.anatomy import TOKEN_MEANINGS, parse_template
-from saraban.numbering.schemas import FormatChange, FormatIn
+from saraban.numbering.formats.domain.template_parser import TOKEN_MEANINGS, parse_template
+from saraban.numbering.formats.schemas import FormatChange, FormatIn
+from saraban.numbering.issue.dependencies import limit_reading
 from saraban.projects import service as projects
 from saraban.web.numbers.register import chosen_project, projects_with_permission
 from saraban.web.shell.forms import FormErrors, form_errors, read_form, text, validated

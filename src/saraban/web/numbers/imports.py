@@ -13,7 +13,7 @@ from saraban.kit.errors import DomainError, ErrorKind
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
-from saraban.numbering.domain.legacy import COLUMNS
+from saraban.numbering.imports.domain.register_row import COLUMNS
 from saraban.web.numbers.register import MANAGE_FORMATS, chosen_project, projects_with_permission
 from saraban.web.shell.forms import FormErrors, form_errors, has_own_page, read_form, texts
 from saraban.web.shell.page import CurrentPage, PageRequest

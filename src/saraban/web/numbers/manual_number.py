@@ -16,8 +16,8 @@ from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
 from saraban.kit.schema import SingleLine
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import limit_issuing, limit_reading
-from saraban.numbering.schemas import ManualNumberIn
+from saraban.numbering.issue.dependencies import limit_issuing, limit_reading
+from saraban.numbering.issue.schemas import ManualNumberIn
 from saraban.projects import service as projects
 from saraban.web.numbers.register import MANAGE_FORMATS, chosen_project, projects_with_permission
 from saraban.web.shell.forms import (

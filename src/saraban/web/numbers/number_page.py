@@ -15,8 +15,8 @@ from saraban.kit.idempotency import request_token
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
-from saraban.numbering.dependencies import Numbers, limit_issuing
-from saraban.numbering.schemas import CancelReservationIn, VoidIn
+from saraban.numbering.issue.dependencies import Numbers, limit_issuing
+from saraban.numbering.issue.schemas import CancelReservationIn, VoidIn
 from saraban.web.shell.forms import FormErrors, form_errors, has_own_page, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageRequest
 from saraban.web.shell.session_renewal import PageRoute

@@ -16,8 +16,9 @@ from saraban.kit.problem import status_of
 from saraban.kit.schema import Schema, SingleLine
 from saraban.kit.text import control_character
 from saraban.numbering import service as numbering
-from saraban.numbering.domain.sequence import LARGEST_STATED
-from saraban.numbering.schemas import Reason, ReleaseIn
+from saraban.numbering.issue.schemas import Reason
+from saraban.numbering.ranges.schemas import ReleaseIn
+from saraban.numbering.series.domain.sequence import LARGEST_STATED
 from saraban.projects import service as projects
 from saraban.web.numbers.register import VIEW_COUNTERS, chosen_project, projects_with_permission
 from saraban.web.shell.forms import FormErrors, form_errors, has_own_page, id_of, read_form, text, validated

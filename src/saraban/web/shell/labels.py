@@ -5,7 +5,7 @@ from typing import Final
 
 from saraban.identity.domain.catalogue import role_words
 from saraban.kit.errors import Text
-from saraban.numbering.domain.narrowing import Narrowing
+from saraban.numbering.series.domain.format_selection import Narrowing
 from saraban.projects.domain import master_data
 from saraban.workflow.domain.outcome import WORDS as OUTCOME_WORDS
 from saraban.workflow.domain.past_tense import past_tense

@@ -17,7 +17,7 @@ from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
 from saraban.kit.schema import Schema
-from saraban.numbering.dependencies import ISSUE_LIMIT, Numbers
+from saraban.numbering.issue.dependencies import ISSUE_LIMIT, Numbers
 
 READ = "document.view"
 

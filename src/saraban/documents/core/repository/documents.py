@@ -17,7 +17,7 @@ from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
 from saraban.identity.models import Organization, User
 from saraban.kit import pagination
-from saraban.numbering.models import LedgerEntry, NumberRendering
+from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import (
     Contract,
     ContractOrganization,

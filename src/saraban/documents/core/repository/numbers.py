@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.numbering.domain.examination import NumberedDocument
+from saraban.numbering.register.domain.consistency import NumberedDocument
 from saraban.projects.models import Project
 
 

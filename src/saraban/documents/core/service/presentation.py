@@ -36,7 +36,7 @@ from saraban.identity.models import Organization, User
 from saraban.identity.service.callers import display_name
 from saraban.kit.clock import local_date
 from saraban.numbering import service as numbering
-from saraban.numbering.schemas import NumberFormatOut
+from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES, MasterCode, name_of
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.subject import Envelope

@@ -1,0 +1,1 @@
+"""Number formats: the template parser, previews, collisions, history."""

@@ -1,0 +1,295 @@
+"""`/document-numbering/configs`: the number formats of projects."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Response
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit import etags
+from saraban.kit.errors import invalid
+from saraban.kit.http import (
+    Address,
+    Db,
+    Language,
+    Now,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+)
+from saraban.kit.schema import SingleLine
+from saraban.numbering.formats.domain.template_parser import TOKEN_MEANINGS, TemplatePiece, parse_template
+from saraban.numbering.formats.schemas import (
+    FormatChange,
+    FormatExampleOut,
+    FormatHistoryOut,
+    FormatIn,
+    FormatOut,
+    FormatPreviewIn,
+    FormatPreviewOut,
+    FormatsOut,
+    FormatTextIn,
+    FormatVersionOut,
+    FormatWarning,
+    ParsedTemplateOut,
+    TemplatePieceOut,
+)
+from saraban.numbering.formats.service import format_preview, formats
+from saraban.numbering.formats.service.format_preview import FormatExample
+from saraban.numbering.formats.service.formats import FormatDraft
+from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
+from saraban.numbering.series.models import FormatRow
+
+router = APIRouter(route_class=RecordedRoute)
+
+
+@router.get("/configs", dependencies=READ_LIMIT, summary="List number formats")
+async def list_formats(
+    session: ReadSession,
+    caller: CurrentCaller,
+    project_public_id: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
+    limit: PageLimit = 50,
+    cursor: PageCursor = None,
+) -> FormatsOut:
+    """The formats of one project, or of every project whose formats the caller may read."""
+    page = await formats.list_formats(
+        session, caller=caller, project_public_id=project_public_id, cursor=cursor, limit=limit
+    )
+    return FormatsOut(items=[_format(row) for row in page.items], next_cursor=page.next_cursor)
+
+
+@router.post("/configs/parse", dependencies=READ_LIMIT, summary="Take a template apart")
+async def parse_format(body: FormatTextIn, _caller: CurrentCaller, language: Language) -> ParsedTemplateOut:
+    """For an editor: tokens and faults with their places. A template that is wrong is an answer like any other."""
+    found = parse_template(body.template, drawing=body.drawing)
+    return ParsedTemplateOut(
+        template=found.text,
+        valid=found.template is not None,
+        pieces=[_piece(piece, language) for piece in found.pieces],
+        faults=[fault.text.say(language, fault.values) for fault in found.faults],
+        prints_period=found.template is not None and found.template.prints_period,
+    )
+
+
+@router.post("/configs/preview", dependencies=READ_LIMIT, summary="Show what saving a format would do")
+async def preview_format(
+    body: FormatPreviewIn, session: ReadSession, caller: CurrentCaller, now: Now, language: Language
+) -> FormatPreviewOut:
+    """The next three numbers of the series that counted last, before and after, and what the format could meet."""
+    effect = await format_preview.format_effect(
+        session,
+        caller=caller,
+        project_public_id=body.project_public_id,
+        type_code=body.correspondence_type_code,
+        narrowing=body.narrowing,
+        wanted=FormatDraft(
+            template=body.template,
+            description=None,
+            resets=body.reset_sequence_yearly,
+            overflow=body.overflow,
+            reason=None,
+        ),
+        now=now.now(),
+        zone=now.zone,
+    )
+    return FormatPreviewOut(
+        template=effect.template.text,
+        reset_sequence_yearly=effect.resets,
+        examples=[_example(one, language) for one in effect.examples],
+        warnings=[_warning(other, language) for other in effect.meets],
+    )
+
+
+@router.get("/configs/{publicId}/history", dependencies=READ_LIMIT, summary="Read what a format was")
+async def format_history(public_id: PathId, session: ReadSession, caller: CurrentCaller) -> FormatHistoryOut:
+    """Newest first, with who changed it and why."""
+    versions = await formats.format_history(session, caller=caller, public_id=public_id)
+    return FormatHistoryOut(
+        items=[
+            FormatVersionOut(
+                version=one.version,
+                template=one.template,
+                reset_sequence_yearly=one.resets,
+                overflow=one.overflow,
+                reason=one.reason,
+                username=one.username,
+                at=one.at,
+            )
+            for one in versions
+        ]
+    )
+
+
+@router.delete("/configs/{publicId}", status_code=204, summary="Delete a format that was never used")
+async def delete_format(
+    public_id: PathId,
+    db: Db,
+    caller: CurrentCaller,
+    now: Now,
+    address: Address,
+    reason: Annotated[str, SingleLine(500, shortest=5), Query(description="Kept in the audit.")],
+) -> None:
+    """Its documents then take the next format that fits: the type's, the project's default, or the system's."""
+    await db.transact(
+        lambda session: formats.delete_format(
+            session, caller=caller, public_id=public_id, reason=reason, now=now.now(), address=address
+        )
+    )
+
+
+@router.get("/configs/{publicId}", dependencies=READ_LIMIT, summary="Read a number format")
+async def read_format(
+    public_id: PathId,
+    session: ReadSession,
+    caller: CurrentCaller,
+    response: Response,
+    language: Language,
+) -> FormatOut:
+    """With the formats of the project that could print the same number, as `warnings`."""
+    row = await formats.read_format(session, caller=caller, public_id=public_id)
+    response.headers["ETag"] = f'"{row.format.version}"'
+    return _format(row, await format_preview.colliding_formats(session, row), language)
+
+
+@router.put("/configs", summary="Save the format of a project for a type, or for some of its documents")
+async def save_format(
+    body: FormatIn, db: Db, caller: CurrentCaller, now: Now, address: Address, response: Response, language: Language
+) -> FormatOut:
+    """Creates the format or replaces the one that is there; numbers already issued keep theirs."""
+
+    async def work(session: Any) -> FormatOut:
+        row = await formats.save_format(
+            session,
+            caller=caller,
+            project_public_id=body.project_public_id,
+            type_code=body.correspondence_type_code,
+            narrowing=body.narrowing,
+            wanted=FormatDraft(
+                template=body.template,
+                description=body.description,
+                resets=body.reset_sequence_yearly,
+                overflow=body.overflow,
+                reason=body.reason,
+            ),
+            now=now.now(),
+            address=address,
+        )
+        return _format(row, await format_preview.colliding_formats(session, row), language)
+
+    saved = await db.transact(work)
+    response.headers["ETag"] = f'"{saved.version}"'
+    return saved
+
+
+@router.put("/configs/{publicId}", summary="Change a number format")
+async def change_format(
+    public_id: PathId,
+    body: FormatChange,
+    db: Db,
+    caller: CurrentCaller,
+    now: Now,
+    address: Address,
+    response: Response,
+    language: Language,
+    if_match: Annotated[str | None, Header(max_length=40)] = None,
+) -> FormatOut:
+    """What is left out stays. `If-Match` with the format's version refuses to overwrite somebody else's change."""
+    version = _version(if_match)
+    changes: dict[str, object] = body.model_dump(exclude_unset=True)
+    if "reset_sequence_yearly" in changes:
+        changes["resets"] = changes.pop("reset_sequence_yearly")
+
+    async def work(session: Any) -> FormatOut:
+        row = await formats.change_format(
+            session,
+            caller=caller,
+            public_id=public_id,
+            version=version,
+            changes=changes,
+            now=now.now(),
+            address=address,
+        )
+        return _format(row, await format_preview.colliding_formats(session, row), language)
+
+    saved = await db.transact(work)
+    response.headers["ETag"] = f'"{saved.version}"'
+    return saved
+
+
+def _format(row: FormatRow, meeting: list[FormatRow] | None = None, language: str = "th") -> FormatOut:
+    saved = row.format
+    return FormatOut(
+        public_id=saved.public_id,
+        project_public_id=row.project_public_id,
+        project_code=row.project_code,
+        correspondence_type_code=row.type_code,
+        sub_type_code=saved.sub_type_code or None,
+        rfa_type_code=saved.rfa_type_code or None,
+        discipline_code=saved.discipline_code or None,
+        template=saved.format_template,
+        description=saved.description,
+        reset_sequence_yearly=saved.reset_sequence_yearly,
+        overflow=saved.overflow,
+        version=saved.version,
+        created_at=saved.created_at,
+        updated_at=saved.updated_at,
+        warnings=[_warning(other, language) for other in meeting or []],
+    )
+
+
+def _piece(piece: TemplatePiece, language: str) -> TemplatePieceOut:
+    meaning, sample = TOKEN_MEANINGS.get(piece.token or "", (None, None))
+    kind: Literal["literal", "token", "fault"] = "fault" if piece.fault else "token" if piece.token else "literal"
+    return TemplatePieceOut(
+        start=piece.start,
+        end=piece.end,
+        kind=kind,
+        text=piece.text,
+        token=piece.token,
+        meaning=meaning.say(language) if meaning else None,
+        sample=sample,
+        fault=piece.fault.text.say(language, piece.fault.values) if piece.fault else None,
+    )
+
+
+def _example(one: FormatExample, language: str) -> FormatExampleOut:
+    refusal = None
+    if one.refusal is not None:
+        faults = [fault.text.say(language, fault.values) for fault in one.refusal.fields]
+        refusal = " ".join(faults) or one.refusal.words.say(language, one.refusal.values)
+    return FormatExampleOut(
+        before=one.before,
+        after=one.after,
+        series=one.series,
+        last_number=one.last_number,
+        stepped_over=one.stepped_over,
+        refusal=refusal,
+    )
+
+
+def _warning(other: FormatRow, language: str) -> FormatWarning:
+    name = other.type_code or ("ค่าเริ่มต้น" if language == "th" else "the default")
+    if narrowed := other.format.narrowing.say(language):
+        name = f"{name}, {narrowed}"
+    message = (
+        f"รูปแบบนี้อาจพิมพ์เลขที่เหมือนรูปแบบของ {name} ({other.format.format_template})"
+        if language == "th"
+        else f"This format could print a number that the format of {name} ({other.format.format_template}) prints too."
+    )
+    return FormatWarning(code="FORMATS_CAN_MEET", message=message, config_public_id=other.format.public_id)
+
+
+_NO_VERSION = 0  # they are counted from 1
+
+
+def _version(if_match: str | None) -> int | None:
+    if if_match is None or if_match.strip() == "*":
+        return None
+    text = if_match.strip()
+    if etags.is_weak(text):
+        return _NO_VERSION
+    text = text.strip('"')
+    if not (text.isascii() and text.isdigit()):
+        raise invalid("header:If-Match", "malformed", "If-Match ไม่ถูกต้อง", "If-Match is not a version of this format.")
+    return int(text)

@@ -1,0 +1,147 @@
+"""Saved formats: read for lists and previews, locked for a change, with their history."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from saraban.identity.models import Organization, User
+from saraban.kit.pagination import Page, newest_first, page_of
+from saraban.numbering.series.domain.counter_key import PrintedCodes
+from saraban.numbering.series.domain.format_selection import DEFAULT_FORMAT, FormatKey, Narrowing
+from saraban.numbering.series.models import (
+    FormatRow,
+    LedgerEntry,
+    NumberAudit,
+    NumberCounter,
+    NumberFormat,
+)
+from saraban.projects.models import CorrespondenceSubType, CorrespondenceType, Discipline, Project, RfaType
+
+_recipient = aliased(Organization, name="recipient")
+_NARROWED = (NumberFormat.sub_type_code, NumberFormat.rfa_type_code, NumberFormat.discipline_code)
+
+
+def _formats() -> Any:
+    return (
+        sa.select(NumberFormat, Project.id, Project.public_id, Project.project_code, CorrespondenceType.type_code)
+        .join(Project, Project.id == NumberFormat.project_id)
+        .outerjoin(CorrespondenceType, CorrespondenceType.id == NumberFormat.correspondence_type_id)
+    )
+
+
+async def formats_page(
+    session: AsyncSession, *, project_ids: Sequence[int] | None, cursor: str | None, limit: int
+) -> Page[FormatRow]:
+    """Return the formats of these projects, or of all where `project_ids` is None."""
+    statement = _formats()
+    if project_ids is not None:
+        statement = statement.where(NumberFormat.project_id.in_(project_ids))
+    statement = newest_first(
+        statement, at=NumberFormat.created_at, public_id=NumberFormat.public_id, cursor=cursor, limit=limit
+    )
+    rows = [FormatRow(*row) for row in (await session.execute(statement)).all()]
+    return page_of(rows, limit=limit, key=lambda row: (row.format.created_at, row.format.public_id))
+
+
+async def format_by_public_id(session: AsyncSession, public_id: UUID) -> FormatRow | None:
+    row = (await session.execute(_formats().where(NumberFormat.public_id == public_id))).first()
+    return None if row is None else FormatRow(*row)
+
+
+async def format_of(session: AsyncSession, *, project_id: int, key: FormatKey = DEFAULT_FORMAT) -> FormatRow | None:
+    """Give the format saved for exactly this."""
+    statement = _formats().where(
+        NumberFormat.project_id == project_id,
+        NumberFormat.type_key == key.type_id,
+        NumberFormat.sub_type_code == key.narrowing.sub_type,
+        NumberFormat.rfa_type_code == key.narrowing.rfa_type,
+        NumberFormat.discipline_code == key.narrowing.discipline,
+    )
+    row = (await session.execute(statement)).first()
+    return None if row is None else FormatRow(*row)
+
+
+async def lock_format(session: AsyncSession, saved: NumberFormat) -> bool:
+    """Hold a format, as it stands now, until the transaction ends; False when it is gone."""
+    statement = (
+        sa.select(NumberFormat)
+        .where(NumberFormat.id == saved.id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return await session.scalar(statement) is not None
+
+
+async def formats_of_project(session: AsyncSession, project_id: int) -> list[FormatRow]:
+    rows = (await session.execute(_formats().where(NumberFormat.project_id == project_id))).all()
+    return [FormatRow(*row) for row in rows]
+
+
+async def format_audits(session: AsyncSession, saved: NumberFormat) -> Sequence[tuple[NumberAudit, str]]:
+    """Return the changes of a format, newest first, with who made them."""
+    statement = (
+        sa.select(NumberAudit, User.username)
+        .join(User, User.user_id == NumberAudit.user_id)
+        .where(NumberAudit.format_uuid == saved.public_id, NumberAudit.operation == "FORMAT_CHANGE")
+        .order_by(NumberAudit.id.desc())
+    )
+    return [(row[0], row[1]) for row in (await session.execute(statement)).all()]
+
+
+async def recent_series(
+    session: AsyncSession, *, project_id: int, key: FormatKey, limit: int
+) -> Sequence[tuple[int, Narrowing, PrintedCodes]]:
+    """
+    Give the counters that moved last, of those that the format could number: type, what they count for, their codes.
+
+    :param key: of the project's default: counters of the types that have no format of their own
+    """
+    own = sa.select(NumberFormat.type_key).where(
+        NumberFormat.project_id == project_id, *(column == "" for column in _NARROWED)
+    )
+    kind = NumberCounter.correspondence_type_id
+    counted = (CorrespondenceSubType.sub_type_code, RfaType.type_code, Discipline.discipline_code)
+    statement = (
+        sa.select(
+            kind,
+            *(sa.func.coalesce(column, "") for column in counted),
+            Project.project_code,
+            Organization.organization_code,
+            CorrespondenceType.type_code,
+            sa.func.coalesce(_recipient.organization_code, ""),
+            sa.func.coalesce(CorrespondenceSubType.sub_type_number, ""),
+            sa.func.coalesce(RfaType.type_code, ""),
+            sa.func.coalesce(Discipline.discipline_code, ""),
+        )
+        .select_from(NumberCounter)
+        .join(Project, Project.id == NumberCounter.project_id)
+        .join(Organization, Organization.id == NumberCounter.originator_organization_id)
+        .join(CorrespondenceType, CorrespondenceType.id == kind)
+        .outerjoin(_recipient, _recipient.id == NumberCounter.recipient_organization_id)
+        .outerjoin(CorrespondenceSubType, CorrespondenceSubType.id == NumberCounter.sub_type_id)
+        .outerjoin(RfaType, RfaType.id == NumberCounter.rfa_type_id)
+        .outerjoin(Discipline, Discipline.id == NumberCounter.discipline_id)
+        .where(NumberCounter.project_id == project_id, NumberCounter.range == 0)
+        .where(kind == key.type_id if key.type_id else kind.not_in(own))
+        .where(*(column == code for column, code in zip(counted, key.narrowing, strict=True) if code))
+        .order_by(NumberCounter.updated_at.desc(), NumberCounter.series)
+        .limit(limit)
+    )
+    rows = (await session.execute(statement)).all()
+    return [(row[0], Narrowing(*row[1:4]), PrintedCodes(*row[4:])) for row in rows]
+
+
+async def number_issued_with(session: AsyncSession, saved: NumberFormat, templates: Collection[str]) -> str | None:
+    """Give a number that this format has printed with one of its templates, if there is one."""
+    # A number older than the formats' names in the ledger was printed by whatever format has the template.
+    made = sa.or_(LedgerEntry.format_uuid == saved.public_id, LedgerEntry.format_source.is_(None))
+    statement = sa.select(LedgerEntry.document_number).where(
+        LedgerEntry.project_id == saved.project_id, LedgerEntry.format_template.in_(templates), made
+    )
+    if saved.correspondence_type_id is not None:
+        statement = statement.where(LedgerEntry.correspondence_type_id == saved.correspondence_type_id)
+    return await session.scalar(statement.limit(1))

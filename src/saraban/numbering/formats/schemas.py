@@ -1,0 +1,166 @@
+"""Formats: saving, taking apart, previewing, their history."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from saraban.kit.schema import Schema, SingleLine
+from saraban.numbering.issue.schemas import Code, Reason
+from saraban.numbering.series.domain.format_selection import Narrowing
+
+
+class NarrowingIn(Schema):
+    """
+    The documents of a type that a format is for; without any code all of them.
+
+    Of the formats that fit a document the one that names most numbers it, with a sub type before an RFA type before a
+    discipline; then the type's, then the project's default, then the system's fallback.
+    """
+
+    sub_type_code: Code | None = Field(None, description="Only documents of this sub type.", examples=["MAT"])
+    rfa_type_code: Code | None = Field(None, description="Only RFAs of this type.", examples=["SDW"])
+    discipline_code: Code | None = Field(None, description="Only documents of this discipline.", examples=["STR"])
+
+    @property
+    def narrowing(self) -> Narrowing:
+        return Narrowing(self.sub_type_code or "", self.rfa_type_code or "", self.discipline_code or "")
+
+
+class FormatIn(NarrowingIn):
+    """The format of a project for one type, for some of its documents, or the project's default."""
+
+    project_public_id: UUID
+    correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
+    template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
+    description: Annotated[str, SingleLine(1000, shortest=0)] | None = None
+    reset_sequence_yearly: bool | None = Field(
+        None, strict=True, description="Left out: true where the template prints a year, a month or a fiscal year."
+    )
+    overflow: Literal["widen", "refuse"] = "widen"
+    reason: Reason | None = Field(
+        None, description="Required where a format is there already; kept in its history.", examples=["ตามหนังสือที่ปรึกษา"]
+    )
+
+
+class FormatChange(Schema):
+    """A change of one format; what is left out stays."""
+
+    template: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    description: Annotated[str, SingleLine(1000, shortest=0)] | None = None
+    reset_sequence_yearly: bool | None = Field(None, strict=True)
+    overflow: Literal["widen", "refuse"] | None = None
+    reason: Reason = Field(description="Kept in the format's history.", examples=["ตามหนังสือที่ปรึกษา"])
+
+
+class FormatWarning(Schema):
+    """Another format of the project that could print the same number."""
+
+    code: Literal["FORMATS_CAN_MEET"]
+    message: str
+    config_public_id: UUID
+
+
+class FormatOut(Schema):
+    """A saved format."""
+
+    public_id: UUID
+    project_public_id: UUID
+    project_code: str = Field(examples=["LCBP3-C2"])
+    correspondence_type_code: str | None = Field(examples=["LETTER"])
+    sub_type_code: str | None = Field(description="Null: whatever the document has; so with the next two.")
+    rfa_type_code: str | None = Field(examples=["RPT"])
+    discipline_code: str | None = Field(examples=["TER"])
+    template: str = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
+    description: str | None
+    reset_sequence_yearly: bool
+    overflow: str = Field(examples=["widen"])
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    warnings: list[FormatWarning] = Field(default_factory=list)
+
+
+class FormatTextIn(Schema):
+    """A template as somebody is typing it: anything goes."""
+
+    template: Annotated[str, Field(max_length=1000)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
+    drawing: bool = Field(default=False, description="Whether it is a drawing format.", strict=True)
+
+
+class TemplatePieceOut(Schema):
+    """A stretch of the template, for highlighting; places count characters from 0."""
+
+    start: int = Field(examples=[0])
+    end: int = Field(description="After the last character.", examples=[12])
+    kind: Literal["literal", "token", "fault"]
+    text: str = Field(examples=["{ORIGINATOR}"])
+    token: str | None = Field(None, examples=["ORIGINATOR"])
+    meaning: str | None = Field(None, description="In the language asked for.")
+    sample: str | None = Field(None, examples=["คคง."])
+    fault: str | None = Field(None, description="What is wrong here, in the language asked for.")
+
+
+class ParsedTemplateOut(Schema):
+    """A template taken apart."""
+
+    template: str = Field(
+        description="As it is read, one spelling for each character; places refer to it.",
+        examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"],
+    )
+    valid: bool
+    pieces: list[TemplatePieceOut]
+    faults: list[str]
+    prints_period: bool = Field(description="Whether it prints a year, a month or a fiscal year.")
+
+
+class FormatPreviewIn(NarrowingIn):
+    """A format as it shall be."""
+
+    project_public_id: UUID
+    correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
+    template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
+    reset_sequence_yearly: bool | None = Field(None, strict=True)
+    overflow: Literal["widen", "refuse"] = "widen"
+
+
+class FormatExampleOut(Schema):
+    """The next numbers of one pair of parties, now and with the new format."""
+
+    before: list[str]
+    after: list[str]
+    series: str
+    last_number: int = Field(description="Where the series of the new format stands.", examples=[0])
+    stepped_over: int = Field(description="Numbers that are taken already.", examples=[0])
+    refusal: str | None = Field(None, description="Why the new format could print none.")
+
+
+class FormatPreviewOut(Schema):
+    """What saving the format would do."""
+
+    template: str = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
+    reset_sequence_yearly: bool
+    examples: list[FormatExampleOut]
+    warnings: list[FormatWarning]
+
+
+class FormatVersionOut(Schema):
+    """What a format was from one change on."""
+
+    version: int = Field(examples=[2])
+    template: str = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
+    reset_sequence_yearly: bool
+    overflow: str = Field(examples=["widen"])
+    reason: str | None = Field(examples=["ปรับตามข้อกำหนดของโครงการ"])
+    username: str | None = Field(description="Null for what stood there before changes were recorded.")
+    at: datetime
+
+
+class FormatHistoryOut(Schema):
+    items: list[FormatVersionOut]
+
+
+class FormatsOut(Schema):
+    items: list[FormatOut]
+    next_cursor: str | None

@@ -1,0 +1,1 @@
+"""Numbers of an earlier register, from a file: a dry run first, then the import."""

@@ -1,0 +1,248 @@
+"""`/document-numbering/ledger` and `/document-numbering/imports`: numbers as spreadsheets."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response, StreamingResponse
+
+from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
+from saraban.attachments.service import answer_file_once
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.http import (
+    Address,
+    Db,
+    IdempotencyKey,
+    Language,
+    Now,
+    OrjsonResponse,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+)
+from saraban.kit.idempotency import OperationResult, Remember
+from saraban.numbering.imports.schemas import (
+    ImportCommitIn,
+    ImportFaultOut,
+    ImportMovedOut,
+    ImportOut,
+    ImportProblemOut,
+    ImportReportOut,
+    ImportSeriesOut,
+    ImportsOut,
+    ImportSummaryOut,
+)
+from saraban.numbering.imports.service import uploads, workbook
+from saraban.numbering.imports.service.uploads import CounterMove, ImportFile
+from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
+from saraban.numbering.issue.endpoints import once
+from saraban.numbering.register.dependencies import BINARY, MEDIA, WorkbookFormat, workbook_response
+from saraban.numbering.series.models import ImportRow
+
+router = APIRouter(route_class=RecordedRoute)
+_UPLOAD = "POST /document-numbering/imports"
+Project = Annotated[UUID, Query(alias="projectPublicId")]
+
+
+@router.get(
+    "/imports/template",
+    dependencies=READ_LIMIT,
+    response_class=Response,
+    responses=BINARY,
+    summary="The sheet for legacy numbers",
+)
+async def import_template(caller: CurrentCaller, form: WorkbookFormat = "xlsx") -> Response:  # noqa: ARG001  signed in
+    """Headings in Thai and English; the second sheet of the XLSX says what each column is."""
+    folder = TemporaryDirectory(prefix="saraban-")
+    path = Path(folder.name) / f"legacy-numbers.{form}"
+    workbook.write_template(path)
+    return workbook_response(path, form, folder)
+
+
+async def _after_the_project(request: Request, project_public_id: Project) -> SentFile:  # noqa: ARG001  read first
+    """A file is not begun to be read where the query is wrong already."""
+    return await sent_file(request)
+
+
+@router.post(
+    "/imports",
+    status_code=202,
+    response_model=ImportOut,
+    summary="Send a sheet of legacy numbers to be checked",
+    openapi_extra=MULTIPART,
+)
+async def upload_import(
+    request: Request,
+    caller: CurrentCaller,
+    project_public_id: Project,
+    sent: Annotated[SentFile, Depends(_after_the_project)],
+    db: Db,
+    storage: FileStorage,
+    clock: Now,
+    address: Address,
+    key: IdempotencyKey,
+    language: Language,
+) -> Response:
+    """
+    XLSX, or CSV in UTF-8, up to 20 MB and 200,000 lines. Nothing is imported yet: read the import until it is CHECKED, then
+    commit it.
+    """
+    sheet = ImportFile.of(sent.name, sent.chunks())
+
+    async def run(remember: Remember) -> OperationResult:
+        found = await uploads.upload_import(
+            db,
+            storage,
+            caller=caller,
+            project_public_id=project_public_id,
+            sheet=sheet,
+            clock=clock,
+            address=address,
+        )
+        answer = OperationResult(202, _import(found, language).model_dump(mode="json", by_alias=True))
+        await db.transact(lambda session: remember(session, answer))
+        return answer
+
+    answer = await answer_file_once(
+        db,
+        caller=caller,
+        key=key,
+        operation=_UPLOAD,
+        payload={"file": sheet.name, "projectPublicId": str(project_public_id)},
+        intake=sheet.intake,
+        checksum="fileSha256",
+        now=clock.now(),
+        run=run,
+    )
+    headers = {"Location": f"{request.url.path}/{answer.body['publicId']}"}
+    replayed = {"Idempotent-Replay": "true"} if answer.replayed else {}
+    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers | replayed)
+
+
+@router.get("/imports", dependencies=READ_LIMIT, summary="List the imports of a project")
+async def list_imports(
+    session: ReadSession,
+    caller: CurrentCaller,
+    project_public_id: Project,
+    limit: PageLimit = 50,
+    cursor: PageCursor = None,
+) -> ImportsOut:
+    """Newest first, those at a terminal too."""
+    page = await uploads.list_imports(
+        session, caller=caller, project_public_id=project_public_id, cursor=cursor, limit=limit
+    )
+    return ImportsOut(
+        items=[ImportSummaryOut.model_validate(_summary(one)) for one in page.items], next_cursor=page.next_cursor
+    )
+
+
+@router.get("/imports/{publicId}", dependencies=READ_LIMIT, summary="Read an import")
+async def read_import(public_id: PathId, session: ReadSession, caller: CurrentCaller, language: Language) -> ImportOut:
+    """How far it is, and what the dry run or the import found."""
+    found = await uploads.read_import(session, caller=caller, public_id=public_id)
+    return _import(found, language)
+
+
+@router.post("/imports/{publicId}/commit", status_code=202, response_model=ImportOut, summary="Import what was checked")
+async def commit_import(
+    public_id: PathId,
+    body: ImportCommitIn,
+    caller: CurrentCaller,
+    db: Db,
+    now: Now,
+    address: Address,
+    key: IdempotencyKey,
+    language: Language,
+) -> Response:
+    """One transaction for each 1,000 lines; lines that are refused harm no others, and what is there already is left alone."""
+    moment = now.now()
+
+    async def work(session: AsyncSession) -> ImportOut:
+        found = await uploads.start_import(
+            session,
+            caller=caller,
+            public_id=public_id,
+            moves=[CounterMove(one.series, one.to) for one in body.moves],
+            now=moment,
+            address=address,
+        )
+        return _import(found, language)
+
+    operation = f"{_UPLOAD}/{public_id}/commit"
+    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work, status=202)
+
+
+@router.get(
+    "/imports/{publicId}/result",
+    dependencies=READ_LIMIT,
+    response_class=Response,
+    responses=BINARY,
+    summary="Download the result workbook of an import",
+)
+async def import_result(
+    public_id: PathId, session: ReadSession, caller: CurrentCaller, storage: FileStorage
+) -> Response:
+    """Each line of the file again, with what came of it, or, before the commit, what would."""
+    key = await uploads.import_result(session, storage, caller=caller, public_id=public_id)
+    await session.close()  # a slow download must not keep a connection
+    headers = {
+        "Content-Disposition": f'attachment; filename="import-{public_id}.xlsx"',
+        "Cache-Control": "private, no-store",
+    }
+    return StreamingResponse(storage.read(key), media_type=MEDIA["xlsx"], headers=headers)
+
+
+def _import(found: ImportRow, language: str) -> ImportOut:
+    report = found.row.report or {}
+    told = _report(report, language) if "faults" in report or "imported" in report else None
+    problem = report.get("problem")
+    return ImportOut.model_validate(
+        _summary(found)
+        | {
+            "report": told,
+            "problem": ImportProblemOut(code=problem["code"], message=problem[language]) if problem else None,
+        }
+    )
+
+
+def _summary(found: ImportRow) -> dict[str, Any]:
+    row = found.row
+    return {
+        "public_id": row.public_id,
+        "project_public_id": found.project,
+        "file_name": row.file_name,
+        "file_sha256": row.file_sha256,
+        "state": row.state,
+        "uploaded": row.file_key is not None,
+        "rows_total": row.rows_total,
+        "rows_done": row.rows_done,
+        "rows_refused": row.rows_refused,
+        "username": found.username,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+        "finished_at": row.finished_at,
+    }
+
+
+def _report(report: Mapping[str, Any], language: str) -> ImportReportOut:
+    return ImportReportOut(
+        ready=report.get("ready", report.get("imported", 0)),
+        there=report["there"],
+        refused=report["refused"],
+        imported=report.get("imported"),
+        faults=[
+            ImportFaultOut(line=one["line"], column=one["column"], code=one["code"], message=one[language])
+            for one in report.get("faults", [])
+        ],
+        series=[ImportSeriesOut.model_validate(one) for one in report.get("series", [])],
+        series_total=report.get("seriesTotal", 0),
+        moved=[
+            ImportMovedOut(series=series, before=before, after=after)
+            for series, (before, after) in report.get("moved", {}).items()
+        ],
+    )

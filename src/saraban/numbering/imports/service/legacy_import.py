@@ -1,0 +1,318 @@
+"""
+Legacy numbers brought into the ledger, many at a time: first as a dry run, then one transaction for each batch.
+
+An import may be broken off and begun again: what is there already is found by its token and left alone.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database, violates_constraint
+from saraban.kit.ids import new_id
+from saraban.numbering.imports import repository
+from saraban.numbering.imports.service.rows import (
+    REASON,
+    CheckedRow,
+    ImportTarget,
+    RowReader,
+    RowWriter,
+    compare_with_ledger,
+    import_target,
+)
+from saraban.numbering.issue.repository import number_batch
+from saraban.numbering.issue.service.manual_number import lock_counter, skip_to
+from saraban.numbering.issue.service.number_plan import Plan
+from saraban.numbering.series.models import NumberImport
+from saraban.numbering.series.repository import counters
+
+BATCH = 1000
+READY, THERE, REFUSED = "READY", "THERE", "REFUSED"
+Cells = tuple[int, Sequence[object]]  # line of the file, cells in the order of `legacy.COLUMNS`
+Each = Callable[[CheckedRow, str], None]
+Progress = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class HighestNumber:
+    """
+    The highest number of a series in the file.
+
+    :param counter: where the series stands; the counter would jump from here
+    :param moves: whether it has a counter that can be moved: series of literal numbers have none
+    """
+
+    series: str
+    sequence: int
+    counter: int
+    plan: Plan | None
+
+    @property
+    def moves(self) -> bool:
+        return self.plan is not None
+
+    @property
+    def jump(self) -> int:
+        return max(self.sequence - self.counter, 0) if self.moves else 0
+
+
+@dataclass(slots=True)
+class ImportOutcome:
+    """What came of a file: lines that are (or would be) imported, that were there before, and that are refused."""
+
+    ready: int = 0
+    there: int = 0
+    refused: int = 0
+    highest: dict[str, HighestNumber] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        return self.ready + self.there + self.refused
+
+    def count(self, read: CheckedRow, state: str) -> None:
+        self.ready += state == READY
+        self.there += state == THERE
+        self.refused += state == REFUSED
+        number = read.number
+        if number is None:
+            return
+        known = self.highest.get(number.series)
+        if known is None:
+            plan = None if number.is_literal else number.group.plan
+            self.highest[number.series] = HighestNumber(number.series, number.sequence, 0, plan)
+        elif number.sequence > known.sequence:
+            known.sequence = number.sequence
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportLease:
+    """
+    The row that tells how far an import is.
+
+    :param lease: whose turn the work is; None for an import at a terminal, which nobody else takes up
+    """
+
+    row: int
+    lease: UUID | None = None
+
+
+class LeaseLost(Exception):
+    """Another worker took the import over, because this one was not heard of for too long."""
+
+
+async def dry_run(
+    db: Database,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    lines: Iterable[Cells],
+    now: datetime,
+    zone: ZoneInfo,
+    each: Each | None = None,
+    progress: Progress | None = None,
+) -> ImportOutcome:
+    """
+    Return what an import of these lines would do; nothing is written.
+
+    :param each: told of each line and its fate, in order
+    :raises Forbidden: for who does not manage the numbers of the project
+    """
+    outcome = ImportOutcome()
+    async with db.reading() as session:
+        place = await import_target(session, caller=caller, project_public_id=project_public_id)
+    reader = RowReader(place, caller=caller, now=now, zone=zone)
+    async with aclosing(_ahead(db, reader, lines)) as batches:
+        async for reads in batches:
+            async with db.reading() as session:
+                judged, before = await compare_with_ledger(session, place, reads)
+            _tell(outcome, judged, before, each, progress)
+    async with db.reading() as session:
+        await _standing(session, place, outcome)
+    return outcome
+
+
+async def import_rows(
+    db: Database,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    lines: Iterable[Cells],
+    file: SourceFile,
+    now: datetime,
+    zone: ZoneInfo,
+    moves: Mapping[str, int] | None = None,
+    ticket: ImportLease | None = None,
+    address: str = "",
+    each: Each | None = None,
+    progress: Progress | None = None,
+) -> ImportOutcome:
+    """
+    Bring the lines into the ledger, one transaction for each batch; a line that is refused harms no other.
+
+    :param moves: series and where their counters go on after, as the dry run showed; None: counters stay (ruling N14)
+    :param ticket: the row of an upload; without it, that of an import at a terminal is made, or found again
+    :raises Forbidden: for who does not manage the numbers of the project
+    :raises TurnLost: when the ticket is somebody else's by now
+    """
+    outcome = ImportOutcome()
+    async with db.reading() as session:
+        place = await import_target(session, caller=caller, project_public_id=project_public_id)
+    reader = RowReader(place, caller=caller, now=now, zone=zone)
+    writer = RowWriter(place, caller=caller, now=now, address=address)
+    if ticket is None:
+        key = await db.transact(lambda session: _begun(session, place, file, caller, now, moving=moves is not None))
+        ticket = ImportLease(key)
+    mine = ticket
+    async with aclosing(_ahead(db, reader, lines)) as batches:
+        async for reads in batches:
+            judged, before = await _written(db, writer, reads, outcome, mine)
+            _tell(outcome, judged, before, each, progress)
+    await db.transact(lambda session: _finished(session, writer, outcome, mine, moves or {}))
+    return outcome
+
+
+async def _ahead(db: Database, reader: RowReader, lines: Iterable[Cells]) -> AsyncGenerator[list[CheckedRow], None]:
+    """Return the lines in batches; the next is read while the database writes the one before."""
+    remaining = iter(lines)
+    following = asyncio.ensure_future(_read(db, reader, remaining))
+    try:
+        while reads := await following:
+            following = asyncio.ensure_future(_read(db, reader, remaining))
+            yield reads
+    finally:
+        following.cancel()
+        await asyncio.wait([following])
+
+
+async def _read(db: Database, reader: RowReader, remaining: Iterator[Cells]) -> list[CheckedRow]:
+    reads = []
+    lines = await asyncio.to_thread(lambda: list(islice(remaining, BATCH)))  # a sheet is unpacked at its first line
+    if not lines:
+        return []
+    async with db.reading() as session:
+        for line, cells in lines:
+            reads.append(await reader.read(session, line, cells))
+            if len(reads) % 50 == 0:
+                await asyncio.sleep(0)  # others have their turn, the writing of the batch before among them
+    return reads
+
+
+async def _written(
+    db: Database, writer: RowWriter, reads: list[CheckedRow], outcome: ImportOutcome, ticket: ImportLease
+) -> tuple[list[CheckedRow], set[int]]:
+    """A number drawn by somebody between the look and the write breaks a constraint: look again, and it is refused."""
+
+    async def step(session: AsyncSession) -> tuple[list[CheckedRow], set[int]]:
+        judged, before = await compare_with_ledger(session, writer.place, reads)
+        fresh = [read.number for read in judged if read.number is not None and read.line not in before]
+        if fresh:
+            await writer.write(session, fresh)
+        refused = outcome.refused + sum(read.number is None for read in judged)
+        done = outcome.total + len(judged)
+        await _note(session, ticket, done=done, refused=refused, written=len(fresh), now=writer.now)
+        return judged, before
+
+    for _ in range(4):
+        try:
+            return await db.transact(step)
+        except IntegrityError as error:
+            if not violates_constraint(error, *number_batch.NUMBER_CONSTRAINTS, *number_batch.TOKEN_CONSTRAINTS):
+                raise
+    return await db.transact(step)
+
+
+async def _note(
+    session: AsyncSession, ticket: ImportLease, *, done: int, refused: int, written: int, now: datetime
+) -> None:
+    values = {
+        "rows_done": done,
+        "rows_refused": refused,
+        "rows_written": NumberImport.rows_written + written,
+        "updated_at": now,
+    }
+    if not await repository.write_progress(session, key=ticket.row, lease=ticket.lease, values=values):
+        raise LeaseLost
+
+
+def _tell(
+    outcome: ImportOutcome, reads: Sequence[CheckedRow], before: set[int], each: Each | None, progress: Progress | None
+) -> None:
+    for read in reads:
+        state = REFUSED if read.number is None else THERE if read.line in before else READY
+        outcome.count(read, state)
+        if each is not None:
+            each(read, state)
+    if progress is not None:
+        progress(outcome.total)
+
+
+async def _begun(
+    session: AsyncSession, place: ImportTarget, file: SourceFile, caller: Caller, now: datetime, *, moving: bool
+) -> int:
+    """Note that the file is being imported, or that an import of it that was broken off goes on."""
+    row = await repository.unfinished_import(session, project_id=place.project.id, sha256=file.sha256)
+    if row is None:
+        row = NumberImport(
+            public_id=new_id(),
+            project_id=place.project.id,
+            user_id=caller.user_id,
+            file_name=file.name[:255],
+            file_sha256=file.sha256,
+            state="IMPORTING",
+            created_at=now,
+            rows_total=0,
+        )
+        session.add(row)
+    row.moves_counters, row.rows_done, row.rows_refused, row.updated_at = moving, 0, 0, now
+    await session.flush()
+    return row.id
+
+
+async def _finished(
+    session: AsyncSession, writer: RowWriter, outcome: ImportOutcome, ticket: ImportLease, moves: Mapping[str, int]
+) -> None:
+    row = await repository.locked_import(session, ticket.row)
+    if row.lease != ticket.lease:
+        raise LeaseLost
+    await _standing(session, writer.place, outcome)
+    moved: dict[str, list[int]] = {}
+    for series in sorted(moves.keys() & outcome.highest.keys()):
+        highest = outcome.highest[series]
+        to = min(moves[series], highest.sequence)  # never past what was shown, nor past what the file has
+        if highest.plan is not None and to > highest.counter:
+            moved[series] = [highest.counter, to]
+            await _move(session, writer, highest.plan, to)
+    row.state, row.rows_total, row.rows_done, row.rows_refused = "DONE", outcome.total, outcome.total, outcome.refused
+    there = outcome.total - outcome.refused - row.rows_written  # what was written before a break is of this import
+    counts = {"imported": row.rows_written, "there": there, "refused": outcome.refused, "moved": moved}
+    row.report = (row.report or {}) | counts
+    row.updated_at = row.finished_at = writer.now
+    await session.flush()
+
+
+async def _standing(session: AsyncSession, place: ImportTarget, outcome: ImportOutcome) -> None:
+    for highest in outcome.highest.values():
+        highest.counter = await counters.last_number(session, project_id=place.project.id, series=highest.series)
+
+
+async def _move(session: AsyncSession, writer: RowWriter, plan: Plan, to: int) -> None:
+    """Have the series go on after `to`."""
+    counter = await lock_counter(session, plan, now=writer.now)
+    await skip_to(
+        session, plan, counter, to, user_id=writer.user, reason=REASON, address=writer.address, now=writer.now
+    )

@@ -1,0 +1,389 @@
+"""Rows of an old register, compared with the project and with the ledger, and written as numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import NamedTuple
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import orjson
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
+from saraban.kit.ids import derived_id, new_id
+from saraban.numbering.imports import repository
+from saraban.numbering.imports.domain import register_row
+from saraban.numbering.imports.domain.register_row import RegisterRow
+from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
+from saraban.numbering.issue.service.manual_number import sequence_of
+from saraban.numbering.issue.service.number_plan import Plan, plan
+from saraban.numbering.issue.service.number_request import NumberParties, NumberRequest, check_permission, resolve
+from saraban.numbering.series.domain import counter_key
+from saraban.numbering.series.domain.counter_key import NO_RECIPIENT
+from saraban.numbering.series.domain.sequence import SequenceExhausted
+from saraban.numbering.series.domain.template import stored_template
+from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef
+
+REASON = "Imported from an earlier register."
+_MOST_GROUPS = 2000
+_COLUMN_OF = {
+    "/correspondenceTypeCode": "type",
+    "/originatorOrganizationPublicId": "originator",
+    "/recipientOrganizationPublicId": "recipient",
+    "/contractPublicId": "contract",
+    "/subTypeCode": "subType",
+    "/rfaTypeCode": "rfaType",
+    "/disciplineCode": "discipline",
+    "/categoryCode": "category",
+    "/revision": "revision",
+    "/year": "year",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """The project that is imported into, with what its codes stand for."""
+
+    project: ProjectRef
+    organizations: Mapping[str, UUID]
+    contracts: Mapping[str, UUID]
+
+
+async def import_target(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> ImportTarget:
+    """:raises Forbidden: for who does not manage the numbers of the project"""
+    project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
+    caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+    read = await projects.read_project(session, caller=caller, public_id=project.public_id)
+    return ImportTarget(
+        project,
+        {one.organization_code: one.public_id for one in read.organizations},
+        {one.contract_code: one.public_id for one in read.contracts},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """What all lines of the same codes and period share; `plan` is None where the format cannot print for them."""
+
+    parties: NumberParties
+    plan: Plan | None
+    values: dict[str, str]
+    codes_text: str
+    year: int
+    revision: str
+
+
+class ImportedNumber(NamedTuple):
+    """A line that may be imported, resolved."""
+
+    token: UUID
+    number: str
+    base: str
+    series: str
+    sequence: int
+    template: str
+    values: dict[str, str]
+    revision: str
+    group: RowGroup
+    issued: datetime | None
+    is_literal: bool
+
+
+class CheckedRow(NamedTuple):
+    """A line of the file: what it would become, or what is wrong with it."""
+
+    line: int
+    cells: Sequence[object]
+    number: ImportedNumber | None
+    faults: Sequence[FieldProblem]
+
+
+class RowReader:
+    """Reads the lines of one file in their order. It remembers every number of the file, to find the second of two."""
+
+    def __init__(self, place: ImportTarget, *, caller: Caller, now: datetime, zone: ZoneInfo) -> None:
+        self.place = place
+        self._caller, self._now, self._zone = caller, now, zone
+        self._groups: dict[object, RowGroup | DomainError] = {}
+        self._lines: dict[str, int] = {}
+
+    async def read(self, session: AsyncSession, line: int, cells: Sequence[object]) -> CheckedRow:
+        found = register_row.parse_row(cells)
+        if isinstance(found, list):
+            return CheckedRow(line, cells, None, found)
+        try:
+            number = await self._number(session, found)
+        except DomainError as error:
+            return CheckedRow(line, cells, None, _faults(error))
+        first = min(self._lines.setdefault(number.base, line), self._lines.setdefault(number.number, line))
+        if first != line:
+            fault = register_row.row_problem(
+                "number", "twice", "ซ้ำกับแถว {line} ในไฟล์นี้", "Already on row {line} of this file.", line=first
+            )
+            return CheckedRow(line, cells, None, [fault])
+        return CheckedRow(line, cells, number, ())
+
+    async def _number(self, session: AsyncSession, line: RegisterRow) -> ImportedNumber:
+        group = await self._group(session, line)
+        issued = self._moment(line)
+        token = derived_id("import", str(self.place.project.public_id), line.number)
+        if group.plan is not None:
+            try:
+                return _of_the_format(group.plan, group, line, token, issued)
+            except SequenceExhausted:
+                raise
+            except DomainError:
+                if line.sequence is None:
+                    raise
+        return self._literal(group, line, token, issued)
+
+    def _literal(self, group: RowGroup, line: RegisterRow, token: UUID, issued: datetime | None) -> ImportedNumber:
+        assert line.sequence is not None
+        template = register_row.literal_template(line.number, line.sequence)
+        if template is None:
+            raise invalid(
+                "/sequence",
+                "not_in_number",
+                "ไม่มีเลข {sequence} อยู่ในเลขที่นี้",
+                "The number does not contain {sequence}.",
+                sequence=line.sequence,
+            )
+        template = stored_template(template.text)
+        series = template.series({}, resets=True)
+        return ImportedNumber(
+            token,
+            line.number,
+            line.number,
+            series,
+            line.sequence,
+            template.text,
+            {},
+            group.revision,
+            group,
+            issued,
+            is_literal=True,
+        )
+
+    def _moment(self, line: RegisterRow) -> datetime | None:
+        return datetime.combine(line.issued, time(12), self._zone) if line.issued else None
+
+    async def _group(self, session: AsyncSession, line: RegisterRow) -> RowGroup:
+        month = (line.issued.year, line.issued.month) if line.issued else line.year
+        key = (line.codes, month, line.sequence is None)
+        found = self._groups.get(key)
+        if found is None:
+            if len(self._groups) >= _MOST_GROUPS:
+                self._groups.clear()
+            try:
+                found = await self._grouped(session, line)
+            except DomainError as error:
+                found = error
+            self._groups[key] = found
+        if isinstance(found, DomainError):
+            raise found
+        return found
+
+    async def _grouped(self, session: AsyncSession, line: RegisterRow) -> RowGroup:
+        request = self._request(line)
+        moment = self._moment(line) or self._now
+        year = line.issued.year if line.issued else line.year or counter_key.year_of_issue(self._now, self._zone)
+        try:
+            made = await plan(session, caller=self._caller, request=request, now=moment, zone=self._zone)
+        except DomainError:
+            if line.sequence is None:
+                raise
+            parties = (await resolve(session, request)).parties
+            check_permission(self._caller, parties)
+            return RowGroup(parties, None, {}, _codes_text(self.place, line, year), year, line.codes.revision or "A")
+        return RowGroup(made.parties, made, dict(made.values), made.codes_text, made.year, made.revision)
+
+    def _request(self, line: RegisterRow) -> NumberRequest:
+        codes = line.codes
+        return NumberRequest(
+            project_public_id=self.place.project.public_id,
+            correspondence_type_code=codes.type,
+            originator_organization_public_id=_named(self.place.organizations, codes.originator, "originator"),
+            recipient_organization_public_id=(
+                _named(self.place.organizations, codes.recipient, "recipient") if codes.recipient else None
+            ),
+            contract_public_id=_named(self.place.contracts, codes.contract, "contract") if codes.contract else None,
+            sub_type_code=codes.sub_type or None,
+            rfa_type_code=codes.rfa_type or None,
+            discipline_code=codes.discipline or None,
+            category_code=codes.category or None,
+            revision=codes.revision or None,
+            year=None if line.issued else line.year,
+            year_reason=REASON,
+        )
+
+
+def _of_the_format(
+    plan: Plan, group: RowGroup, line: RegisterRow, token: UUID, issued: datetime | None
+) -> ImportedNumber:
+    sequence = sequence_of(plan, line.number)
+    if plan.refuses_overflow and plan.template.overflows(sequence):
+        raise SequenceExhausted
+    return ImportedNumber(
+        token,
+        line.number,
+        plan.base(sequence),
+        plan.series,
+        sequence,
+        plan.template.text,
+        group.values,
+        plan.revision,
+        group,
+        issued,
+        is_literal=False,
+    )
+
+
+def _named(known: Mapping[str, UUID], code: str, column: str) -> UUID:
+    if code not in known:
+        raise unknown(f"/{column}", code)
+    return known[code]
+
+
+def _codes_text(place: ImportTarget, line: RegisterRow, year: int) -> str:
+    codes = line.codes
+    return orjson.dumps(
+        {
+            "project": place.project.code,
+            "originator": codes.originator,
+            "recipient": codes.recipient or None,
+            "type": codes.type,
+            "contract": codes.contract or None,
+            "subType": codes.sub_type or None,
+            "rfaType": codes.rfa_type or None,
+            "discipline": codes.discipline or None,
+            "category": codes.category or None,
+            "year": year,
+        }
+    ).decode()
+
+
+def _faults(error: DomainError) -> list[FieldProblem]:
+    """What the project's rules say of a line, said of its columns."""
+    if not error.fields:
+        return [FieldProblem("/number", error.code.lower(), Text(error.words.th, error.words.en), error.values)]
+    return [
+        FieldProblem(f"/{_COLUMN_OF.get(one.pointer, _of_a_column(one.pointer))}", one.code, one.text, one.values)
+        for one in error.fields
+    ]
+
+
+def _of_a_column(pointer: str) -> str:
+    return pointer.lstrip("/") if pointer.lstrip("/") in register_row.COLUMN_KEYS else "number"
+
+
+async def compare_with_ledger(
+    session: AsyncSession, place: ImportTarget, reads: Sequence[CheckedRow]
+) -> tuple[list[CheckedRow], set[int]]:
+    """
+    Hold lines against the ledger.
+
+    :returns: the lines, those whose number is taken with their fault; and which lines were imported before
+    """
+    numbers = [read.number for read in reads if read.number is not None]
+    if not numbers:
+        return list(reads), set()
+    held, printed = await repository.numbers_in_ledger(
+        session,
+        project_id=place.project.id,
+        bases=[number.base for number in numbers],
+        numbers=[number.number for number in numbers],
+    )
+    before: set[int] = set()
+    judged = []
+    for read in reads:
+        number = read.number
+        if number is not None and held.get(number.base) == number.token:
+            before.add(read.line)
+        elif number is not None and ({number.base, number.number} & (held.keys() | printed)):
+            fault = register_row.row_problem("number", "taken", "เลขที่นี้ออกไปแล้วในระบบ", "This number is already issued.")
+            judged.append(CheckedRow(read.line, read.cells, None, [fault]))
+            continue
+        judged.append(read)
+    return judged, before
+
+
+class RowWriter:
+    """Turns numbers into the rows of the ledger and the audit."""
+
+    def __init__(self, place: ImportTarget, *, caller: Caller, now: datetime, address: str) -> None:
+        self.place, self.now = place, now
+        self.user = caller.user_id
+        self.address = address[:45] or None
+
+    async def write(self, session: AsyncSession, numbers: Sequence[ImportedNumber]) -> None:
+        ids = [new_id() for _ in numbers]
+        await repository.insert_imported(
+            session,
+            project_id=self.place.project.id,
+            entries=[self._entry(key, number) for key, number in zip(ids, numbers, strict=True)],
+            audits=[self._audit(key, number) for key, number in zip(ids, numbers, strict=True)],
+        )
+
+    def _entry(self, key: UUID, number: ImportedNumber) -> tuple[object, ...]:
+        """In the order of `repository.LEDGER_COLUMNS`."""
+        parties, plan = number.group.parties, number.group.plan
+        recipient = parties.recipient.id if parties.recipient else NO_RECIPIENT
+        return (
+            key,
+            number.token,
+            self.place.project.id,
+            parties.type.id,
+            parties.originator.id,
+            plan.key.recipient_organization_id if plan else recipient,
+            number.series,
+            0,
+            number.sequence,
+            number.base,
+            number.number,
+            number.revision,
+            "CONFIRMED",
+            "IMPORT",
+            None,
+            None,
+            number.template,
+            number.values,
+            plan.format_public_id if plan and not number.is_literal else None,
+            plan.source if plan and not number.is_literal else None,
+            number.group.year,
+            self.user,
+            self.address,
+            REASON,
+            None,
+            None,
+            number.issued or self.now,
+            self.now,
+        )
+
+    def _audit(self, key: UUID, number: ImportedNumber) -> tuple[object, ...]:
+        """In the order of `repository.AUDIT_COLUMNS`."""
+        return (
+            new_id(),
+            "IMPORT",
+            self.place.project.id,
+            key,
+            number.number,
+            number.group.parties.type.code,
+            None,
+            number.series,
+            number.group.codes_text,
+            number.template,
+            number.sequence,
+            None,
+            REASON,
+            self.user,
+            self.address,
+            None,
+            0,
+            0,
+            None,
+            self.now,
+        )

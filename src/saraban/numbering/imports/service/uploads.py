@@ -1,0 +1,240 @@
+"""
+Imports of uploaded files as people see them: sent in, looked at, told to go on.
+
+The work itself is a worker's (`import_work`); these functions write down what it shall do.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any, BinaryIO, NamedTuple
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments.domain.kinds import XLSX, detect_kind
+from saraban.attachments.domain.storage import Storage
+from saraban.attachments.service import UploadStream, acceptable_file_name
+from saraban.audit import service as audit
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.clock import Clock
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid
+from saraban.kit.ids import new_id
+from saraban.kit.pagination import Page, page_of
+from saraban.kit.spreadsheets import unreadable
+from saraban.numbering.imports import repository
+from saraban.numbering.imports.service.workbook import MOST_BYTES
+from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
+from saraban.numbering.series.models import ImportRow, NumberImport
+from saraban.projects import service as projects
+
+SUFFIXES = (".xlsx", ".csv")
+_SNIFFED = 4096
+
+
+class ImportNotChecked(DomainError):
+    """Numbers are imported after the dry run, once: before it, or after it was told to go on, there is nothing to say."""
+
+    kind, code = ErrorKind.CONFLICT, "NUMBER_IMPORT_NOT_CHECKED"
+    says = Text("ไฟล์นี้ยังตรวจไม่เสร็จ หรือสั่งนำเข้าไปแล้ว", "This file is not checked yet, or its import has already started.")
+    recovery = (Text("เปิดหน้านำเข้าใหม่เพื่อดูสถานะล่าสุด", "Open the import again to see its status."),)
+
+
+class ImportResultMissing(DomainError):
+    """The result workbook is written at the end of the dry run, and again at the end of the import."""
+
+    kind, code = ErrorKind.CONFLICT, "NUMBER_IMPORT_UNDER_WAY"
+    says = Text("ยังไม่มีไฟล์ผลการตรวจ", "There is no result file yet.")
+    recovery = (Text("รอให้ตรวจไฟล์เสร็จ แล้วดาวน์โหลดอีกครั้ง", "Wait until the file is checked, then download it."),)
+
+
+class CounterMove(NamedTuple):
+    """A series whose counter shall go on after `to`, as the dry run showed it."""
+
+    series: str
+    to: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFile:
+    """A file on its way in."""
+
+    name: str
+    intake: UploadStream
+
+    @classmethod
+    def of(cls, name: str, chunks: AsyncIterator[bytes]) -> "ImportFile":
+        """:raises Invalid: for a name that cannot be kept"""
+        return cls(acceptable_file_name(name), UploadStream(chunks, MOST_BYTES))
+
+    @property
+    def suffix(self) -> str:
+        return PurePath(self.name).suffix.lower()
+
+
+async def upload_import(
+    db: Database,
+    storage: Storage,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    sheet: ImportFile,
+    clock: Clock,
+    address: str,
+) -> ImportRow:
+    """
+    Keep a file and have a worker check it; nothing is imported before `start_import`.
+
+    :raises Forbidden: for who does not manage the numbers of the project; nothing of the file is read then
+    :raises Invalid: at `/file`, when it is neither XLSX nor CSV
+    :raises FileTooLarge: as soon as it has more than 20 MB
+    """
+    if sheet.suffix not in SUFFIXES:
+        raise unreadable()
+    async with db.reading() as session:
+        project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
+        caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+    public_id = new_id()
+    key = source_key(public_id)
+    await storage.write(key, sheet.intake.pour())
+    row = NumberImport(
+        public_id=public_id,
+        project_id=project.id,
+        user_id=caller.user_id,
+        file_name=sheet.name,
+        file_sha256=sheet.intake.digest.hexdigest(),
+        file_key=key,
+        state="CHECKING",
+        created_at=clock.now(),
+        updated_at=clock.now(),
+    )
+    try:
+        await storage.examine(key, lambda file: _refuse_other(file, sheet.suffix))
+        await db.transact(lambda session: _received(session, row, caller, address))
+    except BaseException:
+        await storage.delete(key)
+        raise
+    return ImportRow(row, project.public_id, caller.username, caller.public_id)
+
+
+def _refuse_other(file: BinaryIO, suffix: str) -> None:
+    """The name is not believed. The encoding of a CSV is looked at later, line by line."""
+    file.seek(0)
+    if detect_kind(file) != XLSX if suffix == ".xlsx" else b"\0" in file.read(_SNIFFED):
+        raise unreadable()
+
+
+async def _received(session: AsyncSession, row: NumberImport, caller: Caller, address: str) -> None:
+    session.add(row)
+    await _noted(session, row, "uploaded", caller, address, row.created_at, sha256=row.file_sha256)
+
+
+async def start_import(
+    session: AsyncSession, *, caller: Caller, public_id: UUID, moves: Sequence[CounterMove], now: datetime, address: str
+) -> ImportRow:
+    """
+    Have a worker import what the dry run found good.
+
+    :param moves: the series that were ticked; all other counters stay (ruling N14)
+    :raises ImportNotChecked: before the dry run is done, and when it was told to go on before
+    :raises Invalid: at `/moves`, for a series that the dry run did not offer, or at another number
+    """
+    found = await read_import(session, caller=caller, public_id=public_id)
+    row = await repository.locked_import(session, found.row.id)
+    if row.state != "CHECKED":
+        raise ImportNotChecked
+    row.moves = _ticked(row.report or {}, moves)
+    row.moves_counters = bool(moves)
+    row.state, row.rows_done, row.updated_at, row.lease, row.lease_until = "IMPORTING", 0, now, None, None
+    row.leases_lost = 0
+    await _noted(session, row, "started", caller, address, now, moves=row.moves)
+    return found
+
+
+def _ticked(report: Mapping[str, Any], moves: Sequence[CounterMove]) -> dict[str, Any]:
+    offered = {one["series"]: one["highest"] for one in report.get("series", []) if one["jump"]}
+    for place, move in enumerate(moves):
+        if move.series not in offered:
+            raise invalid(
+                f"/moves/{place}/series",
+                "not_offered",
+                "ผลการตรวจไม่ได้เสนอให้เลื่อนตัวนับของชุดเลขนี้",
+                "The check did not offer to move the counter of this series.",
+            )
+        if move.to != offered[move.series]:
+            raise invalid(
+                f"/moves/{place}/to",
+                "not_as_shown",
+                "ผลการตรวจแสดงเลขสูงสุด {shown}",
+                "The check showed {shown} as the highest number.",
+                shown=offered[move.series],
+            )
+    return {move.series: move.to for move in moves}
+
+
+async def read_import(session: AsyncSession, *, caller: Caller, public_id: UUID) -> ImportRow:
+    """
+    Return one import; those at a terminal are among them.
+
+    :raises NotFound: also for who does not manage the numbers of its project
+    """
+    found = await repository.find_import(session, public_id)
+    if found is None or not caller.may(MANAGE_NUMBERS, Scope(project=found.row.project_id)):
+        raise NotFound("There is no such import.")
+    return found
+
+
+async def list_imports(
+    session: AsyncSession, *, caller: Caller, project_public_id: UUID, cursor: str | None, limit: int
+) -> Page[ImportRow]:
+    """Return the imports of a project, newest first."""
+    project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
+    caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+    found = await repository.imports_page(session, project_id=project.id, cursor=cursor, limit=limit)
+    return page_of(found, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
+
+
+def source_key(public_id: UUID) -> str:
+    """Return the place of an import's file; both stay, as the proof of what was asked and what came of it."""
+    return f"imports/{public_id}/source"
+
+
+def result_key(public_id: UUID) -> str:
+    return f"imports/{public_id}/result.xlsx"
+
+
+async def import_result(session: AsyncSession, storage: Storage, *, caller: Caller, public_id: UUID) -> str:
+    """
+    Return the storage key of the result workbook: each line of the file with what came of it, or would.
+
+    :raises ImportResultMissing: before the dry run is done
+    """
+    found = await read_import(session, caller=caller, public_id=public_id)
+    key = result_key(found.row.public_id)
+    if found.row.file_key is None or not await storage.holds(key):
+        raise ImportResultMissing
+    return key
+
+
+async def _noted(
+    session: AsyncSession,
+    row: NumberImport,
+    what: str,
+    caller: Caller,
+    address: str,
+    now: datetime,
+    **details: object,
+) -> None:
+    await audit.write(
+        session,
+        action=f"number_import.{what}",
+        caller=caller,
+        entity_type="number_import",
+        entity_id=str(row.public_id),
+        details={"fileName": row.file_name, **details},
+        address=address,
+        now=now,
+    )

@@ -1,0 +1,1 @@
+"""Issue numbers: plan, allocate, reserve, state by hand; and what happens to a number afterwards."""

@@ -1,0 +1,231 @@
+"""Single numbers: read, changed by conditional statements (of two at once one wins), and recorded in the audit."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import Organization
+from saraban.kit.db import SessionOrConnection
+from saraban.numbering.series.models import (
+    AUDIT,
+    LEDGER,
+    RENDERINGS,
+    LedgerEntry,
+    NumberAudit,
+    NumberCounter,
+    NumberFormat,
+    NumberRendering,
+)
+from saraban.projects.models import CorrespondenceSubType, CorrespondenceType, Discipline, Project, RfaType
+
+_INSERT_RENDERING = sa.insert(RENDERINGS)
+_INSERT_AUDIT = sa.insert(AUDIT)
+_ISSUED_BY = ("GENERATE", "RESERVE", "OVERRIDE", "IMPORT")
+
+
+async def taken_numbers(
+    connected: SessionOrConnection, *, project_id: int, bases: Sequence[str], numbers: Sequence[str]
+) -> frozenset[str]:
+    """Return which of these base numbers and renderings exist; plain reads, no locks (ruling N2)."""
+    held = sa.select(LEDGER.c.base_number).where(LEDGER.c.project_id == project_id, LEDGER.c.base_number.in_(bases))
+    printed = sa.select(RENDERINGS.c.document_number).where(
+        RENDERINGS.c.project_id == project_id, RENDERINGS.c.document_number.in_(numbers)
+    )
+    return frozenset(await connected.scalars(held)) | frozenset(await connected.scalars(printed))
+
+
+async def by_tokens(session: AsyncSession, tokens: Sequence[UUID]) -> dict[UUID, LedgerEntry]:
+    entries = await session.scalars(sa.select(LedgerEntry).where(LedgerEntry.token.in_(tokens)))
+    return {entry.token: entry for entry in entries}
+
+
+async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str, now: datetime) -> bool:
+    """Cancel a number that nobody holds, and say whether it was there to be cancelled."""
+    done: Any = await session.execute(
+        sa.update(LedgerEntry)
+        .where(
+            LedgerEntry.public_id == public_id,
+            LedgerEntry.document_number_status.in_(["CONFIRMED", "RESERVED"]),
+            LedgerEntry.holder_public_id.is_(None),
+        )
+        .values(document_number_status="CANCELLED", cancelled_at=now, reason=reason)
+    )
+    return bool(done.rowcount == 1)
+
+
+async def format_of_number(session: AsyncSession, public_id: UUID) -> Any | None:
+    """Give what the ledger keeps of a number's format, with what that format is for."""
+    statement = (
+        sa.select(
+            LedgerEntry.format_template,
+            LedgerEntry.source,
+            LedgerEntry.format_source,
+            CorrespondenceType.type_code,
+            NumberFormat.public_id,
+            NumberFormat.sub_type_code,
+            NumberFormat.rfa_type_code,
+            NumberFormat.discipline_code,
+        )
+        .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+        .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
+        .where(LedgerEntry.public_id == public_id)
+    )
+    return (await session.execute(statement)).first()
+
+
+async def insert_rendering(session: AsyncSession, row: dict[str, Any]) -> None:
+    await session.execute(_INSERT_RENDERING, row)
+
+
+async def printed_by(session: AsyncSession, *, project_id: int, number: str) -> int | None:
+    """Return the key of the ledger entry that was ever printed like this."""
+    return await session.scalar(
+        sa.select(NumberRendering.reservation_id).where(
+            NumberRendering.project_id == project_id, NumberRendering.document_number == number
+        )
+    )
+
+
+async def insert_audit(session: AsyncSession, row: dict[str, Any]) -> None:
+    """Write the row of an operation that waits for no lock of a series, unless the row says otherwise."""
+    await session.execute(_INSERT_AUDIT, {"retry_count": 0, "lock_wait_ms": 0} | row)
+
+
+async def by_holder(session: AsyncSession, holder: UUID, *, lock: bool = False) -> LedgerEntry | None:
+    """Return the number a document carries now; one that was replaced keeps its holder, and is left out."""
+    statement = sa.select(LedgerEntry).where(
+        LedgerEntry.holder_public_id == holder, LedgerEntry.replaced_by_uuid.is_(None)
+    )
+    return await session.scalar(statement.with_for_update() if lock else statement)
+
+
+async def by_public_id(session: AsyncSession, public_id: UUID, *, lock: bool = False) -> LedgerEntry | None:
+    statement = sa.select(LedgerEntry).where(LedgerEntry.public_id == public_id)
+    statement = statement.execution_options(populate_existing=True)
+    return await session.scalar(statement.with_for_update() if lock else statement)
+
+
+async def end_reservation(
+    session: AsyncSession, *, public_id: UUID, source: str, user_id: int, now: datetime, values: dict[str, Any]
+) -> bool:
+    """
+    Take a reservation of this user that nobody holds out of the state `source`, and say whether it did.
+
+    :param now: the database's clock: what has expired by it stays as it is
+    """
+    conditions = [
+        LedgerEntry.public_id == public_id,
+        LedgerEntry.user_id == user_id,
+        LedgerEntry.document_number_status == source,
+        LedgerEntry.holder_public_id.is_(None),
+        LedgerEntry.expires_at > now,
+    ]
+    return await _changed(session, conditions, values)
+
+
+async def void_number(session: AsyncSession, *, public_id: UUID, source: str, values: dict[str, Any]) -> bool:
+    """Take a number out of the state `source`, and say whether it was in it."""
+    return await _changed(
+        session, [LedgerEntry.public_id == public_id, LedgerEntry.document_number_status == source], values
+    )
+
+
+async def link_replacement(session: AsyncSession, *, public_id: UUID, replaces: UUID) -> None:
+    await _changed(session, [LedgerEntry.public_id == public_id], {"replaces_uuid": replaces})
+
+
+async def _changed(session: AsyncSession, conditions: Sequence[Any], values: dict[str, Any]) -> bool:
+    statement = sa.update(LedgerEntry).where(*conditions).values(**values)
+    done: Any = await session.execute(statement.execution_options(synchronize_session=False))
+    return bool(done.rowcount == 1)
+
+
+async def overdue(session: AsyncSession, *, source: str, now: datetime, limit: int) -> Sequence[LedgerEntry]:
+    """Return reservations past their expiry, locked, the oldest first."""
+    statement = (
+        sa.select(LedgerEntry)
+        .where(
+            LedgerEntry.holder_public_id.is_(None),
+            LedgerEntry.document_number_status == source,
+            LedgerEntry.expires_at <= now,
+        )
+        .order_by(LedgerEntry.expires_at)
+        .limit(limit)
+        .with_for_update()
+    )
+    return (await session.scalars(statement)).all()
+
+
+async def project_and_type_of(session: AsyncSession, entry: LedgerEntry) -> tuple[UUID, str, str]:
+    """Return the project's public id and code, and the code of the document type, of a number."""
+    row = (
+        await session.execute(
+            sa.select(Project.public_id, Project.project_code, CorrespondenceType.type_code)
+            .select_from(LedgerEntry)
+            .join(Project, Project.id == LedgerEntry.project_id)
+            .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+            .where(LedgerEntry.id == entry.id)
+        )
+    ).one()
+    return row[0], row[1], row[2]
+
+
+async def by_printed_number(session: AsyncSession, *, project_id: int, number: str) -> LedgerEntry | None:
+    """Return the entry that was ever printed like this."""
+    statement = (
+        sa.select(LedgerEntry)
+        .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
+        .where(NumberRendering.project_id == project_id, NumberRendering.document_number == number)
+    )
+    return await session.scalar(statement)
+
+
+async def recorded_issue(session: AsyncSession, public_id: UUID) -> tuple[str | None, str] | None:
+    """Return the type and the counter key that a number was issued for, as its audit keeps them."""
+    row: Any = (
+        await session.execute(
+            sa.select(NumberAudit.document_type, NumberAudit.counter_key).where(
+                NumberAudit.reservation_uuid == public_id,
+                NumberAudit.operation.in_(_ISSUED_BY),
+                NumberAudit.counter_key.is_not(None),
+            )
+        )
+    ).first()
+    return (row[0], row[1]) if row is not None else None
+
+
+async def codes_of_counter(session: AsyncSession, counter: NumberCounter) -> Mapping[str, Any]:
+    return await _named(
+        session,
+        project=_code(Project.project_code, Project.id, counter.project_id),
+        originator=_code(Organization.organization_code, Organization.id, counter.originator_organization_id),
+        recipient=_code(Organization.organization_code, Organization.id, counter.recipient_organization_id),
+        type=_code(CorrespondenceType.type_code, CorrespondenceType.id, counter.correspondence_type_id),
+        subType=_code(CorrespondenceSubType.sub_type_code, CorrespondenceSubType.id, counter.sub_type_id),
+        rfaType=_code(RfaType.type_code, RfaType.id, counter.rfa_type_id),
+        discipline=_code(Discipline.discipline_code, Discipline.id, counter.discipline_id),
+    )
+
+
+async def codes_of_entry(session: AsyncSession, entry: LedgerEntry) -> Mapping[str, Any]:
+    """Return what the ledger itself knows of a number whose issue no audit row tells: it was taken over."""
+    return await _named(
+        session,
+        project=_code(Project.project_code, Project.id, entry.project_id),
+        originator=_code(Organization.organization_code, Organization.id, entry.originator_organization_id),
+        recipient=_code(Organization.organization_code, Organization.id, entry.recipient_organization_id),
+        type=_code(CorrespondenceType.type_code, CorrespondenceType.id, entry.correspondence_type_id),
+    )
+
+
+def _code(code: Any, key: Any, value: int) -> Any:
+    return sa.select(code).where(key == value).scalar_subquery()
+
+
+async def _named(session: AsyncSession, **wanted: Any) -> Mapping[str, Any]:
+    statement: Any = sa.select(*(one.label(name) for name, one in wanted.items()))
+    return dict((await session.execute(statement)).mappings().one())

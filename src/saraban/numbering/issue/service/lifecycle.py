@@ -1,0 +1,316 @@
+"""A number after it was issued: revised, restored, cancelled, made void, replaced. Rows are added, never deleted."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+import orjson
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.db import violates_constraint
+from saraban.kit.errors import NotFound
+from saraban.kit.ids import new_id
+from saraban.numbering.issue.domain.lifecycle import (
+    NumberActor,
+    NumberHeld,
+    NumberNotInState,
+    checked_reason,
+    required_state,
+)
+from saraban.numbering.issue.repository import ledger_entries, number_batch
+from saraban.numbering.issue.service.number_batch import Holder, Issued, issued_of
+from saraban.numbering.series.domain.sequence import NumberNotHeld, NumberTaken
+from saraban.numbering.series.domain.states import NumberState
+from saraban.numbering.series.domain.template import stored_template
+from saraban.numbering.series.models import LedgerEntry, NumberCounter
+
+_SHAPE = ("project", "originator", "recipient", "type", "contract", "subType", "rfaType", "discipline", "category")
+MANAGE_NUMBERS = "numbering.manage_formats"
+_SEES = "numbering.view_counters"
+
+
+class RecordedKey(NamedTuple):
+    """
+    :param text: the key in codes, as JSON; the same fields in the same order whatever the operation
+    """
+
+    type: str | None
+    text: str
+
+
+async def key_of_counter(session: AsyncSession, counter: NumberCounter) -> RecordedKey:
+    return _key(await ledger_entries.codes_of_counter(session, counter), counter.current_year)
+
+
+async def key_of_number(session: AsyncSession, entry: LedgerEntry) -> RecordedKey:
+    """Return what the number was issued for."""
+    found = await ledger_entries.recorded_issue(session, entry.public_id)
+    return (
+        RecordedKey(*found)
+        if found is not None
+        else _key(await ledger_entries.codes_of_entry(session, entry), entry.issue_year)
+    )
+
+
+def _key(known: Mapping[str, object], year: int) -> RecordedKey:
+    told = {name: known.get(name) for name in _SHAPE}
+    kind = told["type"]
+    return RecordedKey(str(kind) if kind is not None else None, orjson.dumps({**told, "year": year}).decode())
+
+
+async def revise_number(
+    session: AsyncSession, *, caller: Caller, holder: Holder, revision_label: str, now: datetime, address: str
+) -> str:
+    """
+    Print the holder's number again with the next revision, from the stored format and values (ruling N8).
+
+    :returns: the new rendering; the same number where the format has no `{REV}`
+    :raises NumberTaken: when another document's number already looks like it
+    """
+    entry = await _held(session, holder)
+    printed = stored_template(entry.format_template).render(
+        entry.format_values, sequence=entry.sequence_number, revision=revision_label
+    )
+    if printed != entry.document_number and not await _printed_before(session, entry, printed):
+        await _insert_rendering(session, entry, printed, revision_label, now)
+    old = entry.document_number
+    entry.document_number, entry.revision_label = printed, revision_label
+    await record_operation(session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=printed)
+    return printed
+
+
+async def restore_number(
+    session: AsyncSession, *, caller: Caller, holder: Holder, revision_label: str, now: datetime, address: str
+) -> str:
+    """
+    Take the holder's number back to an earlier revision; what was printed since stays taken.
+
+    :returns: the rendering that holds again
+    """
+    entry = await _held(session, holder)
+    old = entry.document_number
+    entry.revision_label = revision_label
+    entry.document_number = stored_template(entry.format_template).render(
+        entry.format_values, sequence=entry.sequence_number, revision=revision_label
+    )
+    await record_operation(
+        session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=entry.document_number
+    )
+    return entry.document_number
+
+
+async def cancel_number(
+    session: AsyncSession, *, caller: Caller, holder: Holder, reason: str, now: datetime, address: str
+) -> None:
+    """Mark the holder's number cancelled; it stays in the ledger and is never issued again (ruling N12)."""
+    entry = await _held(session, holder)
+    entry.document_number_status = NumberState.CANCELLED
+    entry.cancelled_at, entry.reason = now, reason
+    await record_operation(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
+
+
+async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
+    entry = await ledger_entries.by_holder(session, holder.public_id, lock=True)
+    if entry is None or entry.holder_kind != holder.kind or entry.document_number_status != NumberState.CONFIRMED:
+        raise NumberNotHeld
+    return entry
+
+
+async def _printed_before(session: AsyncSession, entry: LedgerEntry, printed: str) -> bool:
+    """Whether a revision that was withdrawn has printed the same already."""
+    return await ledger_entries.printed_by(session, project_id=entry.project_id, number=printed) == entry.id
+
+
+async def _insert_rendering(
+    session: AsyncSession, entry: LedgerEntry, printed: str, revision_label: str, now: datetime
+) -> None:
+    try:
+        await ledger_entries.insert_rendering(
+            session,
+            {
+                "project_id": entry.project_id,
+                "reservation_id": entry.id,
+                "document_number": printed,
+                "revision_label": revision_label,
+                "kind": "REVISION",
+                "created_at": now,
+            },
+        )
+    except IntegrityError as error:
+        if violates_constraint(error, *number_batch.NUMBER_CONSTRAINTS):
+            raise NumberTaken(values={"number": printed}) from error
+        raise
+
+
+async def record_operation(
+    session: AsyncSession,
+    entry: LedgerEntry,
+    operation: str,
+    *,
+    caller: Caller,
+    now: datetime,
+    address: str,
+    old: str | None = None,
+    new: str | None = None,
+    reason: str | None = None,
+    key: str | None = None,
+    issued_for: RecordedKey | None = None,
+) -> None:
+    """
+    Write the audit row of an operation on a number, in the transaction of the operation (ruling N15).
+
+    :param issued_for: its counter key, where this is the operation that issues it
+    """
+    await session.flush()
+    issued_for = issued_for or await key_of_number(session, entry)
+    await ledger_entries.insert_audit(
+        session,
+        {
+            "uuid": new_id(),
+            "operation": operation,
+            "project_id": entry.project_id,
+            "reservation_uuid": entry.public_id,
+            "generated_number": entry.document_number,
+            "document_type": issued_for.type,
+            "holder_public_id": entry.holder_public_id,
+            "series": entry.series,
+            "counter_key": issued_for.text,
+            "template_used": entry.format_template,
+            "sequence_number": entry.sequence_number,
+            "old_value": old,
+            "new_value": new,
+            "reason": reason,
+            "user_id": caller.user_id,
+            "ip_address": address[:45] or None,
+            "idempotency_key": key,
+            "created_at": now,
+        },
+    )
+
+
+async def void_number(
+    session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
+) -> Issued:
+    """
+    Make a confirmed number that no document carries void. It is never issued again.
+
+    :raises NotFound: also for a number that the caller may not see
+    :raises Forbidden: for one of a project whose numbers the caller does not manage
+    :raises NumberHeld: when a document carries it
+    :raises NumberNotInState: when it is not confirmed
+    """
+    reason = checked_reason(reason)
+    entry = await voidable(session, caller=caller, public_id=public_id, project_id=None)
+    return await _made_void(
+        session, entry, who=NumberActor.ADMINISTRATOR, caller=caller, reason=reason, by=None, now=now, address=address
+    )
+
+
+async def voidable(session: AsyncSession, *, caller: Caller, public_id: UUID, project_id: int | None) -> LedgerEntry:
+    """Return a number that the caller may make void now."""
+    entry = await ledger_entries.by_public_id(session, public_id, lock=True)
+    if entry is None or (project_id is not None and entry.project_id != project_id):
+        raise NotFound("There is no such number.")
+    here = Scope(project=entry.project_id)
+    if not caller.may(MANAGE_NUMBERS, here) and not may_see(caller, entry):
+        raise NotFound("There is no such number.")
+    caller.require(MANAGE_NUMBERS, here)
+    if entry.holder_public_id is not None:
+        raise NumberHeld(values={"number": entry.document_number})
+    if entry.document_number_status != required_state(NumberState.VOID, NumberActor.ADMINISTRATOR):
+        raise NumberNotInState(values={"number": entry.document_number})
+    return entry
+
+
+async def replace_number(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    public_id: UUID,
+    project_id: int,
+    replacement: Issued,
+    reason: str,
+    now: datetime,
+    address: str,
+) -> Issued:
+    """Make a number void for the one just drawn in this transaction, and link the two both ways."""
+    reason = checked_reason(reason)
+    entry = await voidable(session, caller=caller, public_id=public_id, project_id=project_id)
+    await _made_void(
+        session,
+        entry,
+        who=NumberActor.ADMINISTRATOR,
+        caller=caller,
+        reason=reason,
+        by=replacement,
+        now=now,
+        address=address,
+    )
+    return replacement
+
+
+async def replace_held_number(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    holder: Holder,
+    number: UUID,
+    replacement: Issued,
+    reason: str,
+    now: datetime,
+    address: str,
+) -> None:
+    """
+    Make a document's number void for the one just drawn for the same document: it is renumbered.
+
+    The old number keeps its holder and its renderings, so it still finds the document.
+    """
+    entry = await ledger_entries.by_public_id(session, number, lock=True)
+    if entry is None or entry.holder_public_id != holder.public_id or entry.holder_kind != holder.kind:
+        raise NotFound("The document does not carry this number.")
+    await _made_void(
+        session, entry, who=NumberActor.DOCUMENT, caller=caller, reason=reason, by=replacement, now=now, address=address
+    )
+
+
+async def _made_void(
+    session: AsyncSession,
+    entry: LedgerEntry,
+    *,
+    who: NumberActor,
+    caller: Caller,
+    reason: str,
+    by: Issued | None,
+    now: datetime,
+    address: str,
+) -> Issued:
+    values: dict[str, object] = {"document_number_status": NumberState.VOID, "voided_at": now, "reason": reason}
+    if by is not None:
+        values["replaced_by_uuid"] = by.public_id
+        await ledger_entries.link_replacement(session, public_id=by.public_id, replaces=entry.public_id)
+    if not await ledger_entries.void_number(
+        session, public_id=entry.public_id, source=required_state(NumberState.VOID, who), values=values
+    ):
+        raise NumberNotInState(values={"number": entry.document_number})
+    await session.refresh(entry)
+    await record_operation(
+        session,
+        entry,
+        "VOID",
+        caller=caller,
+        now=now,
+        address=address,
+        old=entry.document_number,
+        new=by.number if by else None,
+        reason=reason,
+    )
+    return issued_of(entry)
+
+
+def may_see(caller: Caller, entry: LedgerEntry) -> bool:
+    parties = {entry.originator_organization_id}
+    return bool(parties & caller.organization_ids) or caller.may(_SEES, Scope(project=entry.project_id))

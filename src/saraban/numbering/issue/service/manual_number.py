@@ -1,0 +1,377 @@
+"""
+A number that an administrator states instead of drawing it (ruling N14): it must be one that the format could print, and
+the counter stays where it is unless the jump that was shown is confirmed.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import orjson
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.clock import local_date
+from saraban.kit.db import violates_constraint
+from saraban.kit.errors import Invalid, invalid
+from saraban.kit.ids import new_id
+from saraban.kit.text import fold
+from saraban.numbering.issue.domain.lifecycle import NumberInRange, checked_reason
+from saraban.numbering.issue.repository import ledger_entries, number_batch
+from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, RecordedKey, record_operation
+from saraban.numbering.issue.service.number_batch import Issued, issued_of
+from saraban.numbering.issue.service.number_plan import Plan, plan
+from saraban.numbering.issue.service.number_request import NumberRequest
+from saraban.numbering.series.domain.sequence import LARGEST_STATED, NumberTaken, SequenceExhausted
+from saraban.numbering.series.models import LedgerEntry, NumberCounter
+from saraban.numbering.series.repository import counters
+
+
+async def lock_counter(session: AsyncSession, plan: Plan, *, now: datetime) -> NumberCounter:
+    """Return the main counter of the plan's series, made if it is absent, locked until the transaction ends."""
+    await counters.ensure_counter(session, key=plan.key, series=plan.series, now=now)
+    counter = await counters.locked_counter(session, project_id=plan.project.id, series=plan.series)
+    assert counter is not None
+    return counter
+
+
+async def skip_to(
+    session: AsyncSession,
+    plan: Plan,
+    counter: NumberCounter,
+    to: int,
+    *,
+    user_id: int,
+    reason: str,
+    address: str | None,
+    now: datetime,
+) -> None:
+    """Have a locked counter go on after `to`; one that stands there or beyond stays."""
+    old = counter.last_number
+    if to <= old:
+        return
+    counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, now
+    await session.flush()
+    if to == old + 1:
+        return
+    await ledger_entries.insert_audit(
+        session,
+        {
+            "uuid": new_id(),
+            "operation": "SKIP",
+            "project_id": plan.project.id,
+            "series": plan.series,
+            "counter_key": plan.codes_text,
+            "template_used": plan.template.text,
+            "sequence_number": old + 1,
+            "skipped_to": to - 1,
+            "reason": reason,
+            "user_id": user_id,
+            "ip_address": address,
+            "created_at": now,
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ManualNumber:
+    """What the administrator states: a printed number or a sequence, exactly one of the two."""
+
+    document_number: str | None
+    sequence: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CoveringRange:
+    """
+    A range that the stated number lies in.
+
+    :param code: code of the organization it is kept for
+    :param refuses: nobody may state the number: it is barred, or kept for somebody else
+    """
+
+    public_id: UUID
+    kind: str
+    first: int
+    last: int
+    organization: UUID | None
+    code: str | None
+    refuses: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ManualNumberEffect:
+    """
+    What an override would do.
+
+    :param jump: sequences that the counter would leap over if it were moved, the stated one included; 0: it stays
+    :param taken: whether the number is issued already
+    :param closed: the range it lies in, which the series steps over
+    """
+
+    number: str
+    sequence: int
+    series: str
+    counter: int
+    jump: int
+    taken: bool
+    closed: CoveringRange | None = None
+
+
+async def plan_on(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    request: NumberRequest,
+    issued_on: date | None,
+    now: datetime,
+    zone: ZoneInfo,
+) -> Plan:
+    """
+    Plan a number as it was to be printed on a day that has passed; without a day, as it is printed now.
+
+    :raises Invalid: for a day to come, and where a year is stated beside the day
+    """
+    today = local_date(now, zone)
+    if issued_on is not None and issued_on > today:
+        raise invalid(
+            "/issuedOn",
+            "too_late",
+            "วันที่ออกต้องไม่เกินวันนี้ ({today})",
+            "This must not be after today ({today}).",
+            today=today.isoformat(),
+        )
+    if issued_on is not None and request.year is not None:
+        raise invalid(
+            "/year",
+            "one_of_two",
+            "ระบุปีหรือวันที่ออกอย่างใดอย่างหนึ่ง",
+            "Give either the year or the date issued.",
+        )
+    # Of the day only the period is printed; noon is in that day whatever the zone did at its edges.
+    moment = now if issued_on in {None, today} else datetime.combine(issued_on, time(12), zone)
+    return await plan(session, caller=caller, request=request, now=moment, zone=zone)
+
+
+async def manual_number_effect(
+    session: AsyncSession, *, caller: Caller, plan: Plan, statement: ManualNumber
+) -> ManualNumberEffect:
+    """
+    Show what an override would do, without doing it.
+
+    :raises Invalid: when the stated number is none that the format could print
+    """
+    caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
+    check_main_series(plan)
+    sequence = _sequence(plan, statement)
+    last = await counters.last_number(session, project_id=plan.project.id, series=plan.series)
+    number, base = plan.number(sequence), plan.base(sequence)
+    found = await ledger_entries.taken_numbers(
+        session, project_id=plan.project.id, bases=[base, number], numbers=[base, number]
+    )
+    closed = await _closed(session, plan, sequence)
+    return ManualNumberEffect(number, sequence, plan.series, last, max(sequence - last, 0), bool(found), closed)
+
+
+async def _closed(session: AsyncSession, plan: Plan, sequence: int) -> CoveringRange | None:
+    found = await counters.covering_range(session, project_id=plan.project.id, series=plan.series, sequence=sequence)
+    if found is None:
+        return None
+    row, organization, code = found
+    refuses = row.kind == "BARRED" or row.organization_id not in {None, plan.originator.id}
+    return CoveringRange(row.public_id, row.kind, row.first_number, row.last_number, organization, code, refuses)
+
+
+async def issue_manually(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    plan: Plan,
+    statement: ManualNumber,
+    reason: str,
+    moves_counter: bool,
+    confirmed_jump: int | None,
+    token: UUID,
+    key: str | None,
+    address: str,
+    now: datetime | None = None,
+) -> Issued:
+    """
+    Put a stated number into the ledger, final and carried by no document.
+
+    :param now: when it is stated, where the plan is of another day
+    :param confirmed_jump: the jump that was shown; needed where the counter is to move
+    :raises NumberTaken: naming the number, when it was issued before
+    :raises NumberInRange: when it is barred, or kept for another organization
+    :raises Invalid: for a jump that was not confirmed as it is
+    """
+    reason = checked_reason(reason)
+    effect = await manual_number_effect(session, caller=caller, plan=plan, statement=statement)
+    if effect.taken:
+        raise NumberTaken(values={"number": effect.number})
+    if effect.closed is not None and effect.closed.refuses:
+        closed = effect.closed
+        raise NumberInRange(values={"number": effect.number, "first": closed.first, "last": closed.last})
+    moment = now or plan.now
+    entry = _entry(plan, effect, caller=caller, token=token, reason=reason, address=address, now=moment)
+    await _insert(session, entry, plan)
+    old, new = None, None
+    if moves_counter:
+        old, new = await _move(
+            session, plan, effect, confirmed_jump, caller=caller, reason=reason, address=address, now=moment
+        )
+    await record_operation(
+        session,
+        entry,
+        "OVERRIDE",
+        caller=caller,
+        now=moment,
+        address=address,
+        old=old,
+        new=new,
+        reason=reason,
+        key=key,
+        issued_for=RecordedKey(plan.type.code, plan.codes_text),
+    )
+    return issued_of(entry)
+
+
+def check_main_series(plan: Plan) -> None:
+    """
+    :raises Invalid: when the request names a kept range, where the main series is meant
+    """
+    if plan.range:
+        raise invalid("/rangePublicId", "not_here", "ระบุช่วงเลขที่นี่ไม่ได้", "A range cannot be given here.")
+
+
+def _sequence(plan: Plan, statement: ManualNumber) -> int:
+    if (statement.document_number is None) == (statement.sequence is None):
+        raise invalid(
+            "/documentNumber",
+            "one_of_two",
+            "ระบุเลขที่เอกสารหรือเลขลำดับอย่างใดอย่างหนึ่ง",
+            "Give either the number or the sequence.",
+        )
+    sequence = statement.sequence
+    if statement.document_number is not None:
+        sequence = sequence_of(plan, fold(statement.document_number))
+    assert sequence is not None
+    if plan.refuses_overflow and plan.template.overflows(sequence):
+        raise SequenceExhausted
+    return sequence
+
+
+def sequence_of(plan: Plan, number: str) -> int:
+    """
+    Read the sequence out of a printed number.
+
+    :raises Invalid: when the number is not exactly what the format prints for that sequence
+    """
+    left, right = plan.printing.around
+    digits = number[len(left) : len(number) - len(right)]
+    fits = digits.isascii() and digits.isdigit() and len(digits) <= len(str(LARGEST_STATED))
+    if not fits or int(digits) < 1 or plan.number(int(digits)) != number:
+        raise invalid(
+            "/documentNumber",
+            "not_of_the_format",
+            "เลขที่ไม่ตรงกับรูปแบบ {example}",
+            "The number does not match the format {example}.",
+            example=plan.number(1),
+        )
+    return int(digits)
+
+
+def _entry(
+    plan: Plan, effect: ManualNumberEffect, *, caller: Caller, token: UUID, reason: str, address: str, now: datetime
+) -> LedgerEntry:
+    return LedgerEntry(
+        public_id=new_id(),
+        token=token,
+        project_id=plan.project.id,
+        correspondence_type_id=plan.type.id,
+        originator_organization_id=plan.originator.id,
+        recipient_organization_id=plan.key.recipient_organization_id,
+        series=plan.series,
+        range=0,
+        sequence_number=effect.sequence,
+        base_number=plan.base(effect.sequence),
+        document_number=effect.number,
+        revision_label=plan.revision,
+        document_number_status="CONFIRMED",
+        source="OVERRIDE",
+        format_template=plan.template.text,
+        format_values=dict(plan.values),
+        format_uuid=plan.format_public_id,
+        format_source=plan.source,
+        issue_year=plan.year,
+        user_id=caller.user_id,
+        ip_address=address[:45] or None,
+        reason=reason,
+        confirmed_at=plan.now,
+        created_at=now,
+    )
+
+
+async def _insert(session: AsyncSession, entry: LedgerEntry, plan: Plan) -> None:
+    try:
+        session.add(entry)
+        await session.flush()
+        await ledger_entries.insert_rendering(
+            session,
+            {
+                "project_id": entry.project_id,
+                "reservation_id": entry.id,
+                "document_number": entry.document_number,
+                "revision_label": entry.revision_label,
+                "kind": "ISSUE",
+                "created_at": entry.created_at,
+            },
+        )
+    except IntegrityError as error:
+        if violates_constraint(error, *number_batch.NUMBER_CONSTRAINTS):
+            raise NumberTaken(values={"number": plan.number(entry.sequence_number)}) from error
+        raise
+
+
+async def _move(
+    session: AsyncSession,
+    plan: Plan,
+    effect: ManualNumberEffect,
+    confirmed_jump: int | None,
+    *,
+    caller: Caller,
+    reason: str,
+    address: str,
+    now: datetime,
+) -> tuple[str, str]:
+    counter = await lock_counter(session, plan, now=now)
+    old = counter.last_number
+    jump = max(effect.sequence - old, 0)
+    if confirmed_jump != jump:
+        raise _not_confirmed(old, jump)
+    await skip_to(
+        session,
+        plan,
+        counter,
+        effect.sequence,
+        user_id=caller.user_id,
+        reason=reason,
+        address=address[:45] or None,
+        now=now,
+    )
+    return orjson.dumps({"counter": old}).decode(), orjson.dumps({"counter": old + jump}).decode()
+
+
+def _not_confirmed(old: int, jump: int) -> Invalid:
+    return invalid(
+        "/confirmedJump",
+        "not_confirmed",
+        "ตัวนับจะข้ามจาก {old} ไป {new} ({jump} ลำดับ) โปรดยืนยันจำนวนนี้",
+        "The counter would jump from {old} to {new} ({jump} numbers). Please confirm.",
+        old=old,
+        new=old + jump,
+        jump=jump,
+    )

@@ -1,0 +1,361 @@
+"""
+Inside the transaction of numbers: advance the counter once, write ledger, renderings and audit for everybody at once.
+
+`allocation` decides when this runs and what its failures mean; here is only what one attempt does. It takes requests
+of one series, in order of arrival, and gives each its outcome in the same order.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import SessionOrConnection
+from saraban.kit.errors import DomainError
+from saraban.kit.ids import new_id
+from saraban.kit.pipeline import DriverConnection
+from saraban.numbering.issue.repository import ledger_entries, number_batch
+from saraban.numbering.issue.service.number_plan import Plan
+from saraban.numbering.series.domain.counter_key import CounterState, SeriesKey
+from saraban.numbering.series.domain.sequence import LARGEST, SequenceExhausted, open_sequences, sequence_ranges
+from saraban.numbering.series.models import LedgerEntry
+from saraban.numbering.series.repository import counters
+
+_FIRST_BLOCK, _LAST_BLOCK = 100, 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Whom a number belongs to: opaque here, resolved by `documents`."""
+
+    kind: str
+    public_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A number that stands in the ledger; `expires_at` only while it is reserved."""
+
+    public_id: UUID
+    number: str
+    base_number: str
+    sequence: int
+    year: int
+    template: str
+    revision: str
+    status: str = "CONFIRMED"
+    expires_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class IssueRequest:
+    """
+    One request for a number, on its way.
+
+    :param lasts: how long a reservation holds; None for a number that is final
+    :param retries: attempts after the first, for the audit
+    :param waited: seconds until the transaction began, for the audit
+    """
+
+    plan: Plan
+    caller: Caller
+    holder: Holder | None
+    token: UUID
+    address: str
+    idempotency_key: str | None
+    lasts: timedelta | None = None
+    retries: int = 0
+    waited: float = 0.0
+
+
+@dataclass(slots=True)
+class LockPath:
+    """
+    How an attempt goes about it.
+
+    :param path: `redis` or `database`: what kept the others out
+    :param locks_row: read the counter `FOR UPDATE`
+    :param searches: look which numbers are taken before choosing
+    :param remembered: where the series stood after this process's last batch
+    """
+
+    path: str
+    locks_row: bool = False
+    searches: bool = False
+    remembered: CounterState | None = None
+
+
+class CounterMoved(Exception):  # never leaves this package
+    """Another transaction moved the counter between our read and our compare-and-set."""
+
+
+class CounterMissing(Exception):  # never leaves this package
+    """The counter row that this process remembers is not there."""
+
+
+class FormatChanged(Exception):  # never leaves this package: the request is planned again
+    """The format that the request was planned with is no longer the one in force."""
+
+
+IssueOutcome = Issued | DomainError | FormatChanged
+
+
+@dataclass(slots=True)
+class IssuedBatch:
+    """What an attempt gave each request, and where the series stands if it is committed."""
+
+    outcomes: list[IssueOutcome]
+    standing: CounterState
+    skipped: list[int] = field(default_factory=list)
+
+
+def issued_of(entry: LedgerEntry) -> Issued:
+    """Return what the caller got for a row of the ledger."""
+    return Issued(
+        entry.public_id,
+        entry.document_number,
+        entry.base_number,
+        entry.sequence_number,
+        entry.issue_year,
+        entry.format_template,
+        entry.revision_label,
+        entry.document_number_status,
+        entry.expires_at,
+    )
+
+
+async def issue_batch(connected: SessionOrConnection, draws: Sequence[IssueRequest], course: LockPath) -> IssuedBatch:
+    """
+    Return each request of one series its number, or the reason why it gets none, in one compare-and-set.
+
+    :raises CounterMoved: when another transaction came between
+    :raises CounterMissing: when there is no such counter
+    """
+    remembered = None if course.locks_row or course.searches else course.remembered
+    if remembered is not None and not remembered.contested and all(_in_force(draw.plan, remembered) for draw in draws):
+        drawn = await _attempt(connected, draws, course, remembered)
+        if drawn is not None:
+            return drawn
+    plan = draws[0].plan
+    standing = await counters.counter_state(connected, _place(plan), lock=course.locks_row or course.path == "database")
+    if standing is None:
+        raise CounterMissing(plan.series)
+    if course.remembered is not None:
+        # Where servers take turns, a batch that trusts its memory is written twice: then it is dearer than looking.
+        standing = replace(standing, contested=standing.version != course.remembered.version)
+    drawn = await _attempt(connected, draws, course, standing)
+    if drawn is None:
+        raise CounterMoved(plan.series)
+    return drawn
+
+
+def _place(plan: Plan) -> SeriesKey:
+    return SeriesKey(plan.project.id, plan.series, plan.range)
+
+
+def _in_force(plan: Plan, standing: CounterState) -> bool:
+    saved = standing.formats
+    return plan.format_mark == next((saved[key] for key in plan.format_keys if key in saved), None)
+
+
+async def _attempt(
+    connected: SessionOrConnection, draws: Sequence[IssueRequest], course: LockPath, standing: CounterState
+) -> IssuedBatch | None:
+    """:returns: None when the compare-and-set was lost"""
+    taken = await _taken(connected, draws, standing) if course.searches else frozenset()
+    outcomes, last = _assign(draws, standing, taken)
+    plan = draws[0].plan
+    drawn = IssuedBatch(outcomes, replace(standing, last_number=last, version=standing.version + 1))
+    if last == standing.last_number:
+        return drawn if standing is not course.remembered else None  # nobody gets a number: let the database say why
+    drawn.skipped = [n for n in taken if standing.last_number < n < last]
+    if any(draw.lasts is not None for draw in draws):
+        await _set_expiries(connected, draws, drawn)
+    issued = [(draw, one) for draw, one in zip(draws, outcomes, strict=True) if isinstance(one, Issued)]
+    moved = await number_batch.write_batch(
+        await DriverConnection.of(connected),
+        _place(plan),
+        seen=standing,
+        to=last,
+        now=plan.now,
+        entries=[_ledger_row(draw, one) for draw, one in issued],
+        audits=list(_audit_rows(issued, drawn.skipped, course)),
+    )
+    if not moved:
+        return None
+    return drawn
+
+
+def _assign(
+    draws: Sequence[IssueRequest], standing: CounterState, taken: frozenset[int]
+) -> tuple[list[IssueOutcome], int]:
+    """Render and check each number before anything is written; who is refused leaves his to the next."""
+    sequences = open_sequences(standing.last_number, closed=standing.closed, taken=taken)
+    outcomes: list[IssueOutcome] = []
+    last, sequence = standing.last_number, next(sequences)
+    for draw in draws:
+        try:
+            outcomes.append(_issue(draw, sequence, standing))
+        except (DomainError, FormatChanged) as refusal:
+            outcomes.append(refusal)
+        else:
+            last, sequence = sequence, next(sequences)
+    return outcomes, last
+
+
+def _issue(draw: IssueRequest, sequence: int, standing: CounterState) -> Issued:
+    plan = draw.plan
+    if not _in_force(plan, standing):
+        raise FormatChanged
+    if sequence > (LARGEST if standing.end is None else standing.end) or (
+        plan.refuses_overflow and plan.template.overflows(sequence)
+    ):
+        raise SequenceExhausted
+    return Issued(
+        new_id(), plan.number(sequence), plan.base(sequence), sequence, plan.year, plan.template.text, plan.revision
+    )
+
+
+async def _taken(
+    connected: SessionOrConnection, draws: Sequence[IssueRequest], standing: CounterState
+) -> frozenset[int]:
+    """Look for enough free sequences, in growing blocks of plain reads (ruling N2), and return the taken ones."""
+    plans = {(draw.plan.template.text, draw.plan.revision): draw.plan for draw in draws}.values()
+    taken: set[int] = set()
+    after, free, block = standing.last_number, 0, max(_FIRST_BLOCK, len(draws))
+    while True:
+        candidates = list(islice(open_sequences(after, closed=standing.closed), block))
+        printed = {
+            sequence: {name for plan in plans for name in (plan.base(sequence), plan.number(sequence))}
+            for sequence in candidates
+        }
+        names = sorted(set().union(*printed.values()))
+        found = await ledger_entries.taken_numbers(
+            connected, project_id=draws[0].plan.project.id, bases=names, numbers=names
+        )
+        taken |= {sequence for sequence, forms in printed.items() if forms & found}
+        free += sum(sequence not in taken for sequence in printed)
+        if free >= len(draws):
+            return frozenset(taken)
+        after, block = candidates[-1], min(block * 2, _LAST_BLOCK)
+
+
+async def _set_expiries(connected: SessionOrConnection, draws: Sequence[IssueRequest], drawn: IssuedBatch) -> None:
+    now = await counters.database_now(connected)
+    for place, (draw, one) in enumerate(zip(draws, drawn.outcomes, strict=True)):
+        if draw.lasts is not None and isinstance(one, Issued):
+            drawn.outcomes[place] = replace(one, status="RESERVED", expires_at=now + draw.lasts)
+
+
+def _ledger_row(draw: IssueRequest, issued: Issued) -> tuple[Any, ...]:
+    """In the order of `repository.LEDGER_COLUMNS`."""
+    plan = draw.plan
+    reserved = issued.expires_at is not None
+    return (
+        issued.public_id,
+        draw.token,
+        plan.project.id,
+        plan.type.id,
+        plan.originator.id,
+        plan.key.recipient_organization_id,
+        plan.series,
+        plan.range,
+        issued.sequence,
+        issued.base_number,
+        issued.number,
+        issued.revision,
+        issued.status,
+        "DRAW",
+        draw.holder.kind if draw.holder else None,
+        draw.holder.public_id if draw.holder else None,
+        plan.template.text,
+        plan.values,
+        plan.format_public_id,
+        plan.source,
+        plan.year,
+        draw.caller.user_id,
+        draw.address[:45] or None,
+        plan.year_reason,
+        plan.now if reserved else None,
+        issued.expires_at,
+        None if reserved else plan.now,
+        plan.now,
+    )
+
+
+def _audit_rows(
+    issued: Sequence[tuple[IssueRequest, Issued]], skipped: list[int], course: LockPath
+) -> Iterator[tuple[Any, ...]]:
+    """In the order of `repository.AUDIT_COLUMNS`; first the stretches that were stepped over."""
+    for stretch in sequence_ranges(skipped):
+        yield _audit_row(issued[0][0], "SKIP", course, sequence=stretch.first, to=stretch.last)
+    for draw, one in issued:
+        yield _audit_row(
+            draw, "GENERATE" if one.expires_at is None else "RESERVE", course, sequence=one.sequence, issued=one
+        )
+
+
+def _audit_row(
+    draw: IssueRequest,
+    operation: str,
+    course: LockPath,
+    *,
+    sequence: int,
+    to: int | None = None,
+    issued: Issued | None = None,
+) -> tuple[Any, ...]:
+    plan = draw.plan
+    return (
+        new_id(),
+        operation,
+        plan.project.id,
+        issued.public_id if issued else None,
+        issued.number if issued else None,
+        plan.type.code if issued else None,
+        draw.holder.public_id if issued and draw.holder else None,
+        plan.series,
+        plan.codes_text,
+        plan.template.text,
+        sequence,
+        to,
+        plan.year_reason if issued else "The numbers of this stretch were already taken.",
+        draw.caller.user_id,
+        draw.address[:45] or None,
+        draw.idempotency_key,
+        draw.retries,
+        round(draw.waited * 1000),
+        course.path,
+        plan.now,
+    )
+
+
+async def cancel_undelivered(session: AsyncSession, draw: IssueRequest, issued: Issued, *, now: datetime) -> None:
+    """Cancel a number whose caller was gone before it could be told, with the reason (ruling N12)."""
+    reason = "Caller gone before the number could be handed over."
+    if not await ledger_entries.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=now):
+        return
+    plan = draw.plan
+    await ledger_entries.insert_audit(
+        session,
+        {
+            "uuid": new_id(),
+            "operation": "CANCEL",
+            "project_id": plan.project.id,
+            "reservation_uuid": issued.public_id,
+            "generated_number": issued.number,
+            "document_type": plan.type.code,
+            "series": plan.series,
+            "counter_key": plan.codes_text,
+            "template_used": plan.template.text,
+            "sequence_number": issued.sequence,
+            "reason": reason,
+            "user_id": draw.caller.user_id,
+            "ip_address": draw.address[:45] or None,
+            "created_at": now,
+        },
+    )

@@ -1,0 +1,349 @@
+"""
+Everything that can be decided about a number before any lock is taken: whose it is, which format, which series.
+
+Reads only. A plan is enough to issue the number without asking the database for a code again, and to preview it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import orjson
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
+from saraban.kit.errors import unknown
+from saraban.numbering.issue.repository import ledger_entries
+from saraban.numbering.issue.service.number_request import (
+    DRAWING,
+    DRAWING_CATEGORIES,
+    NumberParties,
+    NumberRequest,
+    ResolvedRequest,
+    check_codes,
+    check_permission,
+    check_recipient_type,
+    remembered_resolution,
+    requested_revision,
+    requested_year,
+    resolve,
+)
+from saraban.numbering.series.domain import counter_key
+from saraban.numbering.series.domain.counter_key import CounterKey, CounterState, Period, PrintedCodes, SeriesKey
+from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
+from saraban.numbering.series.domain.sequence import LARGEST, SequenceExhausted, open_sequences
+from saraban.numbering.series.domain.template import LONGEST_NUMBER, Template, TemplateText
+from saraban.numbering.series.domain.tokens import REV, SEQ
+from saraban.numbering.series.repository import counters
+from saraban.projects.service import (
+    ContractRef,
+    DisciplineRef,
+    OrganizationRef,
+    ProjectRef,
+    RfaTypeRef,
+    SubTypeRef,
+    TypeRef,
+)
+
+# An RFA goes along its approval path and a sheet stays inside its organization: their counters have no recipient.
+_WITHOUT_RECIPIENT = frozenset({"RFA", "CIRCULATION", DRAWING})
+_ROWS = 1500  # what is left of the three rows when the texts are taken away
+_BLOCK = 50
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTemplate:
+    """
+    A template made ready for one request: printing it part by part for every number would cost more than all the rest.
+
+    :param width: least digits of the sequence
+    :param around: what the number prints left and right of its sequence; `around_base` the same without `{REV}`
+    """
+
+    width: int
+    around: tuple[str, str]
+    around_base: tuple[str, str]
+
+    @classmethod
+    def of(cls, template: Template, values: Mapping[str, str], revision: str) -> "PreparedTemplate":
+        """:raises NumberUnprintable: for a token without a value, and past 255 characters"""
+        template.render(values, sequence=1, revision=revision)
+        return cls(template.width, _around(template, values, revision), _around(template, values, ""))
+
+
+def _around(template: Template, values: Mapping[str, str], revision: str) -> tuple[str, str]:
+    sides = ["", ""]
+    side = 0
+    for part in template.parts:
+        if isinstance(part, TemplateText):
+            sides[side] += part.text
+        elif part.name == SEQ:
+            side = 1
+        else:
+            sides[side] += revision if part.name == REV else values[part.name]
+    return sides[0], sides[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """
+    A request resolved: the series it counts in and all that its number prints.
+
+    :param format_keys: of the formats that fit, the best first
+    :param format_mark: key and version of the format it was made with; None for the fallback
+    :param narrowing: of the format
+    :param codes_text: `codes` as the audit keeps them
+    :param weight: bytes that its rows may take in a statement, generously
+    """
+
+    request: NumberRequest
+    parties: NumberParties
+    template: Template
+    source: str
+    refuses_overflow: bool
+    format_keys: tuple[FormatKey, ...]
+    format_mark: tuple[int, int] | None
+    format_public_id: UUID | None
+    narrowing: Narrowing
+    values: Mapping[str, str]
+    series: str
+    range: int
+    key: CounterKey
+    year: int
+    year_reason: str | None
+    revision: str
+    now: datetime
+    zone: ZoneInfo
+    codes: Mapping[str, object]
+    codes_text: str
+    lock_name: str
+    printing: PreparedTemplate
+    weight: int
+
+    @property
+    def project(self) -> ProjectRef:
+        return self.parties.project
+
+    @property
+    def type(self) -> TypeRef:
+        return self.parties.type
+
+    @property
+    def originator(self) -> OrganizationRef:
+        return self.parties.originator
+
+    @property
+    def recipient(self) -> OrganizationRef | None:
+        return self.parties.recipient
+
+    @property
+    def contract(self) -> ContractRef | None:
+        return self.parties.contract
+
+    @property
+    def sub_type(self) -> SubTypeRef | None:
+        return self.parties.sub_type
+
+    @property
+    def rfa_type(self) -> RfaTypeRef | None:
+        return self.parties.rfa_type
+
+    @property
+    def discipline(self) -> DisciplineRef | None:
+        return self.parties.discipline
+
+    def number(self, sequence: int) -> str:
+        return self._join(sequence, self.printing.around)
+
+    def base(self, sequence: int) -> str:
+        return self._join(sequence, self.printing.around_base)
+
+    def _join(self, sequence: int, around: tuple[str, str]) -> str:
+        number = f"{around[0]}{str(sequence).zfill(self.printing.width)}{around[1]}"
+        if len(number) > LONGEST_NUMBER:  # a widened sequence may be what makes it too long
+            self.template.render(self.values, sequence=sequence, revision=self.revision)
+        return number
+
+
+async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest, now: datetime, zone: ZoneInfo) -> Plan:
+    """
+    Resolve a request for a number and check that the caller may make it (ruling N14).
+
+    :param now: when the request arrived; it decides the year and serves every attempt (ruling N5)
+    :raises Invalid: naming the field; nothing has been touched
+    :raises Forbidden: when the caller may not create such a document
+    :raises NotYourOrganization: when the caller does not act for the originator
+    """
+    check_codes(request)
+    return _allowed(request, await resolve(session, request), caller=caller, now=now, zone=zone)
+
+
+async def plan_apart(db: Database, *, caller: Caller, request: NumberRequest, now: datetime, zone: ZoneInfo) -> Plan:
+    """
+    Do what `plan` does for whoever has no session, and take a connection only where something must be read.
+
+    :raises: what `plan` raises
+    """
+    check_codes(request)
+    resolved = remembered_resolution(db.engine.sync_engine, request)
+    if resolved is None:
+        async with db.reading() as session:
+            resolved = await resolve(session, request)
+    return _allowed(request, resolved, caller=caller, now=now, zone=zone)
+
+
+def _allowed(
+    request: NumberRequest, resolved: ResolvedRequest, *, caller: Caller, now: datetime, zone: ZoneInfo
+) -> Plan:
+    check_permission(caller, resolved.parties)
+    check_recipient_type(request, resolved.parties.recipient)
+    year = requested_year(request, caller, resolved.parties, now, zone)
+    return _made(request, resolved, year=year, now=now, zone=zone)
+
+
+async def replan(session: AsyncSession, old: Plan) -> Plan:
+    """Plan the same request, of the same moment, with the format that is in force now."""
+    resolved = await resolve(session, old.request, fresh=True)
+    return _made(old.request, resolved, year=old.year, now=old.now, zone=old.zone)
+
+
+def _made(request: NumberRequest, resolved: ResolvedRequest, *, year: int, now: datetime, zone: ZoneInfo) -> Plan:
+    parties, template = resolved.parties, resolved.template
+    values = counter_key.token_values(_codes(parties, request.category_code), period=Period.of(now, zone, year=year))
+    series = template.series(values, resets=resolved.resets)
+    if resolved.range_series is not None and resolved.range_series != series:
+        raise unknown("/rangePublicId", str(request.range_public_id))
+    codes = _key_in_codes(parties, year, request)
+    codes_text = orjson.dumps(codes).decode()
+    printed, revision = counter_key.printed_values(template, values), requested_revision(request.revision)
+    return Plan(
+        request=request,
+        parties=parties,
+        template=template,
+        source=resolved.source,
+        refuses_overflow=resolved.refuses_overflow,
+        format_keys=resolved.keys,
+        format_mark=resolved.mark,
+        format_public_id=resolved.format_public_id,
+        narrowing=resolved.narrowing,
+        values=printed,
+        series=series,
+        range=resolved.range,
+        key=_counter_key(parties, year),
+        year=year,
+        year_reason=request.year_reason,
+        revision=revision,
+        now=now,
+        zone=zone,
+        codes=codes,
+        codes_text=codes_text,
+        lock_name=f"docnum:{parties.project.public_id}:{resolved.range}:{series}",
+        # A number that cannot be printed is refused here, before any counter is touched.
+        printing=PreparedTemplate.of(template, printed, revision),
+        weight=_ROWS + 4 * (5 * LONGEST_NUMBER + 4 * len(codes_text) + len(request.year_reason or "")),
+    )
+
+
+def _codes(parties: NumberParties, category: str | None) -> PrintedCodes:
+    if category and category not in DRAWING_CATEGORIES:
+        raise unknown("/categoryCode", category)
+    return PrintedCodes(
+        project=parties.project.code,
+        originator=parties.originator.code,
+        type=parties.type.code,
+        recipient=parties.recipient.code if parties.recipient else "",
+        sub_type_number=(parties.sub_type.number or "") if parties.sub_type else "",
+        rfa_type=parties.rfa_type.code if parties.rfa_type else "",
+        discipline=parties.discipline.code if parties.discipline else "",
+        category=category or "",
+    )
+
+
+def _counter_key(parties: NumberParties, year: int) -> CounterKey:
+    counts_recipient = parties.recipient is not None and parties.type.code not in _WITHOUT_RECIPIENT
+    return CounterKey(
+        project_id=parties.project.id,
+        originator_organization_id=parties.originator.id,
+        recipient_organization_id=(
+            parties.recipient.id if parties.recipient and counts_recipient else counter_key.NO_RECIPIENT
+        ),
+        correspondence_type_id=parties.type.id,
+        sub_type_id=parties.sub_type.id if parties.sub_type else counter_key.NONE,
+        rfa_type_id=parties.rfa_type.id if parties.rfa_type else counter_key.NONE,
+        discipline_id=parties.discipline.id if parties.discipline else counter_key.NONE,
+        current_year=year,
+    )
+
+
+def _key_in_codes(parties: NumberParties, year: int, request: NumberRequest) -> dict[str, object]:
+    """Return the counter key as the audit keeps it: codes that still mean something in twenty years."""
+    return {
+        "project": parties.project.code,
+        "originator": parties.originator.code,
+        "recipient": parties.recipient.code if parties.recipient else None,
+        "type": parties.type.code,
+        "contract": parties.contract.code if parties.contract else None,
+        "subType": parties.sub_type.code if parties.sub_type else None,
+        "rfaType": parties.rfa_type.code if parties.rfa_type else None,
+        "discipline": parties.discipline.code if parties.discipline else None,
+        "category": request.category_code,
+        "year": year,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class NumberPreview:
+    """What a draw would give now if nobody else draws first."""
+
+    number: str
+    sequence: int
+
+
+async def preview(session: AsyncSession, *, plan: Plan) -> NumberPreview:
+    """
+    Return which number a draw would give now; it consumes nothing.
+
+    :raises SequenceExhausted: where a draw would be refused too
+    """
+    (sequence,) = await next_sequences(session, plan=plan, count=1)
+    return NumberPreview(plan.number(sequence), sequence)
+
+
+async def next_sequences(session: AsyncSession, *, plan: Plan, count: int) -> list[int]:
+    """Return the sequences of the next draws, as things stand."""
+    place = SeriesKey(plan.project.id, plan.series, plan.range)
+    standing = await counters.counter_state(session, place, lock=False) or CounterState(0, 0)
+    chosen = await free_sequences(session, place, standing, number=plan.number, base=plan.base, count=count)
+    if chosen[-1] > (LARGEST if standing.end is None else standing.end) or (
+        plan.refuses_overflow and plan.template.overflows(chosen[-1])
+    ):
+        raise SequenceExhausted
+    return chosen
+
+
+async def free_sequences(
+    session: AsyncSession,
+    place: SeriesKey,
+    standing: CounterState,
+    *,
+    number: Callable[[int], str],
+    base: Callable[[int], str],
+    count: int,
+) -> list[int]:
+    """Return the next sequences that are neither closed nor taken by whatever prints alike."""
+    after, found = standing.last_number, list[int]()
+    while len(found) < count:
+        candidates = list(islice(open_sequences(after, closed=standing.closed), _BLOCK))
+        names = await ledger_entries.taken_numbers(
+            session,
+            project_id=place.project_id,
+            bases=[base(sequence) for sequence in candidates],
+            numbers=[number(sequence) for sequence in candidates],
+        )
+        found += [one for one in candidates if base(one) not in names and number(one) not in names]
+        after = candidates[-1]
+    return found[:count]

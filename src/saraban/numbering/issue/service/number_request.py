@@ -1,0 +1,382 @@
+"""
+A request for a number: what it may say, who may make it (ruling N14), what its codes stand for, which format is in force.
+
+Resolving takes a dozen reads, and requests come in runs that ask for the same, so each process remembers what it found
+for a moment. Codes never change their meaning; a format that changed meanwhile is noticed inside the transaction of the
+number, which plans such a request again with `fresh`.
+"""
+
+import re
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+from weakref import WeakKeyDictionary
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller, NotYourOrganization
+from saraban.identity.domain.permission import Scope
+from saraban.kit.clock import stopwatch
+from saraban.kit.errors import Invalid, invalid, unknown
+from saraban.numbering.series.domain import counter_key
+from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing, matching_format_keys
+from saraban.numbering.series.domain.template import FALLBACK, Template, stored_template
+from saraban.numbering.series.models import NumberFormat
+from saraban.numbering.series.repository import counters
+from saraban.projects import service as projects
+from saraban.projects.service import (
+    ContractRef,
+    DisciplineRef,
+    OrganizationRef,
+    ProjectRef,
+    RfaTypeRef,
+    SubTypeRef,
+    TypeRef,
+)
+
+DRAWING_CATEGORIES = frozenset({"DRW", "CDW", "SDW", "ADW"})
+DRAWING = "DRAWING"
+OTHER_YEAR_PERMISSION = "numbering.manage_formats"
+_LABEL = re.compile(r"[A-Z]{1,3}\Z|[0-9]{1,3}\Z")
+_RECIPIENT_TYPES = frozenset({"OWNER", "CONTRACTOR", "CONSULTANT"})
+_REMEMBERED_FOR = 2.0  # seconds
+_MOST = 5000
+_CREATES = {
+    "RFA": "rfa.create",
+    "TRANSMITTAL": "transmittal.create",
+    "CIRCULATION": "circulation.create",
+    DRAWING: "drawing.create",
+}
+_BELONGS = {"rfa_type_code": ("RFA", "/rfaTypeCode"), "category_code": (DRAWING, "/categoryCode")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberRequest:
+    """What a number is asked for; public ids and codes as the API takes them."""
+
+    project_public_id: UUID
+    correspondence_type_code: str
+    originator_organization_public_id: UUID
+    recipient_organization_public_id: UUID | None = None
+    recipient_type: str | None = None
+    contract_public_id: UUID | None = None
+    sub_type_code: str | None = None
+    rfa_type_code: str | None = None
+    discipline_code: str | None = None
+    category_code: str | None = None
+    year: int | None = None
+    year_reason: str | None = None
+    revision: str | None = None
+    range_public_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NumberParties:
+    project: ProjectRef
+    type: TypeRef
+    originator: OrganizationRef
+    recipient: OrganizationRef | None
+    contract: ContractRef | None
+    sub_type: SubTypeRef | None
+    rfa_type: RfaTypeRef | None
+    discipline: DisciplineRef | None
+
+
+def permission_to_create(type_code: str) -> str:
+    """Who may create the document may draw its number (ruling N14)."""
+    return _CREATES.get(type_code, "correspondence.create")
+
+
+def check_permission(caller: Caller, parties: NumberParties) -> None:
+    """A role at the contract counts for the originator's own people; a role over the whole project for everybody's."""
+    permission, scope = permission_to_create(parties.type.code), scope_of(parties)
+    if parties.originator.id in caller.organization_ids:
+        caller.require(permission, scope)
+    elif not caller.may(permission, replace(scope, contract=None)):
+        raise NotYourOrganization.at("/originatorOrganizationPublicId")
+
+
+def scope_of(parties: NumberParties) -> Scope:
+    contract = parties.contract.id if parties.contract else None
+    for ref in (parties.rfa_type, parties.discipline, parties.sub_type):
+        contract = contract or (ref.contract_id if ref else None)
+    return Scope(organizations=frozenset({parties.originator.id}), project=parties.project.id, contract=contract)
+
+
+def check_codes(request: NumberRequest) -> None:
+    """A code of another kind of document would stand in the books of this one; and nobody writes to himself."""
+    for name, (type_code, pointer) in _BELONGS.items():
+        if getattr(request, name) and request.correspondence_type_code != type_code:
+            raise not_of_type(pointer, request.correspondence_type_code)
+    if request.recipient_organization_public_id == request.originator_organization_public_id:
+        raise invalid(
+            "/recipientOrganizationPublicId",
+            "self",
+            "ผู้ส่งและผู้รับเป็นองค์กรเดียวกันไม่ได้",
+            "The originator cannot be the recipient.",
+        )
+
+
+def not_of_type(pointer: str, type_code: str) -> Invalid:
+    return invalid(
+        pointer,
+        "not_of_this_type",
+        "ใช้รหัสนี้กับเอกสารประเภท {type} ไม่ได้",
+        "This code does not belong to documents of type {type}.",
+        type=type_code,
+    )
+
+
+def check_recipient_type(request: NumberRequest, recipient: OrganizationRef | None) -> None:
+    if request.recipient_type is None:
+        return
+    if recipient is None:
+        raise invalid(
+            "/recipientType",
+            "without_recipient",
+            "ระบุประเภทผู้รับโดยไม่มีผู้รับไม่ได้",
+            "A recipient type requires a recipient.",
+        )
+    derived = recipient.role if recipient.role in _RECIPIENT_TYPES else "OTHER"
+    if request.recipient_type != derived:
+        raise invalid(
+            "/recipientType",
+            "disagrees",
+            "ผู้รับ {organization} เป็น {derived} ในโครงการนี้ ไม่ใช่ {stated}",
+            "{organization} is {derived} in this project, not {stated}.",
+            organization=recipient.code,
+            derived=derived,
+            stated=request.recipient_type,
+        )
+
+
+def requested_year(
+    request: NumberRequest, caller: Caller, parties: NumberParties, now: datetime, zone: ZoneInfo
+) -> int:
+    current = counter_key.year_of_issue(now, zone)
+    if request.year is None:
+        return current
+    stated = counter_key.ad_year(request.year)
+    if stated == current:
+        return stated
+    caller.require(OTHER_YEAR_PERMISSION, scope_of(parties))
+    if not (request.year_reason or "").strip():
+        raise invalid(
+            "/yearReason",
+            "required",
+            "การออกเลขที่ของปีอื่นต้องระบุเหตุผล",
+            "A number of another year requires a reason.",
+        )
+    return stated
+
+
+def requested_revision(label: str | None) -> str:
+    if label is None:
+        return "A"
+    if not _LABEL.match(label):
+        raise invalid(
+            "/revision",
+            "malformed",
+            "รหัสฉบับแก้ไขต้องเป็น A-Z (หรือ AA) หรือตัวเลข",
+            "A revision is letters A-Z (or AA) or a number.",
+        )
+    return label
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedRequest:
+    """
+    Everything about a request that does not depend on who asks and when.
+
+    :param keys: of the formats that fit, the best first
+    :param mark: key and version of the format; None for the system's fallback
+    :param narrowing: of the format
+    :param range: 0 for the main counter
+    """
+
+    parties: NumberParties
+    template: Template
+    source: str
+    resets: bool
+    refuses_overflow: bool
+    keys: tuple[FormatKey, ...]
+    mark: tuple[int, int] | None
+    format_public_id: UUID | None
+    narrowing: Narrowing
+    range: int = 0
+    range_series: str | None = None
+
+
+ResolutionCache = OrderedDict[tuple[Any, ...], tuple[float, ResolvedRequest]]
+# By the pool: those who read and those who write have engines of their own, with one pool between them.
+_remembered: WeakKeyDictionary[sa.Pool, ResolutionCache] = WeakKeyDictionary()
+_NOTHING: ResolutionCache = OrderedDict()
+
+
+async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool = False) -> ResolvedRequest:
+    """
+    :param fresh: ask the database whatever is remembered
+    :raises Invalid: naming the field
+    """
+    found = None if fresh else remembered_resolution(_engine(session), request)
+    if found is not None:
+        return found
+    resolved = await _resolved(session, request)
+    known = _remembered.setdefault(_engine(session).pool, OrderedDict())
+    known[_key(request)] = (stopwatch() + _REMEMBERED_FOR, resolved)
+    if len(known) > _MOST:
+        known.popitem(last=False)
+    return resolved
+
+
+def remembered_resolution(engine: sa.Engine, request: NumberRequest) -> ResolvedRequest | None:
+    """Return what was found a moment ago, so that nobody takes a connection for it."""
+    found = _remembered.get(engine.pool, _NOTHING).get(_key(request))
+    return found[1] if found is not None and found[0] > stopwatch() else None
+
+
+def _key(request: NumberRequest) -> tuple[Any, ...]:
+    return (
+        request.project_public_id,
+        request.correspondence_type_code,
+        request.originator_organization_public_id,
+        request.recipient_organization_public_id,
+        request.contract_public_id,
+        request.sub_type_code,
+        request.rfa_type_code,
+        request.discipline_code,
+        request.range_public_id,
+    )
+
+
+def forget_resolutions(session: AsyncSession) -> None:
+    """Have the process ask anew: a format was saved."""
+    _remembered.pop(_engine(session).pool, None)
+
+
+def _engine(session: AsyncSession) -> sa.Engine:
+    bind = session.get_bind()
+    return bind if isinstance(bind, sa.Engine) else bind.engine
+
+
+async def _resolved(session: AsyncSession, request: NumberRequest) -> ResolvedRequest:
+    parties = await _parties(session, request)
+    keys = matching_format_keys(parties.type.id, narrowing_of(parties))
+    row = await counters.format_for(session, project_id=parties.project.id, keys=keys)
+    number, series = await _range(session, request, parties)
+    return ResolvedRequest(
+        parties=parties,
+        template=stored_template(row.format_template if row else FALLBACK),
+        source=_source(row),
+        resets=row.reset_sequence_yearly if row else True,
+        refuses_overflow=row is not None and row.overflow == "refuse",
+        keys=keys,
+        mark=(row.id, row.version) if row else None,
+        format_public_id=row.public_id if row else None,
+        narrowing=row.narrowing if row else Narrowing(),
+        range=number,
+        range_series=series,
+    )
+
+
+def narrowing_of(parties: NumberParties) -> Narrowing:
+    return Narrowing(
+        parties.sub_type.code if parties.sub_type else "",
+        parties.rfa_type.code if parties.rfa_type else "",
+        parties.discipline.code if parties.discipline else "",
+    )
+
+
+def _source(row: NumberFormat | None) -> str:
+    if row is None:
+        return "fallback"
+    return "default" if row.correspondence_type_id is None else "specific"
+
+
+async def _range(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> tuple[int, str | None]:
+    if request.range_public_id is None:
+        return 0, None
+    row = await counters.range_by_public_id(session, request.range_public_id)
+    if row is None or row.project_id != parties.project.id or row.released_at is not None or row.kind != "KEPT":
+        raise unknown("/rangePublicId", str(request.range_public_id))
+    if row.organization_id is not None and row.organization_id != parties.originator.id:
+        raise invalid(
+            "/rangePublicId",
+            "not_yours",
+            "ช่วงเลขนี้จองไว้ให้องค์กรอื่น",
+            "This range is reserved for another organization.",
+        )
+    return row.number, row.series
+
+
+async def _parties(session: AsyncSession, request: NumberRequest) -> NumberParties:
+    project = await projects.find_project(session, public_id=request.project_public_id, pointer="/projectPublicId")
+    kind = await projects.find_type(session, code=request.correspondence_type_code, pointer="/correspondenceTypeCode")
+    originator = await projects.find_organization(
+        session,
+        project=project,
+        public_id=request.originator_organization_public_id,
+        pointer="/originatorOrganizationPublicId",
+    )
+    recipient = None
+    if request.recipient_organization_public_id is not None:
+        recipient = await projects.find_organization(
+            session,
+            project=project,
+            public_id=request.recipient_organization_public_id,
+            pointer="/recipientOrganizationPublicId",
+        )
+    contract = None
+    if request.contract_public_id is not None:
+        contract = await projects.find_contract(
+            session, project=project, public_id=request.contract_public_id, pointer="/contractPublicId"
+        )
+    parties = await _with_master_data(
+        session, request, NumberParties(project, kind, originator, recipient, contract, None, None, None)
+    )
+    return await _in_its_contract(session, request, parties)
+
+
+async def _in_its_contract(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> NumberParties:
+    """Give the recipient the role that it has in the contract, where one is stated or a code belongs to one."""
+    coded = (parties.contract, parties.discipline, parties.rfa_type, parties.sub_type)
+    of_contract = next((getattr(one, "contract_id", None) or one.id for one in coded if one is not None), None)
+    if of_contract is None or request.recipient_organization_public_id is None:
+        return parties
+    recipient = await projects.find_organization(
+        session,
+        project=parties.project,
+        public_id=request.recipient_organization_public_id,
+        pointer="/recipientOrganizationPublicId",
+        contract_id=of_contract,
+    )
+    return replace(parties, recipient=recipient)
+
+
+async def _with_master_data(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> NumberParties:
+    project, contract = parties.project, parties.contract
+    discipline = rfa_type = sub_type = None
+    if request.discipline_code:
+        discipline = await projects.find_discipline(
+            session, project=project, contract=contract, code=request.discipline_code, pointer="/disciplineCode"
+        )
+    if request.rfa_type_code:
+        rfa_type = await projects.find_rfa_type(
+            session, project=project, contract=contract, code=request.rfa_type_code, pointer="/rfaTypeCode"
+        )
+    if request.sub_type_code:
+        sub_type = await projects.find_sub_type(
+            session,
+            project=project,
+            contract=contract,
+            type_id=parties.type.id,
+            code=request.sub_type_code,
+            pointer="/subTypeCode",
+        )
+    return NumberParties(
+        project, parties.type, parties.originator, parties.recipient, contract, sub_type, rfa_type, discipline
+    )

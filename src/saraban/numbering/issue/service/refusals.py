@@ -1,0 +1,194 @@
+"""
+Refused and failed calls are kept too (ruling N15): outside the transaction that failed, from a bounded spool when the
+database itself failed. Operators read them; they are deleted after seven years or more.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.clock import stopwatch
+from saraban.kit.db import Database, database_fault
+from saraban.kit.errors import DomainError
+from saraban.kit.ids import new_id
+from saraban.kit.pagination import Page
+from saraban.kit.trace import trace_id
+from saraban.numbering.issue.domain.retry import NumberingBusy, NumberingConflict, NumberingFailed
+from saraban.numbering.issue.repository import number_errors
+from saraban.numbering.issue.service import metrics
+from saraban.numbering.series.domain.sequence import SequenceExhausted
+from saraban.numbering.series.models import NumberErrorRow
+
+VIEW_LOGS = "system.view_logs"
+ERROR_RETENTION: Final = timedelta(days=2557)  # seven years, as the audit
+_DELETED_AT_ONCE = 1000
+log = structlog.get_logger(__name__)
+_SPOOLED = 1000
+_PATIENCE = 0.5  # seconds that a refused caller waits for its row
+_AT_THE_END = 2.0  # seconds
+_TYPES: dict[type[DomainError], tuple[str, str]] = {
+    NumberingBusy: ("LOCK_TIMEOUT", "2"),
+    NumberingConflict: ("VERSION_CONFLICT", "3"),
+    NumberingFailed: ("DB_ERROR", "4"),
+    SequenceExhausted: ("SEQUENCE_EXHAUSTED", "none"),
+}
+FAILURES = frozenset({NumberingBusy, NumberingConflict, NumberingFailed})  # ours, not the caller's
+
+
+async def list_errors(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    kind: str | None = None,
+    username: str | None = None,
+    trace: str | None = None,
+    since: datetime | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Page[NumberErrorRow]:
+    """
+    Return refused and failed calls of every project, newest first.
+
+    :param kind: only those of this type, such as `LOCK_TIMEOUT`
+    :param trace: only that of the request with this trace id
+    :raises Forbidden: for who may not read the system's logs: a row may name a project, or nobody at all
+    """
+    caller.require(VIEW_LOGS, Scope())
+    return await number_errors.errors_page(
+        session, kind=kind, username=username, trace=trace, since=since, cursor=cursor, limit=limit
+    )
+
+
+async def delete_old_errors(session: AsyncSession, *, now: datetime, keep: timedelta = ERROR_RETENTION) -> int:
+    """Delete a bounded number of rows that are older than `keep`, and return their number."""
+    return await number_errors.delete_errors(session, before=now - keep, limit=_DELETED_AT_ONCE)
+
+
+class RefusalLog:
+    """
+    Writes `document_number_errors`, in a task of its own: a caller that leaves takes no row along, and none waits for a
+    database that does not answer. Rows that cannot be written wait here, the oldest dropped past 1,000.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._spool: deque[dict[str, Any]] = deque(maxlen=_SPOOLED)
+        self._come = 0  # rows ever spooled
+        self._writing: asyncio.Task[bool] | None = None
+        self._doubtful = False
+
+    async def refused(
+        self, error: DomainError, *, context: dict[str, Any], user_id: int | None, address: str, now: datetime
+    ) -> None:
+        """Keep a refusal, unless a log further in has kept it already; it soon returns, written or not."""
+        if error.kept:
+            return
+        error.kept = True
+        kind, scenario = _TYPES.get(type(error), ("VALIDATION_ERROR", "none"))
+        context = {**context, "code": error.code, "pointers": [field.pointer for field in error.fields]}
+        await self._written(self._add(kind, scenario, str(error), context, user_id, address, now))
+
+    async def redis_down(
+        self, detail: str, *, context: dict[str, Any], user_id: int, address: str, now: datetime
+    ) -> None:
+        await self._written(self._add("REDIS_ERROR", "1", detail, context, user_id, address, now))
+
+    def _add(
+        self,
+        kind: str,
+        scenario: str,
+        message: str,
+        context: dict[str, Any],
+        user_id: int | None,
+        address: str,
+        now: datetime,
+    ) -> int:
+        metrics.ERROR.labels(type=kind, scenario=scenario).inc()
+        log.warning("numbering.failed", error_type=kind, scenario=scenario, error=message, **context)
+        self._spool.append(
+            {
+                "uuid": new_id(),
+                "error_type": kind,
+                "error_message": message[:2000],
+                "context_data": context,
+                "user_id": user_id,
+                "ip_address": address[:45] or None,
+                "trace_id": trace_id() or None,
+                "created_at": now,
+            }
+        )
+        self._come += 1
+        return self._come
+
+    @property
+    def waiting(self) -> int:
+        """Rows that are not written yet."""
+        return len(self._spool)
+
+    def write(self) -> "asyncio.Task[bool] | None":
+        """Have what waits written, unless it is being done; nobody need wait for it."""
+        if self._spool and (self._writing is None or self._writing.done()):
+            self._writing = asyncio.get_running_loop().create_task(self._write(list(self._spool)), name="refusals")
+        return self._writing
+
+    async def close(self) -> None:
+        """Give the rows that are left a last moment."""
+        end = stopwatch() + _AT_THE_END
+        while self._spool and (task := self.write()) is not None:
+            done, _ = await asyncio.wait([task], timeout=max(end - stopwatch(), 0.0))
+            if not done or not task.result():
+                task.cancel()
+                break
+        if self._spool:
+            log.error("numbering.errors_lost", rows=len(self._spool))
+
+    async def _written(self, number: int) -> None:
+        """Wait until that row is written or dropped, or until the database has kept its caller long enough."""
+        end = stopwatch() + _PATIENCE
+        while self._come - len(self._spool) < number and (task := self.write()) is not None:
+            done, _ = await asyncio.wait([task], timeout=max(end - stopwatch(), 0.0))
+            if not done or not task.result():
+                return
+
+    async def _write(self, rows: Sequence[dict[str, Any]]) -> bool:
+        """:returns: whether the database took them; on its faults they stay for the next time"""
+        try:
+            await self._db.transact(lambda session: _insert(session, rows, doubtful=self._doubtful))
+        except (SQLAlchemyError, OSError) as error:
+            if database_fault(error) is not None:
+                self._doubtful = True  # the commit may have gone through
+                log.warning("numbering.error_spooled", waiting=len(self._spool), error=str(error)[:300])
+                return False
+            if len(rows) > 1:
+                return await self._write_one_by_one(rows)
+            log.exception("numbering.error_unwritable", row=rows[0]["error_message"])
+        self._doubtful = False
+        self._forget(rows)
+        return True
+
+    async def _write_one_by_one(self, rows: Sequence[dict[str, Any]]) -> bool:
+        """One row that the database will never take keeps none of the others back."""
+        for row in rows:
+            if not await self._write([row]):
+                return False
+        return True
+
+    def _forget(self, rows: Sequence[dict[str, Any]]) -> None:
+        # They are the oldest, less those that newer ones have pushed out meanwhile.
+        written = {row["uuid"] for row in rows}
+        while self._spool and self._spool[0]["uuid"] in written:
+            self._spool.popleft()
+
+
+async def _insert(session: AsyncSession, rows: Sequence[dict[str, Any]], *, doubtful: bool) -> None:
+    there = await number_errors.existing_errors(session, [row["uuid"] for row in rows]) if doubtful else frozenset()
+    if missing := [row for row in rows if row["uuid"] not in there]:
+        await number_errors.insert_errors(session, missing)

@@ -1,0 +1,1 @@
+"""Ranges of a series that are reserved for an organization, or blocked."""

@@ -1,0 +1,124 @@
+"""`/document-numbering/ranges`: stretches of a series that are kept for somebody, or barred."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession
+from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
+from saraban.numbering.issue.endpoints import once, request_of
+from saraban.numbering.issue.service import number_plan
+from saraban.numbering.ranges import service
+from saraban.numbering.ranges.schemas import (
+    RangeEffectOut,
+    RangeIn,
+    RangeOut,
+    RangePreviewIn,
+    RangesOut,
+    ReleasedOut,
+    ReleaseIn,
+)
+from saraban.numbering.ranges.service import RangeRow
+
+router = APIRouter(route_class=RecordedRoute)
+
+
+@router.post("/ranges", status_code=201, response_model=RangeOut, summary="Keep or bar a range of a series")
+async def create_range(
+    body: RangeIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
+) -> Response:
+    """The series is that of the document described. A kept range counts by itself: draw with `rangePublicId`."""
+    moment = now.now()
+
+    async def work(session: AsyncSession) -> RangeOut:
+        plan = await number_plan.plan(session, caller=caller, request=request_of(body), now=moment, zone=now.zone)
+        row = await service.create_range(
+            session,
+            caller=caller,
+            plan=plan,
+            kind=body.kind,
+            first=body.first_number,
+            last=body.last_number,
+            organization=body.organization_public_id,
+            reason=body.reason,
+            address=address,
+            confirmed_size=body.confirmed_size,
+        )
+        return _range(row)
+
+    operation = "POST /document-numbering/ranges"
+    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work, status=201)
+
+
+@router.post("/ranges/preview", dependencies=READ_LIMIT, summary="Show what closing a range would do")
+async def preview_range(body: RangePreviewIn, session: ReadSession, caller: CurrentCaller, now: Now) -> RangeEffectOut:
+    """How many sequences it has and what the series would print next; a range that cannot be is refused as it would be."""
+    plan = await number_plan.plan(session, caller=caller, request=request_of(body), now=now.now(), zone=now.zone)
+    effect = await service.range_effect(
+        session,
+        caller=caller,
+        plan=plan,
+        kind=body.kind,
+        first=body.first_number,
+        last=body.last_number,
+        organization=body.organization_public_id,
+    )
+    return RangeEffectOut(
+        series=effect.series,
+        counter=effect.counter,
+        next_number=effect.following,
+        size=effect.size,
+        must_confirm=effect.asks,
+    )
+
+
+@router.get("/ranges", dependencies=READ_LIMIT, summary="List the ranges of a project")
+async def list_ranges(
+    session: ReadSession,
+    caller: CurrentCaller,
+    project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
+    limit: PageLimit = 50,
+    cursor: PageCursor = None,
+) -> RangesOut:
+    """Newest first, the released ones too."""
+    page = await service.list_ranges(
+        session, caller=caller, project_public_id=project_public_id, cursor=cursor, limit=limit
+    )
+    return RangesOut(items=[_range(row) for row in page.items], next_cursor=page.next_cursor)
+
+
+@router.post("/ranges/{publicId}/release", response_model=ReleasedOut, summary="Release a range")
+async def release_range(
+    public_id: PathId, body: ReleaseIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
+) -> Response:
+    """The main series gives what it has not passed yet; what the range gave stays issued."""
+    moment = now.now()
+
+    async def work(session: AsyncSession) -> ReleasedOut:
+        await service.release_range(
+            session, caller=caller, public_id=public_id, reason=body.reason, now=moment, address=address
+        )
+        return ReleasedOut(public_id=public_id, released_at=moment)
+
+    operation = f"POST /document-numbering/ranges/{public_id}"
+    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
+
+
+def _range(row: RangeRow) -> RangeOut:
+    kept = row.range
+    return RangeOut(
+        public_id=kept.public_id,
+        series=kept.series,
+        kind=kept.kind,
+        first_number=kept.first_number,
+        last_number=kept.last_number,
+        organization_public_id=row.organization,
+        last_issued=row.last if row.last is not None and row.last >= kept.first_number else None,
+        reason=kept.reason,
+        created_at=kept.created_at,
+        released_at=kept.released_at,
+    )

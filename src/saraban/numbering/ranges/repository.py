@@ -1,0 +1,95 @@
+"""The rows of reserved and blocked ranges, and their counters."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import Organization
+from saraban.kit.pagination import Page, newest_first, page_of
+from saraban.numbering.series.models import NumberCounter, NumberRange
+
+
+async def add_range(session: AsyncSession, row: NumberRange, *, like: NumberCounter, now: datetime) -> None:
+    """Write a range and, where it is kept for somebody, the counter of its own."""
+    session.add(row)
+    if row.kind == "KEPT":
+        session.add(
+            NumberCounter(
+                project_id=like.project_id,
+                series=like.series,
+                range=row.number,
+                originator_organization_id=like.originator_organization_id,
+                recipient_organization_id=like.recipient_organization_id,
+                correspondence_type_id=like.correspondence_type_id,
+                sub_type_id=like.sub_type_id,
+                rfa_type_id=like.rfa_type_id,
+                discipline_id=like.discipline_id,
+                current_year=like.current_year,
+                last_number=row.first_number - 1,
+                range_count=0,
+                version=0,
+                updated_at=now,
+            )
+        )
+    await session.flush()
+
+
+async def raise_version(session: AsyncSession, *, project_id: int, series: str, range_: int) -> None:
+    """Have every allocator look at this counter again before its next number."""
+    await session.execute(
+        sa.update(NumberCounter)
+        .where(NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == range_)
+        .values(version=NumberCounter.version + 1)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def highest_range(session: AsyncSession, *, project_id: int, series: str) -> int:
+    statement = sa.select(sa.func.max(NumberRange.number)).where(
+        NumberRange.project_id == project_id, NumberRange.series == series
+    )
+    return await session.scalar(statement) or 0
+
+
+async def overlapping(session: AsyncSession, *, project_id: int, series: str, first: int, last: int) -> bool:
+    statement = sa.select(NumberRange.id).where(
+        NumberRange.project_id == project_id,
+        NumberRange.series == series,
+        NumberRange.released_at.is_(None),
+        NumberRange.first_number <= last,
+        NumberRange.last_number >= first,
+    )
+    return await session.scalar(statement.limit(1)) is not None
+
+
+async def locked_range(session: AsyncSession, public_id: UUID) -> NumberRange | None:
+    return await session.scalar(sa.select(NumberRange).where(NumberRange.public_id == public_id).with_for_update())
+
+
+async def ranges_page(
+    session: AsyncSession, *, project_id: int, cursor: str | None, limit: int
+) -> Page[tuple[NumberRange, UUID | None, int | None]]:
+    """Return the ranges of a project, newest first, with whom they are kept for and where their counters stand."""
+    statement: Any = (
+        sa.select(NumberRange, Organization.public_id, NumberCounter.last_number)
+        .outerjoin(Organization, Organization.id == NumberRange.organization_id)
+        .outerjoin(
+            NumberCounter,
+            sa.and_(
+                NumberCounter.project_id == NumberRange.project_id,
+                NumberCounter.series == NumberRange.series,
+                NumberCounter.range == NumberRange.number,
+            ),
+        )
+        .where(NumberRange.project_id == project_id)
+    )
+    statement = newest_first(
+        statement, at=NumberRange.created_at, public_id=NumberRange.public_id, cursor=cursor, limit=limit
+    )
+    rows: Sequence[Any] = (await session.execute(statement)).all()
+    found: list[tuple[NumberRange, UUID | None, int | None]] = [(row[0], row[1], row[2]) for row in rows]
+    return page_of(found, limit=limit, key=lambda row: (row[0].created_at, row[0].public_id))

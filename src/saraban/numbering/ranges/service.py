@@ -1,0 +1,395 @@
+"""The life of a number (ruling N12): one table of who may take it from which state to which, and what refuses the rest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid, unknown
+from saraban.kit.ids import new_id
+from saraban.kit.pagination import Page
+from saraban.kit.text import fold
+from saraban.numbering.issue.domain.lifecycle import checked_reason
+from saraban.numbering.issue.repository import ledger_entries
+from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, key_of_counter
+from saraban.numbering.issue.service.manual_number import check_main_series
+from saraban.numbering.issue.service.number_plan import Plan, free_sequences
+from saraban.numbering.issue.service.number_request import forget_resolutions
+from saraban.numbering.ranges import repository
+from saraban.numbering.series.domain.counter_key import CounterState, SeriesKey
+from saraban.numbering.series.domain.format_selection import Narrowing, matching_format_keys
+from saraban.numbering.series.domain.sequence import LARGEST, SequenceRange
+from saraban.numbering.series.domain.template import FALLBACK, Template, stored_template
+from saraban.numbering.series.domain.tokens import ORIGINATOR
+from saraban.numbering.series.models import NumberCounter, NumberRange
+from saraban.numbering.series.repository import counters
+from saraban.projects import service as projects
+from saraban.projects.service import OrganizationRef, ProjectRef
+
+MOST_UNASKED = 1000  # sequences that may be closed without a second look
+
+
+class RangeOverlaps(DomainError):
+    """Part of the stretch is kept or barred already."""
+
+    kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_OVERLAPS"
+    says = Text("ช่วงเลขนี้ทับซ้อนกับช่วงที่กำหนดไว้แล้ว", "This range overlaps an existing one.")
+    recovery = (Text("เลือกช่วงเลขอื่น", "Choose another range."),)
+
+
+class RangePassed(DomainError):
+    """The series has counted past the beginning of the stretch."""
+
+    kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_PASSED"
+    says = Text(
+        "ชุดเลขนี้ออกเลขถึงลำดับ {last} แล้ว ช่วงเลขต้องเริ่มหลังจากนั้น",
+        "The series has issued numbers up to {last}; a range must start after it.",
+    )
+    recovery = (Text("เลือกช่วงเลขที่เริ่มหลังจากนั้น", "Choose a range that starts later."),)
+
+
+class RangeReleased(DomainError):
+    """The range was released before."""
+
+    kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_RELEASED"
+    says = Text("ช่วงเลขนี้ถูกปลดแล้ว", "This range is already released.")
+    recovery = (REFRESH,)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeRow:
+    """A range with the public id of whom it is kept for, and the last number its own counter gave."""
+
+    range: NumberRange
+    organization: UUID | None
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RangeEffect:
+    """
+    What closing a range would do.
+
+    :param following: the number that the series would give next; None where its format would refuse it
+    :param size: sequences that would be closed
+    :param asks: whether this size must be confirmed: so many, or so high, may be a slip of the finger
+    """
+
+    series: str
+    counter: int
+    following: str | None
+    size: int
+    asks: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _RequestedRange:
+    """A range as it is asked for, in a series that was found."""
+
+    project: ProjectRef
+    series: str
+    kind: str
+    first: int
+    last: int
+    owner: OrganizationRef | None
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first + 1
+
+    def asks(self, template: Template, counter: int) -> bool:
+        return self.size > MOST_UNASKED or len(str(self.last)) > max(template.width, len(str(counter)))
+
+
+async def range_effect(
+    session: AsyncSession, *, caller: Caller, plan: Plan, kind: str, first: int, last: int, organization: UUID | None
+) -> RangeEffect:
+    """
+    Show what closing a range would do, without doing it.
+
+    :raises: what `close` raises, but for a size that was not confirmed
+    """
+    caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
+    check_main_series(plan)
+    stretch = await _asked_by(session, plan, kind, first, last, organization)
+    standing = await counters.counter_state(session, SeriesKey(plan.project.id, plan.series, 0), lock=False)
+    standing = standing or CounterState(0, 0)
+    await _check_open(session, stretch, standing.last_number)
+    following = await _following(session, plan, replace(standing, closed=_with(standing.closed, stretch)))
+    asks = stretch.asks(plan.template, standing.last_number)
+    return RangeEffect(plan.series, standing.last_number, following, stretch.size, asks)
+
+
+def _with(closed: Sequence[SequenceRange], stretch: _RequestedRange) -> tuple[SequenceRange, ...]:
+    return tuple(sorted((*closed, SequenceRange(stretch.first, stretch.last))))
+
+
+async def _following(session: AsyncSession, plan: Plan, standing: CounterState) -> str | None:
+    place = SeriesKey(plan.project.id, plan.series, 0)
+    (sequence,) = await free_sequences(session, place, standing, number=plan.number, base=plan.base, count=1)
+    if sequence > LARGEST or (plan.refuses_overflow and plan.template.overflows(sequence)):
+        return None
+    return plan.number(sequence)
+
+
+async def create_range(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    plan: Plan,
+    kind: str,
+    first: int,
+    last: int,
+    organization: UUID | None,
+    reason: str,
+    address: str,
+    confirmed_size: int | None = None,
+) -> RangeRow:
+    """
+    Have the main counter of the plan's series step over `first` to `last` from now on.
+
+    :param organization: the only one that may draw from a kept range; None: whoever may draw from the series
+    :param confirmed_size: how many sequences it closes; needed where that is many, or more digits than the format has
+    :raises Invalid: for an organization that could never draw from the series, or a size that was not confirmed
+    :raises RangeOverlaps: when part of it is closed already
+    :raises RangePassed: when the series has counted past `first`
+    """
+    caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
+    check_main_series(plan)
+    reason = checked_reason(reason)
+    stretch = await _asked_by(session, plan, kind, first, last, organization)
+    await counters.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
+    counter = await _locked(session, stretch)
+    _check_confirmed(stretch, plan.template, counter, confirmed_size)
+    row = await _closed(session, stretch, counter, caller=caller, reason=reason, now=plan.now, address=address)
+    return RangeRow(row, organization, first - 1 if kind == "KEPT" else None)
+
+
+async def create_range_in_series(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    series: str,
+    kind: str,
+    first: int,
+    last: int,
+    organization: UUID | None,
+    reason: str,
+    now: datetime,
+    address: str,
+    confirmed_size: int | None = None,
+) -> NumberRange:
+    """
+    Do the same to a series that has counted already, named as the books name it.
+
+    :raises Invalid: also at `/series`, when the project has no such series
+    """
+    project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
+    caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+    reason = checked_reason(reason)
+    owner = await _owner(session, project, kind, organization)
+    stretch = _RequestedRange(project, fold(series), kind, first, last, owner)
+    counter = await _locked(session, stretch)
+    codes = orjson.loads((await key_of_counter(session, counter)).text)
+    document = Narrowing(codes["subType"] or "", codes["rfaType"] or "", codes["discipline"] or "")
+    keys = matching_format_keys(counter.correspondence_type_id, document)
+    row = await counters.format_for(session, project_id=project.id, keys=keys)
+    template = stored_template(row.format_template if row else FALLBACK)
+    if owner is not None and owner.id != counter.originator_organization_id:
+        _refuse_if_printed(template, str(codes["originator"]))
+    _check_confirmed(stretch, template, counter, confirmed_size)
+    return await _closed(session, stretch, counter, caller=caller, reason=reason, now=now, address=address)
+
+
+async def _asked_by(
+    session: AsyncSession, plan: Plan, kind: str, first: int, last: int, organization: UUID | None
+) -> _RequestedRange:
+    owner = await _owner(session, plan.project, kind, organization)
+    if owner is not None and owner.id != plan.originator.id:
+        _refuse_if_printed(plan.template, plan.originator.code)
+    return _RequestedRange(plan.project, plan.series, kind, first, last, owner)
+
+
+def _refuse_if_printed(template: Template, originator: str) -> None:
+    """Whoever draws in the name of another organization than the series prints draws from another series."""
+    if ORIGINATOR in template.tokens:
+        raise invalid(
+            "/organizationPublicId",
+            "never_draws_here",
+            "ชุดเลขนี้แสดงรหัสผู้ส่ง {originator} องค์กรอื่นออกเลขจากช่วงนี้ไม่ได้",
+            "This series shows the originator code {originator}; another organization cannot issue numbers from this range.",
+            originator=originator,
+        )
+
+
+async def _locked(session: AsyncSession, stretch: _RequestedRange) -> NumberCounter:
+    counter = await counters.locked_counter(session, project_id=stretch.project.id, series=stretch.series)
+    if counter is None:
+        raise unknown("/series", stretch.series)
+    await _check_open(session, stretch, counter.last_number)
+    return counter
+
+
+async def _check_open(session: AsyncSession, stretch: _RequestedRange, counter: int) -> None:
+    if stretch.last < stretch.first:
+        raise invalid("/lastNumber", "too_small", "ต้องไม่น้อยกว่าเลขแรก", "This must not be below the first number.")
+    if stretch.first <= counter:
+        raise RangePassed(values={"last": counter})
+    if await repository.overlapping(
+        session, project_id=stretch.project.id, series=stretch.series, first=stretch.first, last=stretch.last
+    ):
+        raise RangeOverlaps
+
+
+def _check_confirmed(
+    stretch: _RequestedRange, template: Template, counter: NumberCounter, confirmed: int | None
+) -> None:
+    if stretch.asks(template, counter.last_number) and confirmed != stretch.size:
+        raise invalid(
+            "/confirmedSize",
+            "not_confirmed",
+            "ช่วงนี้มี {size} ลำดับ เลขถัดจากช่วงนี้คือ {after} โปรดยืนยันจำนวนนี้",
+            "The range has {size} numbers, and the series continues at {after}. Please confirm.",
+            size=stretch.size,
+            after=stretch.last + 1,
+        )
+
+
+async def _closed(
+    session: AsyncSession,
+    stretch: _RequestedRange,
+    counter: NumberCounter,
+    *,
+    caller: Caller,
+    reason: str,
+    now: datetime,
+    address: str,
+) -> NumberRange:
+    where = {"project_id": stretch.project.id, "series": stretch.series}
+    row = NumberRange(
+        public_id=new_id(),
+        **where,
+        number=await repository.highest_range(session, project_id=stretch.project.id, series=stretch.series) + 1,
+        kind=stretch.kind,
+        first_number=stretch.first,
+        last_number=stretch.last,
+        organization_id=stretch.owner.id if stretch.owner else None,
+        reason=reason,
+        user_id=caller.user_id,
+        created_at=now,
+    )
+    await repository.add_range(session, row, like=counter, now=now)
+    counter.range_count, counter.version = counter.range_count + 1, counter.version + 1
+    await _note(
+        session, row, counter, caller=caller, old=None, new=stretch.kind, reason=reason, now=now, address=address
+    )
+    return row
+
+
+async def list_ranges(
+    session: AsyncSession, *, caller: Caller, project_public_id: UUID, cursor: str | None, limit: int
+) -> Page[RangeRow]:
+    """Return the ranges of a project, the released ones too, newest first."""
+    project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
+    caller.require("numbering.view_counters", Scope(project=project.id))
+    page = await repository.ranges_page(session, project_id=project.id, cursor=cursor, limit=limit)
+    return Page([RangeRow(*row) for row in page.items], page.next_cursor)
+
+
+async def release_range(
+    session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
+) -> NumberRange:
+    """
+    Open a range again: what the main counter has not passed, it will give.
+
+    :raises RangeReleased: when it was released before
+    """
+    reason = checked_reason(reason)
+    found = await counters.range_by_public_id(session, public_id)
+    if found is None or not caller.may(MANAGE_NUMBERS, Scope(project=found.project_id)):
+        raise NotFound("There is no such range.")
+    counter = await counters.locked_counter(session, project_id=found.project_id, series=found.series)
+    row = await repository.locked_range(session, public_id)
+    assert counter is not None and row is not None  # noqa: PT018  neither is ever deleted
+    await session.refresh(row)
+    if row.released_at is not None:
+        raise RangeReleased
+    row.released_at = now
+    counter.range_count, counter.version = counter.range_count - 1, counter.version + 1
+    if row.kind == "KEPT":
+        await repository.raise_version(session, project_id=row.project_id, series=row.series, range_=row.number)
+    await session.flush()
+    forget_resolutions(session)
+    await _note(
+        session,
+        row,
+        counter,
+        caller=caller,
+        old=row.kind,
+        new="RELEASED",
+        reason=reason,
+        now=now,
+        address=address,
+        passed=counter.last_number,
+    )
+    return row
+
+
+async def _owner(
+    session: AsyncSession, project: ProjectRef, kind: str, organization: UUID | None
+) -> OrganizationRef | None:
+    if organization is None:
+        return None
+    if kind != "KEPT":
+        raise invalid(
+            "/organizationPublicId",
+            "not_kept",
+            "ช่วงที่ระงับการใช้กำหนดผู้จองไม่ได้",
+            "A blocked range cannot be reserved for an organization.",
+        )
+    return await projects.find_organization(
+        session, project=project, public_id=organization, pointer="/organizationPublicId"
+    )
+
+
+async def _note(
+    session: AsyncSession,
+    row: NumberRange,
+    counter: NumberCounter,
+    *,
+    caller: Caller,
+    old: str | None,
+    new: str,
+    reason: str,
+    now: datetime,
+    address: str,
+    passed: int | None = None,
+) -> None:
+    """:param passed: where the main counter stood: what it had passed by then stays a hole of this range's"""
+    stretch = {"range": str(row.public_id), "first": row.first_number, "last": row.last_number, "counter": passed}
+    counted_for = await key_of_counter(session, counter)
+    await ledger_entries.insert_audit(
+        session,
+        {
+            "uuid": new_id(),
+            "operation": "RANGE",
+            "project_id": row.project_id,
+            "document_type": counted_for.type,
+            "series": row.series,
+            "counter_key": counted_for.text,
+            "sequence_number": row.first_number,
+            "skipped_to": row.last_number,
+            "old_value": orjson.dumps({**stretch, "state": old}).decode() if old else None,
+            "new_value": orjson.dumps({**stretch, "state": new}).decode(),
+            "reason": reason,
+            "user_id": caller.user_id,
+            "ip_address": address[:45] or None,
+            "created_at": now,
+        },
+    )

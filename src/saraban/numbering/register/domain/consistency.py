@@ -1,0 +1,238 @@
+"""Whether ledger, audit, renderings and documents say the same of a number. Rows in, discrepancies out."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf
+from typing import Any
+from uuid import UUID
+
+from saraban.kit.errors import DomainError
+from saraban.numbering.register.domain.ledger import GapReason, LedgerLine
+from saraban.numbering.series.domain.states import NumberState
+from saraban.numbering.series.domain.template import stored_template
+
+
+class DiscrepancyKind(StrEnum):
+    """What two of the books disagree about."""
+
+    AUDIT_MISSING = "AUDIT_MISSING"
+    AUDIT_TWICE = "AUDIT_TWICE"
+    AUDIT_DIFFERS = "AUDIT_DIFFERS"
+    STATE_DIFFERS = "STATE_DIFFERS"
+    LEDGER_MISSING = "LEDGER_MISSING"
+    RENDERING_MISSING = "RENDERING_MISSING"
+    PRINTS_DIFFERENTLY = "PRINTS_DIFFERENTLY"
+    LINK_BROKEN = "LINK_BROKEN"
+    HOLDER_MISSING = "HOLDER_MISSING"
+    HOLDER_DIFFERS = "HOLDER_DIFFERS"
+    DOCUMENT_WITHOUT_NUMBER = "DOCUMENT_WITHOUT_NUMBER"
+    COUNTER_MISSING = "COUNTER_MISSING"
+    COUNTER_BEHIND = "COUNTER_BEHIND"
+    ISSUED_TWICE = "ISSUED_TWICE"
+    HOLE = "HOLE"
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy:
+    """One thing that does not add up; `about` is a number, a series or a public id, `detail` what was found there."""
+
+    what: DiscrepancyKind
+    project: str
+    about: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedOperation:
+    """A row of the audit about one number; `id` says what came before what."""
+
+    id: int
+    operation: str
+    number: str | None
+    series: str | None
+    sequence: int | None
+    new: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedDocument:
+    """A document as it stands in its register: which number it holds, what it prints, whether it is cancelled."""
+
+    public_id: UUID
+    number: UUID | None
+    printed: str
+    cancelled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerNumber:
+    """A row of the ledger, with what the other books have about it."""
+
+    id: int
+    public_id: UUID
+    project: str
+    series: str
+    range: int
+    sequence: int
+    base: str
+    number: str
+    revision: str
+    status: str
+    source: str
+    holder: UUID | None
+    template: str
+    values: Mapping[str, Any]
+    replaces: UUID | None
+    replaced_by: UUID | None
+
+
+ORIGIN = {"DRAW": ("GENERATE", "RESERVE"), "OVERRIDE": ("OVERRIDE",), "IMPORT": ("IMPORT",), "MIGRATED": ()}
+_ORIGINS = frozenset(operation for operations in ORIGIN.values() for operation in operations)
+_LEADS_TO = {
+    "GENERATE": NumberState.CONFIRMED,
+    "RESERVE": NumberState.RESERVED,
+    "OVERRIDE": NumberState.CONFIRMED,
+    "IMPORT": NumberState.CONFIRMED,
+    "CONFIRM": NumberState.CONFIRMED,
+    "CANCEL": NumberState.CANCELLED,
+    "EXPIRE": NumberState.EXPIRED,
+    "VOID": NumberState.VOID,
+}
+
+
+def issuing_operation(deeds: Iterable[AuditedOperation]) -> int | None:
+    """:returns: the audit row that issued the number these deeds are about"""
+    return next((deed.id for deed in deeds if deed.operation in _ORIGINS), None)
+
+
+def check_number(
+    entry: LedgerNumber,
+    *,
+    deeds: Sequence[AuditedOperation],
+    renderings: Iterable[str],
+    links: Mapping[UUID, tuple[UUID | None, UUID | None]],
+    carried: NumberedDocument | None,
+) -> Iterator[Discrepancy]:
+    """
+    Compare one number with what the other books say of it.
+
+    :param deeds: its audit rows, in order
+    :param renderings: what was ever printed for it
+    :param links: of the numbers it is linked to, (replaces, replaced by)
+    :param carried: its document
+    """
+
+    def wrong(what: DiscrepancyKind, detail: str = "") -> Discrepancy:
+        return Discrepancy(what, entry.project, entry.number, detail)
+
+    yield from (wrong(what, detail) for what, detail in _audit(entry, deeds))
+    if entry.number not in renderings:
+        yield wrong(DiscrepancyKind.RENDERING_MISSING)
+    if (printed := _printed(entry)) is not None:
+        yield wrong(DiscrepancyKind.PRINTS_DIFFERENTLY, printed)
+    if entry.replaced_by is not None and links.get(entry.replaced_by, (None, None))[0] != entry.public_id:
+        yield wrong(DiscrepancyKind.LINK_BROKEN, str(entry.replaced_by))
+    if entry.replaces is not None and links.get(entry.replaces, (None, None))[1] != entry.public_id:
+        yield wrong(DiscrepancyKind.LINK_BROKEN, str(entry.replaces))
+    yield from (wrong(what, detail) for what, detail in _held(entry, carried))
+
+
+def _audit(entry: LedgerNumber, deeds: Sequence[AuditedOperation]) -> Iterator[tuple[DiscrepancyKind, str]]:
+    origins = [deed for deed in deeds if deed.operation in _ORIGINS]
+    wanted = ORIGIN[entry.source]
+    if wanted and not any(deed.operation in wanted for deed in origins):
+        yield DiscrepancyKind.AUDIT_MISSING, " / ".join(wanted)
+    if len(origins) > 1:
+        yield DiscrepancyKind.AUDIT_TWICE, ", ".join(deed.operation for deed in origins)
+    for deed in origins:
+        if (deed.series, deed.sequence) != (entry.series, entry.sequence):
+            yield DiscrepancyKind.AUDIT_DIFFERS, f"{deed.operation}: {deed.series} {deed.sequence}"
+    printed = [deed.new if deed.operation == "REVISE" else deed.number for deed in deeds if deed.number]
+    if printed and printed[-1] != entry.number:
+        yield DiscrepancyKind.AUDIT_DIFFERS, f"{deeds[-1].operation}: {printed[-1]}"
+    states = [_LEADS_TO[deed.operation] for deed in deeds if deed.operation in _LEADS_TO]
+    state = states[-1] if states else NumberState.CONFIRMED
+    if state != entry.status and (states or wanted):
+        yield DiscrepancyKind.STATE_DIFFERS, f"ledger {entry.status}, audit {state}"
+
+
+def _printed(entry: LedgerNumber) -> str | None:
+    """:returns: what the stored format prints, where that is not the number of the ledger"""
+    try:
+        template = stored_template(entry.template)
+        number = template.render(entry.values, sequence=entry.sequence, revision=entry.revision)
+        base = template.base(entry.values, sequence=entry.sequence)
+    except DomainError as error:
+        return str(error)
+    if number != entry.number:
+        return number
+    return base if base != entry.base else None
+
+
+def _held(entry: LedgerNumber, carried: NumberedDocument | None) -> Iterator[tuple[DiscrepancyKind, str]]:
+    if entry.holder is None:
+        return
+    if carried is None:
+        yield DiscrepancyKind.HOLDER_MISSING, str(entry.holder)
+    elif entry.replaced_by is None:
+        if carried.number != entry.public_id or carried.printed != entry.number:
+            yield DiscrepancyKind.HOLDER_DIFFERS, carried.printed
+        elif carried.cancelled != (entry.status == NumberState.CANCELLED):
+            yield DiscrepancyKind.STATE_DIFFERS, "document " + ("cancelled" if carried.cancelled else "not cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesCounter:
+    """
+    Where a series stands.
+
+    :param resets: the audit rows that set it back, in order: what was issued before one may stand above it
+    """
+
+    project: str
+    series: str
+    last: int
+    resets: Sequence[int] = ()
+
+
+class SeriesCheck:
+    """Follows the numbers of one counter in order and says what the counter cannot explain."""
+
+    def __init__(self, counter: SeriesCounter) -> None:
+        self._counter = counter
+        self._before: tuple[LedgerNumber, float] | None = None
+
+    def along(self, lines: Iterable[LedgerLine[LedgerNumber]], issued: Mapping[UUID, int]) -> Iterator[Discrepancy]:
+        """:param issued: the audit row of each number's issue"""
+        for line in lines:
+            if line.entry is not None:
+                # Without such a row no reset can excuse the number.
+                yield from self._number(line.entry, issued.get(line.entry.public_id, inf))
+            elif line.gap is not None and line.gap.why is GapReason.UNEXPLAINED:
+                where = str(line.first) if line.first == line.last else f"{line.first}-{line.last}"
+                yield Discrepancy(DiscrepancyKind.HOLE, self._counter.project, self._counter.series, where)
+
+    def _number(self, entry: LedgerNumber, issue: float) -> Iterator[Discrepancy]:
+        counter = self._counter
+        if entry.source != "DRAW":
+            return
+        if entry.sequence > counter.last and not any(issue < reset for reset in counter.resets):
+            yield Discrepancy(DiscrepancyKind.COUNTER_BEHIND, counter.project, entry.number, f"counter {counter.last}")
+        before, self._before = self._before, (entry, issue)
+        if before is None or before[0].sequence != entry.sequence:
+            return
+        # Set back in between, and printed in another width, the sequence is free again (ruling N14).
+        first, second = sorted((before[1], issue))
+        if not any(first < reset < second for reset in counter.resets):
+            yield Discrepancy(DiscrepancyKind.ISSUED_TWICE, counter.project, entry.number, before[0].number)
+
+
+def document_without_number(project: str, carried: NumberedDocument, holder: UUID | None) -> Iterator[Discrepancy]:
+    """
+    Return when a document names a number that is not its own.
+
+    :param holder: whom the ledger says the number belongs to; None: it has no such number, or it is nobody's
+    """
+    if holder != carried.public_id:
+        yield Discrepancy(DiscrepancyKind.DOCUMENT_WITHOUT_NUMBER, project, carried.printed, str(carried.public_id))

@@ -1,0 +1,175 @@
+"""`/document-numbering/series`, `/resolve`, `/ledger/export`: the register of numbers."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.http import Db, Now, PageCursor, PageLimit, ReadSession
+from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
+from saraban.numbering.issue.service import format_choice
+from saraban.numbering.register.dependencies import BINARY, WorkbookFormat, workbook_response
+from saraban.numbering.register.domain.ledger import LedgerLine, NumberRow, SeriesRow
+from saraban.numbering.register.schemas import (
+    LedgerLineOut,
+    NumberResolutionOut,
+    SeriesLedgerOut,
+    SeriesListOut,
+    SeriesOut,
+)
+from saraban.numbering.register.service import ledger, number_history
+from saraban.numbering.series.domain.sequence import LARGEST_STATED
+
+router = APIRouter(route_class=RecordedRoute)
+Project = Annotated[UUID, Query(alias="projectPublicId")]
+
+
+@router.get("/resolve", dependencies=READ_LIMIT, summary="Find what a number became")
+async def resolve(
+    session: ReadSession,
+    caller: CurrentCaller,
+    project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
+    number: Annotated[str, Query(min_length=1, max_length=255)],
+) -> NumberResolutionOut:
+    """An old number of a renumbered document leads to the document; so does each of its revisions' numbers."""
+    found = await number_history.resolve_number(
+        session, caller=caller, project_public_id=project_public_id, number=number
+    )
+    current = found.current
+    choice = await format_choice.format_choice(session, current.public_id)
+    assert choice is not None
+    return NumberResolutionOut(
+        public_id=current.public_id,
+        asked_number=number,
+        asked_status=found.asked.document_number_status,
+        document_number=current.document_number,
+        status=current.document_number_status,
+        document_kind=current.holder_kind,
+        document_public_id=current.holder_public_id,
+        number_format=choice.shown(),
+    )
+
+
+@router.get("/series", dependencies=READ_LIMIT, summary="List the series of a project")
+async def list_series(
+    session: ReadSession,
+    caller: CurrentCaller,
+    project_public_id: Project,
+    q: Annotated[str | None, Query(max_length=255, description="Only series whose name contains this.")] = None,
+    limit: PageLimit = 50,
+    cursor: Annotated[str | None, Query(max_length=1100, description="`nextCursor` of the page before.")] = None,
+) -> SeriesListOut:
+    """By name. A series is what its numbers print, with `{SEQ}` in the place of the sequence."""
+    page = await ledger.list_series(
+        session, caller=caller, project_public_id=project_public_id, text=q, cursor=cursor, limit=limit
+    )
+    return SeriesListOut(items=[_series(row) for row in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/series/account", dependencies=READ_LIMIT, summary="Account for every number of a series")
+async def account(
+    session: ReadSession,
+    caller: CurrentCaller,
+    project_public_id: Project,
+    series: Annotated[str, Query(max_length=255, examples=["คคง.-สคฉ.3-{SEQ}-2569"])],
+    first: Annotated[int, Query(alias="from", ge=1, le=LARGEST_STATED, description="Begin with this sequence.")] = 1,
+    limit: PageLimit = 50,
+    cursor: PageCursor = None,
+) -> SeriesLedgerOut:
+    """
+    Each number with its state and holder; each hole with its reason.
+
+    `UNEXPLAINED` is what must never be there: `saraban number verify` looks for it in the whole database.
+    """
+    found = await ledger.series_ledger(
+        session,
+        caller=caller,
+        project_public_id=project_public_id,
+        series=series,
+        first=first,
+        cursor=cursor,
+        limit=limit,
+    )
+    return SeriesLedgerOut(
+        series=found.series,
+        last_number=found.counter,
+        items=[_line(line) for line in found.lines],
+        next_cursor=found.next_cursor,
+    )
+
+
+def _series(row: SeriesRow) -> SeriesOut:
+    return SeriesOut(
+        series=row.series,
+        document_type=row.type_code,
+        year=row.year,
+        last_number=row.last_number,
+        highest_number=row.highest,
+        ranges=row.range_count,
+        updated_at=row.updated_at,
+    )
+
+
+def _line(line: LedgerLine[NumberRow]) -> LedgerLineOut:
+    entry, gap = line.entry, line.gap
+    if entry is None:
+        assert gap is not None
+        return LedgerLineOut(
+            first=line.first, last=line.last, state=gap.why, reason=gap.reason, username=gap.username, at=gap.at
+        )
+    return LedgerLineOut(
+        first=line.first,
+        last=line.last,
+        state=entry.status,
+        public_id=entry.public_id,
+        document_number=entry.number,
+        source=entry.source,
+        from_range=entry.range > 0,
+        holder_kind=entry.holder_kind,
+        holder_public_id=entry.holder,
+        reason=entry.reason,
+        username=entry.username,
+        at=entry.issued_at,
+        changed_at=entry.changed_at,
+        replaces=entry.replaces,
+        replaced_by=entry.replaced_by,
+    )
+
+
+@router.get(
+    "/ledger/export",
+    dependencies=READ_LIMIT,
+    response_class=Response,
+    responses=BINARY,
+    summary="Export the ledger of a project",
+)
+async def export_ledger(
+    caller: CurrentCaller,
+    db: Db,
+    now: Now,
+    project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
+    form: WorkbookFormat = "xlsx",
+    type_code: Annotated[str | None, Query(alias="type", max_length=50, examples=["LETTER"])] = None,
+    series: Annotated[str | None, Query(max_length=255, examples=["คคง.-สคฉ.3-{SEQ}-2569"])] = None,
+) -> Response:
+    """Every number in whatever state, in the order of issue; times are those of the deployment's zone."""
+    rows = await ledger.ledger_rows(
+        db, caller=caller, project_public_id=project_public_id, zone=now.zone, type_code=type_code, series=series
+    )
+    return await _sent(f"ledger.{form}", form, rows)
+
+
+async def _sent(name: str, form: str, rows: AsyncIterator[list[object]]) -> Response:
+    folder = TemporaryDirectory(prefix="saraban-")
+    path = Path(folder.name) / name
+    try:
+        await ledger.write_export(path, rows)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return workbook_response(path, form, folder)

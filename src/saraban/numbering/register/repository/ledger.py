@@ -1,0 +1,350 @@
+"""
+The ledger of a project, read by series: counters, numbers in order, what explains the holes; and whole, for an export.
+
+Every read is a keyset page of an index, so that neither the millionth number nor a long series costs more than the first.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from saraban.identity.models import Organization, User
+from saraban.numbering.register.domain.ledger import Gap, GapReason, NumberRow, SeriesRow
+from saraban.numbering.series.domain.sequence import SequenceRange
+from saraban.numbering.series.models import (
+    LedgerEntry,
+    NumberAudit,
+    NumberCounter,
+    NumberFormat,
+    NumberRange,
+)
+from saraban.projects.models import CorrespondenceType, Project
+
+_replacement = aliased(LedgerEntry, name="replacement")
+_replaced = aliased(LedgerEntry, name="replaced")
+_NAMES = 500
+_originator = aliased(Organization, name="originator")
+_recipient = aliased(Organization, name="recipient")
+_EXPORTED = (
+    LedgerEntry.id,
+    LedgerEntry.document_number,
+    CorrespondenceType.type_code,
+    _originator.organization_code,
+    _recipient.organization_code,
+    LedgerEntry.series,
+    LedgerEntry.sequence_number,
+    LedgerEntry.revision_label,
+    LedgerEntry.document_number_status,
+    LedgerEntry.source,
+    LedgerEntry.holder_kind,
+    LedgerEntry.holder_public_id,
+    LedgerEntry.reason,
+    User.username,
+    LedgerEntry.created_at,
+    LedgerEntry.confirmed_at,
+    LedgerEntry.cancelled_at,
+    LedgerEntry.voided_at,
+    LedgerEntry.public_id,
+    LedgerEntry.replaces_uuid,
+    LedgerEntry.replaced_by_uuid,
+    LedgerEntry.format_template,
+    LedgerEntry.format_source,
+    NumberFormat.sub_type_code,
+    NumberFormat.rfa_type_code,
+    NumberFormat.discipline_code,
+)
+
+
+async def series_page(
+    session: AsyncSession, *, project_id: int, text: str | None, after: str | None, limit: int
+) -> Sequence[SeriesRow]:
+    """Return the series of a project by name, those above `after`, whether they count or have numbers only."""
+    counted = await _counted_series(session, project_id=project_id, text=text, after=after, limit=limit)
+    upto = counted[-1].series if len(counted) == limit else None
+    names = await _uncounted_series(session, project_id=project_id, text=text, after=after, upto=upto, limit=limit)
+    others = [await _uncounted(session, project_id, name) for name in names]
+    return sorted([*counted, *others], key=lambda row: row.series)[:limit]
+
+
+async def _counted_series(
+    session: AsyncSession, *, project_id: int, text: str | None, after: str | None, limit: int
+) -> Sequence[SeriesRow]:
+    statement = (
+        sa.select(
+            NumberCounter.series,
+            CorrespondenceType.type_code,
+            NumberCounter.current_year,
+            NumberCounter.last_number,
+            NumberCounter.range_count,
+            NumberCounter.updated_at,
+            sa.func.coalesce(_highest(NumberCounter.project_id, NumberCounter.series), 0),
+        )
+        .outerjoin(CorrespondenceType, CorrespondenceType.id == NumberCounter.correspondence_type_id)
+        .where(NumberCounter.project_id == project_id, NumberCounter.range == 0)
+    )
+    if text:
+        statement = statement.where(NumberCounter.series.contains(text, autoescape=True))
+    if after is not None:
+        statement = statement.where(NumberCounter.series > after)
+    rows = await session.execute(statement.order_by(NumberCounter.series).limit(limit))
+    return [SeriesRow(*row) for row in rows.all()]
+
+
+def _highest(project_id: Any, series: Any) -> sa.ScalarSelect[int]:
+    """By the end of the index: MariaDB would read the whole series for a maximum."""
+    return (
+        sa.select(LedgerEntry.sequence_number)
+        .where(LedgerEntry.project_id == project_id, LedgerEntry.series == series, LedgerEntry.range == 0)
+        .order_by(LedgerEntry.sequence_number.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
+async def _uncounted_series(
+    session: AsyncSession, *, project_id: int, text: str | None, after: str | None, upto: str | None, limit: int
+) -> Sequence[str]:
+    """Return the names that the ledger has and no counter, above `after`, none above `upto`."""
+    found: list[str] = []
+    while len(found) < limit:
+        names = sa.select(LedgerEntry.series).where(LedgerEntry.project_id == project_id)
+        if after is not None:
+            names = names.where(LedgerEntry.series > after)
+        if upto is not None:
+            names = names.where(LedgerEntry.series < upto)
+        page = names.distinct().order_by(LedgerEntry.series).limit(_NAMES).subquery()
+        counted = sa.exists().where(
+            NumberCounter.project_id == project_id, NumberCounter.series == page.c.series, NumberCounter.range == 0
+        )
+        fits = page.c.series.contains(text, autoescape=True) if text else sa.true()
+        rows = (await session.execute(sa.select(page.c.series, counted, fits).order_by(page.c.series))).all()
+        found += [name for name, counts, wanted in rows if wanted and not counts]
+        if len(rows) < _NAMES:
+            break
+        after = rows[-1][0]
+    return found[:limit]
+
+
+async def _uncounted(session: AsyncSession, project_id: int, series: str) -> SeriesRow:
+    """A series that was never drawn from, by its first number."""
+    statement = (
+        sa.select(
+            LedgerEntry.series,
+            CorrespondenceType.type_code,
+            LedgerEntry.issue_year,
+            sa.literal(0),
+            sa.literal(0),
+            LedgerEntry.created_at,
+            sa.func.coalesce(_highest(project_id, series), 0),
+        )
+        .outerjoin(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+        .where(LedgerEntry.project_id == project_id, LedgerEntry.series == series)
+        .order_by(LedgerEntry.range, LedgerEntry.sequence_number, LedgerEntry.id)
+        .limit(1)
+    )
+    return SeriesRow(*(await session.execute(statement)).one())
+
+
+async def counters_of(session: AsyncSession, *, project_id: int, series: str) -> Mapping[int, int]:
+    """Return, for each counter of a series, by range (0 is the main one), where it stands."""
+    rows = await session.execute(
+        sa.select(NumberCounter.range, NumberCounter.last_number).where(
+            NumberCounter.project_id == project_id, NumberCounter.series == series
+        )
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+async def ranges_of(session: AsyncSession, *, project_id: int, series: str) -> Sequence[int]:
+    """Return the ranges that numbers of a series may stand in, the main one first."""
+    rows = await session.scalars(
+        sa.select(NumberRange.number)
+        .where(NumberRange.project_id == project_id, NumberRange.series == series, NumberRange.kind == "KEPT")
+        .order_by(NumberRange.number)
+    )
+    return [0, *rows]
+
+
+async def numbers_page(
+    session: AsyncSession, *, project_id: int, series: str, ranges: Sequence[int], after: int, limit: int
+) -> Sequence[NumberRow]:
+    """Return the numbers of a series above `after`, all ranges together in order of sequence."""
+    found: list[NumberRow] = []
+    for range_ in ranges:  # one seek of the index for each; a series has few
+        statement = (
+            _numbers()
+            .where(
+                LedgerEntry.project_id == project_id,
+                LedgerEntry.series == series,
+                LedgerEntry.range == range_,
+                LedgerEntry.sequence_number > after,
+            )
+            .order_by(LedgerEntry.sequence_number, LedgerEntry.id)
+            .limit(limit)
+        )
+        found += [NumberRow(*row) for row in (await session.execute(statement)).all()]
+    return sorted(found, key=lambda row: (row.sequence, row.id))[:limit]
+
+
+def _numbers() -> Any:
+    return (
+        sa.select(
+            LedgerEntry.id,
+            LedgerEntry.sequence_number,
+            LedgerEntry.range,
+            LedgerEntry.public_id,
+            LedgerEntry.document_number,
+            LedgerEntry.document_number_status,
+            LedgerEntry.source,
+            LedgerEntry.holder_kind,
+            LedgerEntry.holder_public_id,
+            LedgerEntry.reason,
+            User.username,
+            LedgerEntry.created_at,
+            sa.func.coalesce(LedgerEntry.voided_at, LedgerEntry.cancelled_at, type_=LedgerEntry.voided_at.type),
+            _replaced.document_number,
+            _replacement.document_number,
+        )
+        .join(User, User.user_id == LedgerEntry.user_id)
+        .outerjoin(_replaced, _replaced.public_id == LedgerEntry.replaces_uuid)
+        .outerjoin(_replacement, _replacement.public_id == LedgerEntry.replaced_by_uuid)
+    )
+
+
+async def gaps_of(
+    session: AsyncSession, *, project_id: int, series: str, counter: int | None = None
+) -> tuple[list[Gap], list[int]]:
+    """
+    Return what explains the holes of a series, the most telling first, and the audit rows that set it back.
+
+    What has no number of its own in the audit (stretches stepped over, ranges, resets) is found by its series.
+
+    :param counter: explain the holes of this one counter (0: the main one); None: those of the whole series
+    """
+    statement = (
+        sa.select(NumberAudit, User.username)
+        .join(User, User.user_id == NumberAudit.user_id)
+        .where(
+            NumberAudit.series == series,
+            NumberAudit.operation.in_(["SKIP", "RANGE", "RESET"]),
+            NumberAudit.project_id == project_id,
+        )
+        .order_by(NumberAudit.id)
+    )
+    rows: Sequence[Any] = (await session.execute(statement)).all()
+    skips = [
+        Gap(SequenceRange(row.sequence_number, row.skipped_to), GapReason.SKIPPED, row.reason, username, row.created_at)
+        for row, username in rows
+        if row.operation == "SKIP"
+    ]
+    releases = {
+        told["range"]: told.get("counter")
+        for row, _ in rows
+        if row.operation == "RANGE" and (told := orjson.loads(row.new_value))["state"] == "RELEASED"
+    }
+    gaps = skips
+    if not counter:  # a kept range has no ranges within, and is younger than the ledger
+        gaps += await _ranges(session, project_id, series, releases, whole=counter == 0)
+        gaps += await _before_ledger(session, project_id, series)
+    return gaps, [] if counter else [row.id for row, _ in rows if row.operation == "RESET"]
+
+
+async def _ranges(
+    session: AsyncSession, project_id: int, series: str, releases: Mapping[str, int | None], *, whole: bool
+) -> list[Gap]:
+    """:param whole: false leaves out what a kept range's own counter has passed: that must be there like any number"""
+    statement = (
+        sa.select(NumberRange, User.username, Organization.organization_code, NumberCounter.last_number)
+        .join(User, User.user_id == NumberRange.user_id)
+        .outerjoin(Organization, Organization.id == NumberRange.organization_id)
+        .outerjoin(
+            NumberCounter,
+            sa.and_(
+                NumberCounter.project_id == NumberRange.project_id,
+                NumberCounter.series == NumberRange.series,
+                NumberCounter.range == NumberRange.number,
+            ),
+        )
+        .where(NumberRange.project_id == project_id, NumberRange.series == series)
+        .order_by(NumberRange.first_number)
+    )
+    gaps = []
+    for row, username, organization, last in (await session.execute(statement)).all():
+        first = row.first_number if whole or last is None else max(row.first_number, last + 1)
+        # What the main counter had not passed when the range was released it gives since.
+        end = row.last_number if row.released_at is None else releases.get(str(row.public_id)) or row.last_number
+        reason = f"{organization}: {row.reason}" if organization else row.reason
+        stretch = SequenceRange(first, min(row.last_number, end))
+        gaps.append(Gap(stretch, GapReason(row.kind), reason, username, row.created_at))
+    return gaps
+
+
+async def _before_ledger(session: AsyncSession, project_id: int, series: str) -> list[Gap]:
+    """The first schema counted without a ledger: below the last number taken over from it nobody knows."""
+    last = await session.scalar(
+        sa.select(sa.func.max(LedgerEntry.sequence_number)).where(
+            LedgerEntry.project_id == project_id,
+            LedgerEntry.series == series,
+            LedgerEntry.range == 0,
+            LedgerEntry.source == "MIGRATED",
+        )
+    )
+    return [Gap(SequenceRange(1, last), GapReason.BEFORE_LEDGER)] if last else []
+
+
+async def fullest_series(session: AsyncSession, *, since: datetime, most: int) -> Sequence[sa.Row[str, str, int, str]]:
+    """
+    Return project code, series, last sequence and template of the series with the highest sequences.
+
+    :param since: series nobody has drawn from after it are left out: those of past years stay full for ever
+    """
+    counter = (
+        sa.select(NumberCounter.project_id, NumberCounter.series, NumberCounter.last_number)
+        .where(NumberCounter.range == 0, NumberCounter.updated_at >= since, NumberCounter.last_number > 0)
+        .order_by(NumberCounter.last_number.desc())
+        .limit(most)
+        .subquery()
+    )
+    template = (
+        sa.select(LedgerEntry.format_template)
+        .where(
+            LedgerEntry.project_id == counter.c.project_id,
+            LedgerEntry.series == counter.c.series,
+            LedgerEntry.range == 0,
+            LedgerEntry.sequence_number <= counter.c.last_number,
+        )
+        .order_by(LedgerEntry.sequence_number.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    statement = sa.select(Project.project_code, counter.c.series, counter.c.last_number, template).join_from(
+        counter, Project, Project.id == counter.c.project_id
+    )
+    return (await session.execute(statement)).all()
+
+
+async def export_page(
+    session: AsyncSession, *, project_id: int, type_code: str | None, series: str | None, after: int, limit: int
+) -> Sequence[Any]:
+    """Return numbers of a project in the order of issue, whatever their state, those with a key above `after`."""
+    statement = (
+        sa.select(*_EXPORTED)
+        .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+        .outerjoin(_originator, _originator.id == LedgerEntry.originator_organization_id)
+        .outerjoin(_recipient, _recipient.id == LedgerEntry.recipient_organization_id)
+        .join(User, User.user_id == LedgerEntry.user_id)
+        .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
+        .where(LedgerEntry.project_id == project_id, LedgerEntry.id > after)
+        .order_by(LedgerEntry.id)
+        .limit(limit)
+    )
+    if type_code is not None:
+        statement = statement.where(CorrespondenceType.type_code == type_code)
+    if series is not None:
+        statement = statement.where(LedgerEntry.series == series)
+    return (await session.execute(statement)).all()

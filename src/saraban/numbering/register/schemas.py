@@ -1,0 +1,75 @@
+"""The books: series, accounts, what a printed number became."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from saraban.kit.schema import Schema
+from saraban.numbering.issue.schemas import NumberFormatOut
+
+
+class NumberResolutionOut(Schema):
+    """What a printed number became."""
+
+    public_id: UUID
+    asked_number: str
+    asked_status: Literal["RESERVED", "CONFIRMED", "CANCELLED", "EXPIRED", "VOID"]
+    document_number: str = Field(description="The number in its place now.", examples=["คคง.-สคฉ.3-0001-2569"])
+    status: Literal["RESERVED", "CONFIRMED", "CANCELLED", "EXPIRED", "VOID"]
+    document_kind: str | None
+    document_public_id: UUID | None
+    number_format: NumberFormatOut = Field(description="Of the number in its place now.")
+
+
+class SeriesOut(Schema):
+    """A visible series and where its counter stands."""
+
+    series: str = Field(examples=["คคง.-สคฉ.3-{SEQ}-2569"])
+    document_type: str | None = Field(description="Of the document that counted in it first.", examples=["LETTER"])
+    year: int = Field(description="A.D., of the first number.", examples=[2026])
+    last_number: int = Field(description="The last sequence given; 0 where nothing was drawn yet.", examples=[42])
+    highest_number: int = Field(
+        description="The highest sequence it has, imported numbers and those stated by hand included.", examples=[42]
+    )
+    ranges: int = Field(description="Ranges it steps over now.", examples=[0])
+    updated_at: datetime
+
+
+class SeriesListOut(Schema):
+    items: list[SeriesOut]
+    next_cursor: str | None
+
+
+class LedgerLineOut(Schema):
+    """One number, or one stretch that has none, with what became of it."""
+
+    first: int = Field(examples=[1])
+    last: int = Field(description="The same as `first` for a number.", examples=[1])
+    state: str = Field(
+        description="RESERVED, CONFIRMED, CANCELLED, EXPIRED, VOID; of a stretch without numbers: SKIPPED, BARRED, KEPT, "
+        "BEFORE_LEDGER, NOT_ISSUED, UNEXPLAINED.",
+        examples=["CONFIRMED"],
+    )
+    public_id: UUID | None = None
+    document_number: str | None = Field(None, examples=["คคง.-สคฉ.3-0001-2569"])
+    source: str | None = Field(None, description="DRAW, OVERRIDE, IMPORT, MIGRATED.", examples=["DRAW"])
+    from_range: bool = Field(default=False, description="Drawn from a kept range.")
+    holder_kind: str | None = Field(None, examples=["correspondence"])
+    holder_public_id: UUID | None = None
+    reason: str | None = Field(None, examples=["ปรับตามข้อกำหนดของโครงการ"])
+    username: str | None = Field(None, description="Who drew the number, or decided on the stretch.")
+    at: datetime | None = Field(None, description="When it was drawn or decided.")
+    changed_at: datetime | None = Field(None, description="When it was cancelled or made void.")
+    replaces: str | None = Field(None, description="The number in whose place it was drawn.")
+    replaced_by: str | None = Field(None, description="The number that took its place.")
+
+
+class SeriesLedgerOut(Schema):
+    """A page of the account of a series."""
+
+    series: str
+    last_number: int
+    items: list[LedgerLineOut]
+    next_cursor: str | None

@@ -1,0 +1,257 @@
+"""The register of numbers: the series of a project, the ledger of each, its export, and how full the fullest are."""
+
+import base64
+import binascii
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
+from saraban.kit.db import Database
+from saraban.kit.errors import Invalid, NotFound, invalid
+from saraban.kit.pagination import Page
+from saraban.kit.text import fold
+from saraban.numbering.issue.service import metrics
+from saraban.numbering.issue.service.format_choice import reason_of
+from saraban.numbering.issue.service.metrics import SeriesUtilization
+from saraban.numbering.register.domain.ledger import LedgerLine, NumberRow, SeriesRow, ledger_lines
+from saraban.numbering.register.repository import ledger
+from saraban.numbering.register.service.workbook import SheetWriter
+from saraban.numbering.series.domain.format_selection import Narrowing, reason_text
+from saraban.numbering.series.domain.template import Template, TemplateInvalid
+from saraban.projects import service as projects
+
+VIEW_COUNTERS = "numbering.view_counters"
+_HIGHEST = 2**31 - 1  # that the column holds
+PAGE = 2000
+LEDGER_HEADINGS = (
+    "เลขที่เอกสาร / Document number",
+    "ประเภท / Type",
+    "ผู้ส่ง / Originator",
+    "ผู้รับ / Recipient",
+    "ชุดเลข / Series",
+    "ลำดับ / Sequence",
+    "ฉบับแก้ไข / Revision",
+    "สถานะ / Status",
+    "ที่มา / Source",
+    "ชนิดเอกสาร / Document kind",
+    "เอกสาร / Document publicId",
+    "เหตุผล / Reason",
+    "ผู้ใช้ / User",
+    "ออกเมื่อ / Issued at",
+    "ยืนยันเมื่อ / Confirmed at",
+    "ยกเลิกการจองเมื่อ / Released at",
+    "ยกเลิกเลขที่เมื่อ / Voided at",
+    "publicId",
+    "ออกแทนเลขที่ / Replaces",
+    "แทนด้วยเลขที่ / Replaced by",
+    "รูปแบบ / Format",
+    "เหตุผลที่ใช้รูปแบบ / Reason for format",
+)
+_IN_USE = timedelta(days=60)
+_LOOKED_AT = 200
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesLedger:
+    """
+    A page of the account of a series.
+
+    :param counter: where the main counter stands; nothing above it is missing
+    """
+
+    project_code: str
+    series: str
+    counter: int
+    lines: list[LedgerLine[NumberRow]]
+    next_cursor: str | None
+
+
+async def list_series(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    text: str | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Page[SeriesRow]:
+    """
+    Return the series of a project by name: those that count, and those that were only imported or stated.
+
+    :param text: only those whose name contains it
+    :raises Forbidden: for who may not see the counters of the project
+    """
+    project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
+    caller.require(VIEW_COUNTERS, Scope(project=project.id))
+    after = _name(cursor) if cursor else None
+    rows = await ledger.series_page(
+        session, project_id=project.id, text=fold(text) if text else None, after=after, limit=limit + 1
+    )
+    more = len(rows) > limit
+    return Page(list(rows[:limit]), _encoded(rows[limit - 1].series.encode()) if more else None)
+
+
+async def series_ledger(
+    session: AsyncSession,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    series: str,
+    first: int = 1,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> SeriesLedger:
+    """
+    Return what became of the numbers of a series, in order, holes with their reasons among them.
+
+    :param first: the sequence to begin with, where no cursor says it
+    :param limit: numbers on a page; its holes come on top
+    :raises NotFound: for a series that never counted and has no number
+    :raises Forbidden: for who may not see the counters of the project
+    """
+    project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
+    caller.require(VIEW_COUNTERS, Scope(project=project.id))
+    series = fold(series)
+    counter = (await ledger.counters_of(session, project_id=project.id, series=series)).get(0)
+    ranges = await ledger.ranges_of(session, project_id=project.id, series=series)
+    after = _sequence(cursor) if cursor else first - 1
+    rows = await ledger.numbers_page(
+        session, project_id=project.id, series=series, ranges=ranges, after=after, limit=limit + 1
+    )
+    if counter is None and not rows:
+        raise NotFound("There is no such series.")
+    gaps, _ = await ledger.gaps_of(session, project_id=project.id, series=series)
+    more = len(rows) > limit
+    if more:
+        rows = _whole(rows[:limit], following=rows[limit])
+    lines = list(ledger_lines(rows, after=after, counter=counter or 0, gaps=gaps, upto=0 if more else None))
+    following = _encoded(rows[-1].sequence.to_bytes(8, "big")) if more else None
+    return SeriesLedger(project.code, series, counter or 0, lines, following)
+
+
+def _whole(rows: Sequence[NumberRow], *, following: NumberRow) -> Sequence[NumberRow]:
+    """A page ends between two sequences, never within one that two widths have printed."""
+    kept = [row for row in rows if row.sequence != following.sequence]
+    return kept or rows
+
+
+def _encoded(place: bytes) -> str:
+    return base64.urlsafe_b64encode(place).rstrip(b"=").decode()
+
+
+def _decoded(cursor: str) -> bytes:
+    try:
+        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+    except (ValueError, binascii.Error) as fault:
+        raise _malformed() from fault
+
+
+def _name(cursor: str) -> str:
+    try:
+        return _decoded(cursor).decode()
+    except UnicodeDecodeError as fault:
+        raise _malformed() from fault
+
+
+def _sequence(cursor: str) -> int:
+    place = _decoded(cursor)
+    if len(place) != 8 or (sequence := int.from_bytes(place, "big")) > _HIGHEST:
+        raise _malformed()
+    return sequence
+
+
+def _malformed() -> Invalid:
+    return invalid("query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.")
+
+
+async def ledger_rows(
+    db: Database,
+    *,
+    caller: Caller,
+    project_public_id: UUID,
+    zone: ZoneInfo,
+    type_code: str | None = None,
+    series: str | None = None,
+) -> AsyncIterator[list[object]]:
+    """
+    Return the numbers of a project in the order of issue; times are local and without a zone, as sheets have them.
+
+    No connection is held while the taker of the rows is busy. Who may not have them is refused before the first row.
+
+    :raises Forbidden: for who may not see the counters of the project
+    """
+    async with db.reading() as session:
+        project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
+        caller.require(VIEW_COUNTERS, Scope(project=project.id))
+        if type_code is not None:
+            await projects.find_type(session, code=type_code, pointer="query:type")
+    return _rows(db, project.id, zone, type_code, fold(series) if series else None)
+
+
+async def _rows(
+    db: Database, project_id: int, zone: ZoneInfo, type_code: str | None, series: str | None
+) -> AsyncIterator[list[object]]:
+    after = 0
+    while True:
+        async with db.reading() as session:
+            page = await ledger.export_page(
+                session, project_id=project_id, type_code=type_code, series=series, after=after, limit=PAGE
+            )
+        for row in page:
+            yield [*(_cell(cell, zone) for cell in row[1:-4]), _why(row)]
+        if len(page) < PAGE:
+            return
+        after = page[-1][0]
+
+
+def _why(row: Any) -> str:
+    narrowing = Narrowing(*(code or "" for code in row[-3:]))
+    words = reason_text(
+        reason_of(row.source, row.format_source, narrowing), type_code=row.type_code, narrowing=narrowing
+    )
+    return f"{words.th} / {words.en}"
+
+
+def _cell(cell: object, zone: ZoneInfo) -> object:
+    if isinstance(cell, datetime):
+        return cell.astimezone(zone).replace(tzinfo=None)
+    return str(cell) if isinstance(cell, UUID) else cell
+
+
+async def write_export(path: Path, given: AsyncIterator[list[object]]) -> int:
+    """Write the rows to a sheet, and say how many there were."""
+    count = 0
+    with SheetWriter(path, LEDGER_HEADINGS) as sheet:
+        async for row in given:
+            sheet.add(row)
+            count += 1
+    return count
+
+
+async def measure_utilization(session: AsyncSession, *, now: datetime) -> Sequence[SeriesUtilization]:
+    """Bring the metric up to date: few series, however many there are."""
+    rows = await ledger.fullest_series(session, since=now - _IN_USE, most=_LOOKED_AT)
+    used = [
+        SeriesUtilization(project, series, last / (10**width - 1))
+        for project, series, last, template in rows
+        if (width := _width(template))
+    ]
+    metrics.UTILIZATION.series = sorted(used, key=lambda one: one.ratio, reverse=True)[:_SHOWN]
+    return metrics.UTILIZATION.series
+
+
+def _width(template: str | None) -> int:
+    """0 where a number of old was taken over without a format that can be read."""
+    try:
+        return Template.parse(template or "", drawing=True).width
+    except TemplateInvalid:
+        return 0

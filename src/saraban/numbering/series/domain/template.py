@@ -1,0 +1,313 @@
+"""
+Number templates such as `{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}`: read, checked, printed.
+
+Text in, text out. Counters, locks and clocks belong to the floors above. A template is parsed once and printed in one
+pass over its parts, so a code that itself contains `{SEQ:4}` or `$&` prints as it is (ruling N6).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Self
+
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
+from saraban.kit.text import control_character, fold
+from saraban.numbering.series.domain.tokens import (
+    CATEGORY,
+    DISCIPLINE,
+    FISCAL_BE,
+    KNOWN,
+    MONTH,
+    PERIODS,
+    RECIPIENT,
+    REV,
+    RFA_TYPE,
+    SEQ,
+    SUB_TYPE,
+    YEAR_AD,
+    YEAR_BE,
+    YY_AD,
+    YY_BE,
+)
+
+LONGEST_NUMBER = 255
+FALLBACK = "{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"
+_ALIASES = {"YEAR:BE": YEAR_BE, "YEAR:AD": YEAR_AD, "YY:BE": YY_BE, "YY:AD": YY_AD, "FY:BE": FISCAL_BE}
+_REPLACED = {"ORG": "{ORIGINATOR}", "TYPE": "{CORR_TYPE}", "YEAR": "{YEAR:B.E.}", "SEQ": "{SEQ:4}", "YY": "{YY:B.E.}"}
+_REPLACED["FY"] = "{FY:B.E.}"
+_TOKEN = re.compile(r"\{([^{}]*)\}")
+_SEQ = re.compile(r"SEQ:([1-9])\Z")
+# Thai and Latin letters, digits, the separators of the field, and brackets of the round kind.
+_LITERAL = re.compile(r"[A-Za-z0-9\u0E01-\u0E3A\u0E40-\u0E4E\u0E50-\u0E59\-_./ ()&]")
+
+
+class TemplateInvalid(DomainError):
+    """The template breaks the grammar; each field problem carries the position and the token."""
+
+    kind, code = ErrorKind.INVALID, "NUMBER_TEMPLATE_INVALID"
+    says = Text("รูปแบบเลขที่เอกสารไม่ถูกต้อง", "The number format is not valid.")
+    recovery = (Text("แก้ไขรูปแบบในตำแหน่งที่ระบุ", "Correct the format at the position shown."),)
+
+
+class NumberUnprintable(DomainError):
+    """A token of the template has no value here, or the number would be longer than 255 characters."""
+
+    kind, code = ErrorKind.INVALID, "NUMBER_UNPRINTABLE"
+    says = Text("สร้างเลขที่เอกสารจากข้อมูลนี้ไม่ได้", "No number can be produced from this information.")
+    recovery = (Text("กรอกข้อมูลที่รูปแบบเลขที่ต้องใช้", "Fill in what the number format needs."),)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateText:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateToken:
+    """A placeholder; `width` is the least number of digits of `SEQ`, 0 for all others."""
+
+    name: str
+    position: int
+    width: int = 0
+
+    def __str__(self) -> str:
+        return "{SEQ:" + str(self.width) + "}" if self.name == SEQ else "{" + self.name + "}"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template that passed the grammar. `text` is its one spelling: folded, aliases replaced."""
+
+    text: str
+    parts: tuple[TemplateText | TemplateToken, ...]
+
+    @classmethod
+    def parse(cls, text: str, *, drawing: bool = False, pointer: str = "/template") -> Self:
+        """
+        Check a template before anyone can draw a number with it.
+
+        :param drawing: whether it is a drawing format; only those may print `{CATEGORY}`
+        :param pointer: the input field that faults are reported at
+        :raises TemplateInvalid: naming position (from 1) and token
+        """
+        folded = fold(text)
+        parts = tuple(_read(folded, drawing=drawing, pointer=pointer))
+        _check_whole(folded, parts, pointer)
+        return cls("".join(part.text if isinstance(part, TemplateText) else str(part) for part in parts), parts)
+
+    @property
+    def tokens(self) -> frozenset[str]:
+        return frozenset(part.name for part in self.parts if isinstance(part, TemplateToken))
+
+    @property
+    def width(self) -> int:
+        return next(part.width for part in self.parts if isinstance(part, TemplateToken) and part.name == SEQ)
+
+    @property
+    def prints_period(self) -> bool:
+        return bool(self.tokens & PERIODS.keys())
+
+    @property
+    def repeats_its_period(self) -> bool:
+        """Whether the month is printed without the year: January would be printed again every year."""
+        return self.tokens & PERIODS.keys() == {MONTH}
+
+    def render(self, values: Mapping[str, str], *, sequence: int, revision: str) -> str:
+        """
+        Return the printed number.
+
+        :raises NumberUnprintable: for a token without a value, and past 255 characters
+        """
+        return self._print(values, sequence=str(sequence).zfill(self.width), revision=revision, resets=True)
+
+    def base(self, values: Mapping[str, str], *, sequence: int) -> str:
+        """Return the number with `{REV}` left out: what is unique for the life of a document (ruling N1)."""
+        return self._print(values, sequence=str(sequence).zfill(self.width), revision="", resets=True)
+
+    def series(self, values: Mapping[str, str], *, resets: bool) -> str:
+        """
+        Return the name of the visible series: what is printed, with `{SEQ}` and `{REV}` left out (ruling N2).
+
+        :param resets: false leaves the period out too, so that the count goes on although it is printed (N3)
+        """
+        return self._print(values, sequence="{SEQ}", revision="", resets=resets)
+
+    def overflows(self, sequence: int) -> bool:
+        return len(str(sequence)) > self.width
+
+    def _print(self, values: Mapping[str, str], *, sequence: str, revision: str, resets: bool) -> str:
+        printed: list[str] = []
+        for part in self.parts:
+            if isinstance(part, TemplateText):
+                printed.append(part.text)
+            elif part.name == SEQ:
+                printed.append(sequence)
+            elif part.name == REV:
+                printed.append(revision)
+            elif not resets and part.name in PERIODS:
+                printed.append(PERIODS[part.name])
+            else:
+                printed.append(values.get(part.name) or _missing(part))
+        number = "".join(printed)
+        if len(number) > LONGEST_NUMBER:
+            raise NumberUnprintable(
+                fields=[_at("/", "too_long", "เลขที่ยาวเกิน 255 ตัวอักษร", "The number is longer than 255 characters.")]
+            )
+        return number
+
+
+_FIELD_OF = {
+    RECIPIENT: "/recipientOrganizationPublicId",
+    SUB_TYPE: "/subTypeCode",
+    RFA_TYPE: "/rfaTypeCode",
+    CATEGORY: "/categoryCode",
+    DISCIPLINE: "/disciplineCode",
+}
+
+
+def _missing(token: TemplateToken) -> str:
+    raise NumberUnprintable(
+        f"{token} at position {token.position + 1} has no value.",
+        fields=[
+            _at(
+                _FIELD_OF.get(token.name, "/"),
+                "required",
+                "รูปแบบเลขที่ต้องใช้ {token} (ตำแหน่ง {position}) แต่ไม่มีค่า",
+                "The number format needs {token} (position {position}), which has no value.",
+                token=str(token),
+                position=token.position + 1,
+            )
+        ],
+    )
+
+
+def _at(pointer: str, code: str, th: str, en: str, **values: object) -> FieldProblem:
+    return FieldProblem(pointer, code, Text(th, en), values)
+
+
+def _refuse(pointer: str, code: str, th: str, en: str, *, position: int, token: str = "") -> TemplateInvalid:
+    problem = _at(pointer, code, th, en, position=position + 1, token=token)
+    return TemplateInvalid(problem.text.say("en", problem.values), fields=[problem])
+
+
+def _read(text: str, *, drawing: bool, pointer: str) -> Iterator[TemplateText | TemplateToken]:
+    end = 0
+    for start, stop in token_spans(text):
+        if start > end:
+            yield _literal(text, end, start, pointer)
+        yield parse_part(text, start, stop, drawing=drawing, pointer=pointer)
+        end = stop
+    if end < len(text):
+        yield _literal(text, end, len(text), pointer)
+
+
+def token_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Return start and end of whatever stands in braces."""
+    for match in _TOKEN.finditer(text):
+        yield match.start(), match.end()
+
+
+def parse_part(text: str, start: int, end: int, *, drawing: bool, pointer: str) -> TemplateText | TemplateToken:
+    """
+    Read one stretch of a template: a token with its braces, or what stands between two.
+
+    :raises TemplateInvalid: naming position and token
+    """
+    match = _TOKEN.fullmatch(text, start, end)
+    if match is None:
+        return _literal(text, start, end, pointer)
+    return _token(match[1], start, drawing=drawing, pointer=pointer)
+
+
+def _literal(text: str, start: int, end: int, pointer: str) -> TemplateText:
+    for position in range(start, end):
+        character = text[position]
+        if character in "{}":
+            raise _refuse(
+                pointer,
+                "unbalanced",
+                "วงเล็บปีกกาไม่ครบคู่ที่ตำแหน่ง {position}",
+                "The brace at position {position} has no match.",
+                position=position,
+            )
+        if not _LITERAL.match(character) or control_character(character) is not None:
+            raise _refuse(
+                pointer,
+                "character",
+                "ใช้อักขระที่ตำแหน่ง {position} ในเลขที่เอกสารไม่ได้",
+                "The character at position {position} is not allowed in a number.",
+                position=position,
+            )
+    return TemplateText(text[start:end])
+
+
+def _token(name: str, position: int, *, drawing: bool, pointer: str) -> TemplateToken:
+    name = _ALIASES.get(name, name)
+    sequence = _SEQ.match(name)
+    if sequence:
+        return TemplateToken(SEQ, position, int(sequence[1]))
+    if name in KNOWN and (name != CATEGORY or drawing):
+        return TemplateToken(name, position)
+    if name == CATEGORY:
+        raise _refuse(
+            pointer,
+            "token_not_here",
+            "{token} (ตำแหน่ง {position}) ใช้ได้เฉพาะรูปแบบเลขที่แบบก่อสร้าง",
+            "{token} (position {position}) is for drawing formats only.",
+            position=position,
+            token="{CATEGORY}",  # noqa: S106  a token of a template
+        )
+    if name in _REPLACED:
+        raise _refuse(
+            pointer,
+            "token_replaced",
+            "{token} (ตำแหน่ง {position}) เลิกใช้แล้ว ให้ใช้ " + _REPLACED[name],
+            "{token} (position {position}) is no longer used; write " + _REPLACED[name] + ".",
+            position=position,
+            token="{" + name + "}",
+        )
+    raise _refuse(
+        pointer,
+        "token_unknown",
+        "ไม่รู้จัก {token} ที่ตำแหน่ง {position}",
+        "{token} at position {position} is not a known field.",
+        position=position,
+        token="{" + name[:40] + "}",
+    )
+
+
+def _check_whole(text: str, parts: tuple[TemplateText | TemplateToken, ...], pointer: str) -> None:
+    if len(text) > LONGEST_NUMBER:
+        raise _refuse(
+            pointer,
+            "too_long",
+            "รูปแบบเลขที่ยาวเกิน 255 ตัวอักษร",
+            "The format is longer than 255 characters.",
+            position=LONGEST_NUMBER,
+        )
+    if text != text.strip():
+        position = 0 if text[:1].isspace() else len(text) - 1
+        raise _refuse(
+            pointer,
+            "outer_blank",
+            "มีช่องว่างที่หัวหรือท้ายรูปแบบ (ตำแหน่ง {position})",
+            "The format begins or ends with a space (position {position}).",
+            position=position,
+        )
+    sequences = [part for part in parts if isinstance(part, TemplateToken) and part.name == SEQ]
+    if len(sequences) != 1:
+        raise _refuse(
+            pointer,
+            "sequence_count",
+            "ต้องมี {SEQ:n} หนึ่งตัวพอดี (n คือ 1 ถึง 9)",
+            "There must be exactly one {SEQ:n}, n from 1 to 9.",
+            position=sequences[1].position if len(sequences) > 1 else 0,
+            token="{SEQ:n}",  # noqa: S106
+        )
+
+
+@lru_cache(maxsize=1024)
+def stored_template(text: str) -> Template:
+    """Return the parsed form of a template that was checked when it was saved."""
+    return Template.parse(text, drawing=True)

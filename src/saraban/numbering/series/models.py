@@ -1,0 +1,376 @@
+"""
+The numbering tables. Nothing here is ever deleted, and no cascade reaches these rows (ruling N1).
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple, cast
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, mapped_column
+
+from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
+
+LEDGER_COLUMNS = (
+    "uuid",
+    "token",
+    "project_id",
+    "correspondence_type_id",
+    "originator_organization_id",
+    "recipient_organization_id",
+    "series",
+    "range",
+    "sequence_number",
+    "base_number",
+    "document_number",
+    "revision_label",
+    "document_number_status",
+    "source",
+    "holder_kind",
+    "holder_public_id",
+    "format_template",
+    "format_values",
+    "format_uuid",
+    "format_source",
+    "issue_year",
+    "user_id",
+    "ip_address",
+    "reason",
+    "reserved_at",
+    "expires_at",
+    "confirmed_at",
+    "created_at",
+)
+AUDIT_COLUMNS = (
+    "uuid",
+    "operation",
+    "project_id",
+    "reservation_uuid",
+    "generated_number",
+    "document_type",
+    "holder_public_id",
+    "series",
+    "counter_key",
+    "template_used",
+    "sequence_number",
+    "skipped_to",
+    "reason",
+    "user_id",
+    "ip_address",
+    "idempotency_key",
+    "retry_count",
+    "lock_wait_ms",
+    "lock_path",
+    "created_at",
+)
+
+
+class NumberFormat(HasPublicId, Base):
+    """
+    A project's template for one type, or its default where the type is null.
+
+    A type's format may be narrowed to documents with these codes; an empty code leaves that open.
+    """
+
+    __tablename__ = "document_number_formats"
+    __table_args__ = public_id_index(
+        "document_number_formats",
+        sa.Index(
+            "unique_format", "project_id", "type_key", "sub_type_code", "rfa_type_code", "discipline_code", unique=True
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    correspondence_type_id: Mapped[int | None] = mapped_column(sa.ForeignKey("correspondence_types.id"))
+    # A unique key lets several nulls through, and a project must have one default only.
+    type_key: Mapped[int] = mapped_column(sa.Computed("coalesce(correspondence_type_id, 0)", persisted=True))
+    # Empty instead of null, for the same reason. By code: the rows of a code belong to contracts, which may share it.
+    sub_type_code: Mapped[str] = mapped_column(Code(20), default="", server_default="")
+    rfa_type_code: Mapped[str] = mapped_column(Code(20), default="", server_default="")
+    discipline_code: Mapped[str] = mapped_column(Code(10), default="", server_default="")
+    format_template: Mapped[str] = mapped_column(Code(255))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    reset_sequence_yearly: Mapped[bool] = mapped_column(default=True)
+    overflow: Mapped[str] = mapped_column(sa.String(10), default="widen")
+    version: Mapped[int] = mapped_column(default=1)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+    @property
+    def narrowing(self) -> Narrowing:
+        return Narrowing(self.sub_type_code, self.rfa_type_code, self.discipline_code)
+
+    @property
+    def key(self) -> FormatKey:
+        return FormatKey(self.correspondence_type_id or 0, self.narrowing)
+
+
+class NumberCounter(Base):
+    """One visible series; the eight columns of the specification stand beside it as attributes (ruling N2)."""
+
+    __tablename__ = "document_number_counters"
+    __table_args__ = (
+        sa.Index("idx_counter_lookup", "project_id", "correspondence_type_id", "current_year"),
+        sa.CheckConstraint("last_number >= 0", name="last_number"),
+    )
+
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True)
+    series: Mapped[str] = mapped_column(Code(255), primary_key=True)
+    range: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, default=0)
+    originator_organization_id: Mapped[int]
+    recipient_organization_id: Mapped[int] = mapped_column(default=-1)
+    correspondence_type_id: Mapped[int]
+    sub_type_id: Mapped[int] = mapped_column(default=0)
+    rfa_type_id: Mapped[int] = mapped_column(default=0)
+    discipline_id: Mapped[int] = mapped_column(default=0)
+    current_year: Mapped[int]
+    last_number: Mapped[int] = mapped_column(default=0)
+    # Ranges that the main counter steps over; asking for them costs nothing while there are none.
+    range_count: Mapped[int] = mapped_column(default=0)
+    version: Mapped[int] = mapped_column(default=0)
+    updated_at: Mapped[datetime]
+
+
+class NumberRange(HasPublicId, Base):
+    """
+    A stretch of a series that the main counter steps over: kept for somebody, with a counter row of its own, or barred.
+
+    `number` is the `range` of its counter and its ledger entries; a barred stretch has neither.
+    """
+
+    __tablename__ = "document_number_ranges"
+    __table_args__ = public_id_index(
+        "document_number_ranges",
+        sa.Index("idx_docnum_ranges_number", "project_id", "series", "number", unique=True),
+        sa.CheckConstraint("first_number >= 1 AND last_number >= first_number", name="stretch"),
+        sa.CheckConstraint("kind IN ('KEPT', 'BARRED')", name="kind"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    series: Mapped[str] = mapped_column(Code(255))
+    number: Mapped[int]
+    kind: Mapped[str] = mapped_column(sa.String(10))
+    first_number: Mapped[int]
+    last_number: Mapped[int]
+    organization_id: Mapped[int | None] = mapped_column(sa.ForeignKey("organizations.id"))
+    reason: Mapped[str] = mapped_column(sa.String(500))
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    created_at: Mapped[datetime]
+    released_at: Mapped[datetime | None]
+
+
+class LedgerEntry(HasPublicId, Base):
+    """Every number ever issued, one row each, with its state, holder, request token and what it was rendered from."""
+
+    __tablename__ = "document_number_reservations"
+    __table_args__ = public_id_index(
+        "document_number_reservations",
+        sa.Index("idx_docnum_ledger_token", "token", unique=True),
+        sa.Index("idx_docnum_ledger_base", "project_id", "base_number", unique=True),
+        sa.Index("idx_docnum_ledger_series", "project_id", "series", "range", "sequence_number"),
+        # Its later columns serve the timer that looks for reservations past their expiry, which nobody holds yet.
+        sa.Index("idx_docnum_ledger_holder", "holder_public_id", "document_number_status", "expires_at"),
+        sa.CheckConstraint(
+            "document_number_status IN ('RESERVED', 'CONFIRMED', 'CANCELLED', 'EXPIRED', 'VOID')", name="status"
+        ),
+        sa.CheckConstraint("source IN ('DRAW', 'OVERRIDE', 'IMPORT', 'MIGRATED')", name="source"),
+    )
+
+    id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
+    token: Mapped[UUID]
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    correspondence_type_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondence_types.id"))
+    originator_organization_id: Mapped[int]
+    recipient_organization_id: Mapped[int] = mapped_column(default=-1)
+    series: Mapped[str] = mapped_column(Code(255))
+    range: Mapped[int] = mapped_column(default=0)
+    sequence_number: Mapped[int]
+    base_number: Mapped[str] = mapped_column(Code(255))
+    document_number: Mapped[str] = mapped_column(Code(255))
+    revision_label: Mapped[str] = mapped_column(sa.String(10), default="A")
+    document_number_status: Mapped[str] = mapped_column(sa.String(20))
+    source: Mapped[str] = mapped_column(sa.String(10), default="DRAW")
+    holder_kind: Mapped[str | None] = mapped_column(sa.String(40))
+    holder_public_id: Mapped[UUID | None]
+    format_template: Mapped[str] = mapped_column(Code(255))
+    format_values: Mapped[dict[str, Any]]
+    # Which saved format and why that one: `specific`, `default` or `fallback`; null where neither was kept.
+    format_uuid: Mapped[UUID | None]
+    format_source: Mapped[str | None] = mapped_column(sa.String(10))
+    issue_year: Mapped[int]
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    ip_address: Mapped[str | None] = mapped_column(sa.String(45))
+    reason: Mapped[str | None] = mapped_column(sa.String(500))
+    reserved_at: Mapped[datetime | None]
+    expires_at: Mapped[datetime | None]
+    confirmed_at: Mapped[datetime | None]
+    cancelled_at: Mapped[datetime | None]
+    voided_at: Mapped[datetime | None]
+    replaces_uuid: Mapped[UUID | None]
+    replaced_by_uuid: Mapped[UUID | None]
+    created_at: Mapped[datetime]
+
+
+class NumberRendering(Base):
+    """Each printed form of a number: first issue, revisions, aliases. Unique in its project."""
+
+    __tablename__ = "document_number_renderings"
+    __table_args__ = (
+        sa.Index("idx_docnum_rendering_number", "project_id", "document_number", unique=True),
+        sa.Index("idx_docnum_rendering_ledger", "reservation_id"),
+    )
+
+    id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    reservation_id: Mapped[int] = mapped_column(sa.ForeignKey("document_number_reservations.id"))
+    document_number: Mapped[str] = mapped_column(Code(255))
+    revision_label: Mapped[str | None] = mapped_column(sa.String(10))
+    kind: Mapped[str] = mapped_column(sa.String(10))
+    created_at: Mapped[datetime]
+
+
+class NumberAudit(HasPublicId, Base):
+    """One row per operation on a number; append-only (ruling N15)."""
+
+    __tablename__ = "document_number_audit"
+    __table_args__ = public_id_index(
+        "document_number_audit",
+        sa.Index("idx_audit_number", "generated_number"),
+        # What names no number (a stretch stepped over, a range, a reset) is found by its series.
+        sa.Index("idx_audit_series", "series", "operation"),
+        sa.Index("idx_audit_user", "user_id", "created_at"),
+        sa.Index("idx_audit_created", "created_at"),
+        sa.Index("idx_audit_reservation", "reservation_uuid"),
+        sa.Index("idx_audit_format", "format_uuid"),
+        sa.CheckConstraint(
+            "operation NOT IN ('GENERATE', 'RESERVE', 'REVISE') OR (generated_number IS NOT NULL "
+            "AND sequence_number IS NOT NULL AND template_used IS NOT NULL)",
+            name="draw_is_complete",
+        ),
+        sa.CheckConstraint("operation <> 'SKIP' OR skipped_to IS NOT NULL", name="skip_has_an_end"),
+    )
+
+    id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
+    operation: Mapped[str] = mapped_column(sa.String(20))
+    project_id: Mapped[int | None]
+    reservation_uuid: Mapped[UUID | None]
+    format_uuid: Mapped[UUID | None]
+    generated_number: Mapped[str | None] = mapped_column(Code(255))
+    document_type: Mapped[str | None] = mapped_column(sa.String(50))
+    holder_public_id: Mapped[UUID | None]
+    series: Mapped[str | None] = mapped_column(Code(255))
+    counter_key: Mapped[str | None] = mapped_column(sa.Text)
+    template_used: Mapped[str | None] = mapped_column(Code(255))
+    sequence_number: Mapped[int | None]
+    skipped_to: Mapped[int | None]
+    old_value: Mapped[str | None] = mapped_column(sa.Text)
+    new_value: Mapped[str | None] = mapped_column(sa.Text)
+    reason: Mapped[str | None] = mapped_column(sa.String(500))
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    ip_address: Mapped[str | None] = mapped_column(sa.String(45))
+    idempotency_key: Mapped[str | None] = mapped_column(Code(128))
+    retry_count: Mapped[int] = mapped_column(default=0)
+    lock_wait_ms: Mapped[int] = mapped_column(default=0)
+    lock_path: Mapped[str | None] = mapped_column(sa.String(10))
+    created_at: Mapped[datetime]
+
+
+class NumberImport(HasPublicId, Base):
+    """
+    One file of legacy numbers: what was asked, how far it is, what came of it.
+
+    `file_key` is where an uploaded file lies; a worker does the work and holds `lease` meanwhile. An import at a terminal
+    has neither.
+    """
+
+    __tablename__ = "document_number_imports"
+    __table_args__ = public_id_index(
+        "document_number_imports",
+        sa.Index("idx_docnum_imports_project", "project_id", "created_at"),
+        sa.CheckConstraint("state IN ('CHECKING', 'CHECKED', 'IMPORTING', 'DONE', 'FAILED')", name="state"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    file_name: Mapped[str] = mapped_column(sa.String(255))
+    file_sha256: Mapped[str] = mapped_column(sa.String(64))
+    state: Mapped[str] = mapped_column(sa.String(10))
+    moves_counters: Mapped[bool] = mapped_column(default=False)
+    rows_total: Mapped[int] = mapped_column(default=0)
+    rows_done: Mapped[int] = mapped_column(default=0)
+    rows_refused: Mapped[int] = mapped_column(default=0)
+    rows_written: Mapped[int] = mapped_column(default=0, server_default="0")
+    report: Mapped[dict[str, Any] | None]
+    moves: Mapped[dict[str, Any] | None]
+    file_key: Mapped[str | None] = mapped_column(sa.String(100))
+    lease: Mapped[UUID | None]
+    lease_until: Mapped[datetime | None]
+    leases_lost: Mapped[int] = mapped_column(default=0, server_default="0")
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
+
+
+class NumberError(HasPublicId, Base):
+    """A failed operation, written outside the transaction that failed."""
+
+    __tablename__ = "document_number_errors"
+    __table_args__ = public_id_index("document_number_errors", sa.Index("idx_docnum_errors_created", "created_at"))
+
+    id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
+    error_type: Mapped[str] = mapped_column(sa.String(30))
+    error_message: Mapped[str | None] = mapped_column(sa.Text)
+    context_data: Mapped[dict[str, Any] | None]
+    user_id: Mapped[int | None]
+    ip_address: Mapped[str | None] = mapped_column(sa.String(45))
+    trace_id: Mapped[str | None] = mapped_column(sa.String(32))
+    created_at: Mapped[datetime]
+    resolved_at: Mapped[datetime | None]
+
+
+COUNTERS = cast(sa.Table, NumberCounter.__table__)
+LEDGER = cast(sa.Table, LedgerEntry.__table__)
+RENDERINGS = cast(sa.Table, NumberRendering.__table__)
+AUDIT = cast(sa.Table, NumberAudit.__table__)
+
+
+@dataclass(frozen=True, slots=True)
+class FormatRow:
+    """A format with the codes it is shown by."""
+
+    format: NumberFormat
+    project_id: int
+    project_public_id: UUID
+    project_code: str
+    type_code: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOperation:
+    """One operation on a number, with the account that did it."""
+
+    audit: NumberAudit
+    username: str
+    project_code: str
+
+
+@dataclass(frozen=True, slots=True)
+class NumberErrorRow:
+    """:param username: None where nobody had signed in"""
+
+    error: NumberError
+    username: str | None
+
+
+class ImportRow(NamedTuple):
+    """An import with its project and the account that asked for it."""
+
+    row: NumberImport
+    project: UUID
+    username: str
+    user: UUID

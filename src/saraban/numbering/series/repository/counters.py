@@ -1,0 +1,190 @@
+"""Read a counter with everything that its next number depends on: ranges, formats, version."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql, sqlite
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import Organization
+from saraban.kit.db import SessionOrConnection
+from saraban.numbering.series.domain.counter_key import CounterKey, CounterState, SeriesKey
+from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
+from saraban.numbering.series.domain.sequence import SequenceRange
+from saraban.numbering.series.models import (
+    COUNTERS,
+    NumberCounter,
+    NumberFormat,
+    NumberRange,
+)
+
+_ONE_COUNTER = sa.and_(
+    COUNTERS.c.project_id == sa.bindparam("b_project"),
+    COUNTERS.c.series == sa.bindparam("b_series"),
+    COUNTERS.c.range == sa.bindparam("b_range"),
+)
+_READ = sa.select(COUNTERS.c.last_number, COUNTERS.c.version, COUNTERS.c.range_count).where(_ONE_COUNTER)
+_LOCK = _READ.with_for_update()
+
+
+async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str, now: datetime) -> None:
+    """
+    Make the main counter's row if it is absent; a kept range gets its own row when the range is made.
+
+    `ON DUPLICATE KEY UPDATE`, not `IGNORE`, which would hide every other error too; in a transaction of its own,
+    because `FOR UPDATE` on a missing row deadlocks, and on 1 January every series is missing (ruling N10).
+    """
+    row = {
+        "project_id": key.project_id,
+        "series": series,
+        "range": 0,
+        "originator_organization_id": key.originator_organization_id,
+        "recipient_organization_id": key.recipient_organization_id,
+        "correspondence_type_id": key.correspondence_type_id,
+        "sub_type_id": key.sub_type_id,
+        "rfa_type_id": key.rfa_type_id,
+        "discipline_id": key.discipline_id,
+        "current_year": key.current_year,
+        "last_number": 0,
+        "range_count": 0,
+        "version": 0,
+        "updated_at": now,
+    }
+    if session.get_bind().dialect.name == "sqlite":
+        await session.execute(sqlite.insert(COUNTERS).values(row).on_conflict_do_nothing())
+    else:
+        statement = mysql.insert(COUNTERS).values(row)
+        await session.execute(statement.on_duplicate_key_update(series=COUNTERS.c.series))
+
+
+async def counter_state(connected: SessionOrConnection, place: SeriesKey, *, lock: bool) -> CounterState | None:
+    """
+    Read a counter with everything its next numbers depend on.
+
+    :param lock: `FOR UPDATE` on the counter's row
+    """
+    key = {"b_project": place.project_id, "b_series": place.series, "b_range": place.range}
+    row = (await connected.execute(_LOCK if lock else _READ, key)).first()
+    if row is None:
+        return None
+    last_number, version, range_count = row
+    closed: tuple[SequenceRange, ...] = ()
+    end = None
+    if range_count or place.range:
+        ranges = await _ranges(connected, place)
+        if place.range == 0:
+            closed = tuple(SequenceRange(first, last) for _, first, last in ranges)
+        else:
+            end = next((last for number, _, last in ranges if number == place.range), 0)
+    return CounterState(last_number, version, closed, end, await _formats(connected, place.project_id))
+
+
+async def _ranges(connected: SessionOrConnection, place: SeriesKey) -> Sequence[tuple[int, int, int]]:
+    """:returns: (number, first, last) of the ranges that are not released"""
+    statement = (
+        sa.select(NumberRange.number, NumberRange.first_number, NumberRange.last_number)
+        .where(
+            NumberRange.project_id == place.project_id,
+            NumberRange.series == place.series,
+            NumberRange.released_at.is_(None),
+        )
+        .order_by(NumberRange.first_number)
+    )
+    return [(row[0], row[1], row[2]) for row in (await connected.execute(statement)).all()]
+
+
+async def range_by_public_id(session: AsyncSession, public_id: UUID) -> NumberRange | None:
+    return await session.scalar(sa.select(NumberRange).where(NumberRange.public_id == public_id))
+
+
+async def _formats(connected: SessionOrConnection, project_id: int) -> dict[FormatKey, tuple[int, int]]:
+    rows = await connected.execute(
+        sa.select(
+            NumberFormat.id,
+            NumberFormat.version,
+            NumberFormat.type_key,
+            NumberFormat.sub_type_code,
+            NumberFormat.rfa_type_code,
+            NumberFormat.discipline_code,
+        ).where(NumberFormat.project_id == project_id)
+    )
+    return {FormatKey(type_key, Narrowing(*codes)): (key, version) for key, version, type_key, *codes in rows}
+
+
+async def database_now(connected: SessionOrConnection) -> datetime:
+    """Return the database's clock: what expiries are set and judged by, whichever server asks (ruling N12)."""
+    if _dialect(connected).name == "sqlite":
+        text = (await connected.execute(sa.text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"))).scalar_one()
+        return datetime.fromisoformat(str(text)).replace(tzinfo=UTC)
+    moment: datetime = (await connected.execute(sa.text("SELECT UTC_TIMESTAMP(6)"))).scalar_one()
+    return moment.replace(tzinfo=UTC)
+
+
+def _dialect(connected: SessionOrConnection) -> sa.Dialect:
+    return connected.get_bind().dialect if isinstance(connected, AsyncSession) else connected.dialect
+
+
+async def format_for(session: AsyncSession, *, project_id: int, keys: Sequence[FormatKey]) -> NumberFormat | None:
+    """
+    Give the format in force.
+
+    :param keys: those that fit, the best first
+    """
+    types = {key.type_id for key in keys}
+    rows = await session.scalars(
+        sa.select(NumberFormat).where(NumberFormat.project_id == project_id, NumberFormat.type_key.in_(types))
+    )
+    saved = {row.key: row for row in rows}
+    return next((saved[key] for key in keys if key in saved), None)
+
+
+async def locked_counter(session: AsyncSession, *, project_id: int, series: str) -> NumberCounter | None:
+    """Return the main counter of a series, locked until the transaction ends."""
+    statement = (
+        sa.select(NumberCounter)
+        .where(NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == 0)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return await session.scalar(statement)
+
+
+async def raise_versions(session: AsyncSession, *, project_id: int) -> None:
+    """
+    Have every allocator look again before the next number of any series of the project.
+
+    `updated_at` stays: it says when a series was drawn from.
+    """
+    await session.execute(
+        sa.update(NumberCounter).where(NumberCounter.project_id == project_id).values(version=NumberCounter.version + 1)
+    )
+
+
+async def last_number(session: AsyncSession, *, project_id: int, series: str) -> int:
+    found = await session.scalar(
+        sa.select(NumberCounter.last_number).where(
+            NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == 0
+        )
+    )
+    return found or 0
+
+
+async def covering_range(
+    session: AsyncSession, *, project_id: int, series: str, sequence: int
+) -> tuple[NumberRange, UUID | None, str | None] | None:
+    """Return the closed range that a sequence lies in, with public id and code of whom it is kept for."""
+    statement = (
+        sa.select(NumberRange, Organization.public_id, Organization.organization_code)
+        .outerjoin(Organization, Organization.id == NumberRange.organization_id)
+        .where(
+            NumberRange.project_id == project_id,
+            NumberRange.series == series,
+            NumberRange.released_at.is_(None),
+            NumberRange.first_number <= sequence,
+            NumberRange.last_number >= sequence,
+        )
+    )
+    row = (await session.execute(statement)).first()
+    return (row[0], row[1], row[2]) if row is not None else None

@@ -1,0 +1,203 @@
+"""Uploaded imports on each database: turns, workers that vanish, and a server that is killed in the middle."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+
+from saraban.attachments.adapters import FolderStorage
+from saraban.bootstrap import carriers
+from saraban.kit.clock import FixedClock
+from saraban.kit.db import Database
+from saraban.numbering import service as numbering
+from saraban.numbering.imports import repository
+from saraban.numbering.imports.service.jobs import LEASE
+from saraban.numbering.series.models import LedgerEntry, NumberImport
+from saraban.numbering.service import ImportWorker
+from tests.conftest import PASSWORD
+from tests.numbering_world import BANGKOK, NOW, World, world_of
+from tests.processes import RunningSaraban
+
+pytestmark = pytest.mark.servers
+
+
+class Works:
+    """A world with a storage and a clock that workers share."""
+
+    def __init__(self, world: World, folder: Path) -> None:
+        self.world, self.db = world, world.db
+        self.storage = FolderStorage(folder)
+        self.clock = FixedClock(NOW, BANGKOK)
+
+    def worker(self) -> ImportWorker:
+        return ImportWorker(self.db, self.storage, clock=self.clock, beat=0.02)
+
+    async def send(self, last: int, first: int = 1) -> None:
+        async def chunks() -> AsyncIterator[bytes]:
+            yield b"number,type,originator,recipient\n"
+            for sequence in range(first, last + 1):
+                yield f"คคง.-ผรม.1-{sequence:04}-2569,LETTER,คคง.,ผรม.1\n".encode()
+
+        await numbering.upload_import(
+            self.db,
+            self.storage,
+            caller=self.world.caller,
+            project_public_id=self.world.project,
+            sheet=numbering.ImportFile.of("old.csv", chunks()),
+            clock=self.clock,
+            address="",
+        )
+
+    async def started(self, last: int) -> None:
+        await self.send(last)
+        assert await self.worker().round()
+        row = await self.row()
+        await self.db.transact(
+            lambda session: numbering.start_import(
+                session, caller=self.world.caller, public_id=row.public_id, moves=[], now=NOW, address=""
+            )
+        )
+
+    async def vanish(self) -> None:
+        """Take a turn and never be heard of again."""
+        key, now = (await self.row()).id, self.clock.now()
+        assert await self.db.transact(
+            lambda session: repository.acquire_lease(
+                session, key=key, lease=self.world.project, until=now + LEASE, now=now
+            )
+        )
+        self.clock.at = now + LEASE + timedelta(seconds=1)
+
+    async def row(self) -> NumberImport:
+        async with self.db.reading() as session:
+            return (await session.scalars(sa.select(NumberImport))).one()
+
+    async def numbers(self) -> int:
+        async with self.db.reading() as session:
+            return int(await session.scalar(sa.select(sa.func.count()).select_from(LedgerEntry)) or 0)
+
+
+@pytest_asyncio.fixture
+async def works(any_demo_url: str, tmp_path: Path) -> AsyncIterator[Works]:
+    """The test runs once on each database."""
+    db = Database(any_demo_url)
+    yield Works(await world_of(db), tmp_path / "files")
+    await db.close()
+
+
+class TestTurns:
+    @pytest.mark.slow
+    async def test_are_of_one_worker_at_a_time(self, works: Works) -> None:
+        await works.started(1_500)
+
+        taken = await asyncio.gather(*(works.worker().round() for _ in range(4)))
+
+        row = await works.row()
+        assert taken.count(True) == 1
+        assert (row.state, row.rows_written, await works.numbers()) == ("DONE", 1_500, 1_500)
+
+    async def test_pass_to_another_when_a_worker_is_not_heard_of(self, works: Works) -> None:
+        await works.started(50)
+        key = (await works.row()).id
+        await works.db.transact(
+            lambda session: repository.acquire_lease(
+                session, key=key, lease=works.world.project, until=NOW + LEASE, now=NOW
+            )
+        )
+
+        assert await works.worker().round() is False
+        works.clock.at = NOW + LEASE + timedelta(seconds=1)
+        assert await works.worker().round() is True
+
+        assert (await works.row()).state == "DONE"
+
+    async def test_that_were_lost_twice_end_the_import_with_the_reason(self, works: Works) -> None:
+        await works.started(5)
+        for _ in range(2):
+            await works.vanish()
+
+        assert await works.worker().round() is True
+
+        row = await works.row()
+        assert (row.state, row.lease, await works.numbers()) == ("FAILED", None, 0)
+        problem = (row.report or {})["problem"]
+        assert (problem["code"], "twice" in problem["en"], "สองครั้ง" in problem["th"]) == (
+            "NUMBER_IMPORT_INTERRUPTED",
+            True,
+            True,
+        )
+
+    @pytest.mark.slow
+    async def test_that_were_lost_write_nothing_more(self, works: Works) -> None:
+        await works.started(4_000)
+        slow = asyncio.create_task(works.worker().round())
+        while (await works.row()).rows_written == 0:  # noqa: ASYNC110  only the database tells
+            await asyncio.sleep(0.01)
+        async with works.db.writing() as session:
+            await session.execute(sa.update(NumberImport).values(lease=works.world.project, lease_until=NOW + LEASE))
+
+        await slow
+        written = (await works.row()).rows_written
+        works.clock.at = NOW + LEASE + timedelta(seconds=1)
+        await works.worker().round()
+
+        row = await works.row()
+        assert 0 < written < 4_000
+        assert (row.state, row.rows_written, row.report["there"] if row.report else None) == ("DONE", 4_000, 0)
+        assert [found async for found in numbering.check_consistency(works.db, carriers=carriers())] == []
+
+
+class TestServer:
+    @pytest.mark.slow
+    def test_that_is_killed_in_the_middle_goes_on_where_it_was(self, any_demo_url: str, tmp_path: Path) -> None:
+        server = RunningSaraban(tmp_path / "data", database_url=any_demo_url, import_lease=5).start()
+        try:
+            with _admin(server) as client:
+                address = _send(client, 5_000)
+                _until(client, address, lambda body: body["state"] == "CHECKED")
+                client.post(f"{address}/commit", json={}).raise_for_status()
+                _until(client, address, lambda body: body["rowsDone"] > 0)
+            server.kill()
+            server.start()
+            with _admin(server) as client:
+                done = _until(client, address, lambda body: body["state"] == "DONE")
+        finally:
+            server.kill()
+
+        assert (done["report"]["imported"], done["report"]["there"], done["rowsDone"]) == (5_000, 0, 5_000)
+
+
+def _admin(server: RunningSaraban) -> httpx.Client:
+    account = {"username": "padmin", "password": PASSWORD}
+    signed = httpx.post(f"{server.address}/api/v1/auth/login", json=account, timeout=30).raise_for_status()
+    headers = {"Authorization": f"Bearer {signed.json()['accessToken']}"}
+    return httpx.Client(base_url=server.address, timeout=30, headers=headers)
+
+
+def _send(client: httpx.Client, count: int) -> str:
+    project = client.get("/api/v1/projects").json()["items"][0]["publicId"]
+    lines = "".join(f"คคง.-ผรม.1-{n:04}-2567,LETTER,คคง.,ผรม.1,2567\n" for n in range(1, count + 1))
+    sent = client.post(
+        "/api/v1/document-numbering/imports",
+        params={"projectPublicId": project},
+        files={"file": ("old.csv", f"number,type,originator,recipient,year\n{lines}".encode())},
+    )
+    return str(sent.raise_for_status().headers["Location"])
+
+
+def _until(client: httpx.Client, address: str, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        body = client.get(address).raise_for_status().json()
+        if wanted(body):
+            return dict(body)
+        assert body["state"] != "FAILED", body
+        time.sleep(0.05)
+    raise AssertionError(body)

@@ -1,0 +1,30 @@
+"""The table of states (ruling N12)."""
+
+import pytest
+
+from saraban.numbering.issue.domain.lifecycle import TRANSITIONS, NumberActor, required_state
+from saraban.numbering.series.domain.states import NumberState
+
+
+class TestTable:
+    def test_is_the_rulings(self) -> None:
+        steps = {(step.source, step.target) for step in TRANSITIONS}
+
+        assert steps == {
+            (NumberState.RESERVED, NumberState.CONFIRMED),
+            (NumberState.RESERVED, NumberState.CANCELLED),
+            (NumberState.RESERVED, NumberState.EXPIRED),
+            (NumberState.CONFIRMED, NumberState.VOID),
+            (NumberState.CONFIRMED, NumberState.CANCELLED),
+        }
+
+    @pytest.mark.parametrize("ended", [NumberState.CANCELLED, NumberState.EXPIRED, NumberState.VOID])
+    def test_lets_nothing_out_of_a_state_that_ends(self, ended: NumberState) -> None:
+        assert [step for step in TRANSITIONS if step.source is ended] == []
+
+    def test_has_one_source_for_each_step_of_each_party(self) -> None:
+        assert len({(step.target, step.who) for step in TRANSITIONS}) == len(TRANSITIONS)
+
+    def test_knows_no_step_that_is_not_written(self) -> None:
+        with pytest.raises(KeyError):
+            required_state(NumberState.EXPIRED, NumberActor.ADMINISTRATOR)
